@@ -1,0 +1,187 @@
+"""The words of the domain as frozen values; facts are made of them, and they appear unchanged in the HTTP answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """An immutable value; unknown fields of a newer writer are ignored, so that yesterday's reader still reads."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Lane(StrEnum):
+    """Live questions have an asker who waits; background ones (replay, batch, evaluation) must never delay them."""
+
+    LIVE = "live"
+    BACKGROUND = "background"
+
+
+class PipelineRef(Value):
+    """The pipeline document a question is answered by; `revision` is the key-value store's revision, 1 and up."""
+
+    name: str
+    revision: int
+
+
+class Timing(Value):
+    """What one stage cost a question, in milliseconds: waiting on the bus, then working."""
+
+    stage: str
+    waited_ms: float
+    worked_ms: float
+
+
+class Turn(Value):
+    """One earlier question and answer of the same conversation, both already moderated."""
+
+    question: str
+    answer: str
+
+
+class Finding(Value):
+    """What moderation found, by kind and count; never the matched text."""
+
+    kind: str
+    count: int
+
+
+class Question(Value):
+    """The question as every stage after moderation reads it.
+
+    `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
+    translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown.
+    """
+
+    text: str
+    language: str = "und"
+    pivot_text: str = ""
+    pivot_language: str = "und"
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def search_text(self) -> str:
+        return self.pivot_text or self.text
+
+
+class Passage(Value):
+    """A piece of a source: `start` and `end` are character offsets in the source's text.
+
+    `score` is the fused score (higher is better, comparable within one search only); `via` names the legs that
+    found it (`bm25`, `dense`, `graph`, `web`, `index`).
+    """
+
+    id: str
+    source: str
+    text: str
+    title: str = ""
+    url: str = ""
+    language: str = "und"
+    start: int = 0
+    end: int = 0
+    score: float = 0.0
+    via: tuple[str, ...] = ()
+
+
+class Link(Value):
+    """Where to read on."""
+
+    url: str
+    title: str = ""
+
+
+class Sentence(Value):
+    """One sentence of an answer and the numbers of the citations that support it (1-based)."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+AnswerType = Literal["normal", "not_found", "clarification", "refusal", "emergency", "structured"]
+
+
+class Answer(Value):
+    """An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data."""
+
+    content: str
+    type: AnswerType = "normal"
+    sentences: tuple[Sentence, ...] = ()
+    payload: dict[str, Any] | None = None
+    links: tuple[Link, ...] = ()
+
+
+class Citation(Value):
+    """A numbered source of an answer; `quote` is the supporting text as it stands in the passage."""
+
+    number: int
+    source: str
+    passage: str
+    title: str = ""
+    url: str = ""
+    quote: str = ""
+
+
+class Scores(Value):
+    """Evaluation of an answer, each from 0 to 1."""
+
+    groundedness: float
+    relevancy: float
+    completeness: float
+    overall: float
+
+
+class Usage(Value):
+    """What the models cost; all zero when none is configured."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def plus(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+class Context(Value):
+    """What retrieval decided beside the passages: the standalone question, department, topic and its trace."""
+
+    standalone_question: str = ""
+    sub_questions: tuple[str, ...] = ()
+    department: str = ""
+    topic: str = ""
+    trace: dict[str, Any] = {}
+
+
+class ObjectRef(Value):
+    """A body kept in the object store because it is too large for an event."""
+
+    bucket: str
+    name: str
+    size: int
+
+
+class Document(Value):
+    """A document as submitted: `text` for a body that fits an event, `body` for one kept by reference.
+
+    `media_type` chooses the reader (`text/markdown`, `text/plain`, `text/html`, `application/pdf`). `digest` is
+    the sha256 hex of the bytes: the same digest under the same source is not indexed again.
+    """
+
+    source: str
+    media_type: str = "text/plain"
+    title: str = ""
+    url: str = ""
+    language: str = ""
+    collection: str = ""
+    digest: str = ""
+    text: str | None = None
+    body: ObjectRef | None = None

@@ -1,0 +1,340 @@
+"""Every fact of the system, in flow order: who says it, who hears it, and whether it ends the question.
+
+A fact is a payload; the envelope around it (`shared.envelope.Event`) carries identity, cause, pipeline and timing.
+The class name is Noun + PastParticiple and gives the subject (`QuestionAsked` -> `qa.question.asked.<cid>.<n>`).
+`said_by` and `heard_by` are the contract; the stages' own declarations are tested against it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from shared.domain import (
+    Answer,
+    Citation,
+    Context,
+    Document,
+    Finding,
+    Link,
+    Passage,
+    Question,
+    Scores,
+    Turn,
+    Usage,
+    Value,
+)
+
+Stages = tuple[str, ...]
+
+
+class Fact(Value):
+    """Something that happened, immutable and durable on the bus."""
+
+    said_by: ClassVar[Stages] = ()
+    heard_by: ClassVar[Stages] = ()
+    terminal: ClassVar[bool] = False
+    #: The hearer's work is a new attempt (n + 1) rather than a continuation of this one.
+    opens_attempt: ClassVar[bool] = False
+    #: About a finished question or a document rather than a step of a question; not subject to its deadline.
+    aside: ClassVar[bool] = False
+
+    @classmethod
+    def words(cls) -> tuple[str, str]:
+        """Noun and participle, lower-case: `PassagesRetrieved` -> `("passages", "retrieved")`."""
+        noun, participle = re.findall(r"[A-Z][a-z]+", cls.__name__)
+        return noun.lower(), participle.lower()
+
+
+class QuestionAsked(Fact):
+    """A client asked something. Raw text: it expires from the log after `privacy.raw_ttl`."""
+
+    said_by = ("gateway",)
+    heard_by = ("moderation",)
+
+    text: str
+    turns: tuple[Turn, ...] = ()
+    language_hint: str = ""
+    client: dict[str, str] = {}
+    request_digest: str = ""
+
+
+RejectionKind = Literal[
+    "too_short",
+    "profanity",
+    "threat",
+    "manipulation",
+    "jailbreak",
+    "pii",
+    "unsupported_language",
+    "off_topic",
+    "not_a_question",
+    "guardrail",
+]
+
+
+class QuestionRejected(Fact):
+    """Moderation declined the question. An answer of its own kind, not an error; silent when `reply` is false."""
+
+    said_by = ("moderation",)
+    heard_by = ("persistence",)
+    terminal = True
+
+    kind: RejectionKind
+    text: str
+    message: str
+    link: Link | None = None
+    reply: bool = True
+    findings: tuple[Finding, ...] = ()
+
+
+class QuestionEscalated(Fact):
+    """Somebody may be in danger: the asker gets the emergency resources of their region, at once."""
+
+    said_by = ("moderation",)
+    heard_by = ("persistence",)
+    terminal = True
+
+    text: str
+    message: str
+    resources: tuple[Link, ...] = ()
+
+
+class QuestionApproved(Fact):
+    """The question may be answered; from here on its text is redacted."""
+
+    said_by = ("moderation",)
+    heard_by = ("translation",)
+
+    question: Question
+    language_hint: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class QuestionTranslated(Fact):
+    """A translation was made; moderation takes a second look at it."""
+
+    said_by = ("translation",)
+    heard_by = ("moderation",)
+
+    question: Question
+
+
+class QuestionCleared(Fact):
+    """The question is in the language of the documents, or needs no translation: look for passages."""
+
+    said_by = ("translation", "moderation")
+    heard_by = ("retrieval",)
+
+    question: Question
+
+
+class ClarificationRequested(Fact):
+    """The question can mean several things: the asker is asked which."""
+
+    said_by = ("retrieval", "answer")
+    heard_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    clarification: str
+    options: tuple[str, ...] = ()
+
+
+class AnswerReused(Fact):
+    """An earlier verified answer serves this question too."""
+
+    said_by = ("gateway", "retrieval")
+    heard_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    origin: str
+    similarity: float = 1.0
+
+
+class PassagesRetrieved(Fact):
+    """The passages found for the question, best first, within the passage budget."""
+
+    said_by = ("retrieval",)
+    heard_by = ("answer",)
+
+    question: Question
+    passages: tuple[Passage, ...]
+    context: Context = Context()
+    feedback: str = ""
+
+
+class AnswerDrafted(Fact):
+    """An answer was written from the passages; its citations are proposals until they are verified."""
+
+    said_by = ("answer",)
+    heard_by = ("verifier",)
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Context()
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    usage: Usage = Usage()
+
+
+class AnswerRefuted(Fact):
+    """The draft did not hold; retrieval tries again with the rewritten question and the feedback."""
+
+    said_by = ("verifier",)
+    heard_by = ("retrieval",)
+    opens_attempt = True
+
+    question: Question
+    rewritten_question: str
+    feedback: str
+    scores: Scores | None = None
+
+
+class AnswerVerified(Fact):
+    """The answer the asker gets: every sentence was found in its source, every citation checked."""
+
+    said_by = ("verifier",)
+    heard_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Context()
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    scores: Scores | None = None
+    followups: tuple[str, ...] = ()
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    usage: Usage = Usage()
+
+
+class QuestionAbandoned(Fact):
+    """No answer will come: the stage that gave up, why, and where the asker can look instead."""
+
+    said_by = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+    heard_by = ("persistence",)
+    terminal = True
+
+    stage: str
+    kind: str
+    message: str
+    text: str = ""
+    links: tuple[Link, ...] = ()
+
+
+class QuestionWithdrawn(Fact):
+    """The asker no longer wants an answer: queued work is dropped, running work cancelled."""
+
+    said_by = ("gateway",)
+    heard_by = ("persistence",)
+    terminal = True
+
+    by: str = "client"
+
+
+class ExchangeRecorded(Fact):
+    """The finished question is on record."""
+
+    said_by = ("persistence",)
+    heard_by = ("retrieval", "verifier")
+    aside = True
+
+    record: str
+    outcome: str
+
+
+class ExchangeEvaluated(Fact):
+    """A recorded exchange was evaluated in the background."""
+
+    said_by = ("verifier",)
+    heard_by = ("persistence",)
+    aside = True
+
+    record: str
+    scores: Scores
+    sentences: tuple[dict[str, Any], ...] = ()
+
+
+class FeedbackGiven(Fact):
+    """The asker or an expert rated an answer: `rating` is 1 (up) or -1 (down)."""
+
+    said_by = ("gateway",)
+    heard_by = ("persistence", "retrieval")
+    aside = True
+
+    rating: Literal[-1, 1]
+    reason: str = ""
+    comment: str = ""
+    by: str = ""
+
+
+class DocumentSubmitted(Fact):
+    """A document was handed in for indexing; the correlation id is the submission's."""
+
+    said_by = ("gateway",)
+    heard_by = ("retrieval",)
+    aside = True
+
+    document: Document
+
+
+class DocumentIndexed(Fact):
+    """The document can be found now; `unchanged` when its digest was already indexed."""
+
+    said_by = ("retrieval",)
+    heard_by = ("persistence",)
+    aside = True
+
+    source: str
+    digest: str
+    chunks: int
+    entities: int = 0
+    relations: int = 0
+    seconds: float = 0.0
+    unchanged: bool = False
+
+
+class DocumentRefused(Fact):
+    """The document cannot be indexed; the reason says what to hand in instead."""
+
+    said_by = ("retrieval",)
+    heard_by = ("persistence",)
+    aside = True
+
+    source: str
+    reason: str
+
+
+def _in_flow_order() -> dict[str, type[Fact]]:
+    return {fact.__name__: fact for fact in Fact.__subclasses__()}
+
+
+#: Every fact by name, in flow order.
+FACTS: dict[str, type[Fact]] = _in_flow_order()
+
+#: The facts that end a question for its asker.
+TERMINAL: tuple[type[Fact], ...] = tuple(fact for fact in FACTS.values() if fact.terminal)
+
+Ending = (
+    QuestionRejected
+    | QuestionEscalated
+    | ClarificationRequested
+    | AnswerReused
+    | AnswerVerified
+    | QuestionAbandoned
+    | QuestionWithdrawn
+)
+
+#: Part of the contract that no stage says or hears yet: (fact, stage). The architecture tests keep it exact.
+RESERVED: frozenset[tuple[str, str]] = frozenset()

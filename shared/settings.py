@@ -1,0 +1,103 @@
+"""Process settings: environment (`ANSWERBUS_...`) over the YAML file over the defaults.
+
+What a pipeline does is not here but in its document (`deploy/pipelines/<name>/pipeline.yaml`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
+
+
+class Settings(BaseSettings):
+    """Where things are and how much of them; one object per process."""
+
+    model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False)
+
+    data_dir: Path = Field(default=Path("data"), description="Everything the embedded platform keeps.")
+    tenant: str = Field(default="default", description="Written into every event.")
+
+    nats_url: str = Field(default="nats://127.0.0.1:4222", description="Servers, separated by commas.")
+    nats_user: str = Field(default="", description="User name, where the server asks for one.")
+    nats_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    replicas: int = Field(default=1, ge=1, le=5, description="Copies of the stream: 3 in a cluster.")
+    retention_hours: float = Field(default=72, gt=0, description="How long the log is kept.")
+    max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")
+    raw_ttl_seconds: int = Field(default=3600, ge=1, description="privacy.raw_ttl: how long unmoderated text stays.")
+    ack_wait_seconds: float = Field(default=30, ge=1, description="Silence after which work is given to another worker.")
+    max_deliveries: int = Field(default=8, ge=1, description="Tries before an event goes to dead letters.")
+    publish_budget_seconds: float = Field(default=30, ge=1, description="How long a worker retries a publish.")
+    graceful_seconds: float = Field(default=20, ge=0, description="How long running work may finish at shutdown.")
+
+    concurrency: int = Field(default=0, ge=0, description="Questions a worker holds at once; 0: the stage's own figure.")
+    probe_host: str = Field(default="127.0.0.1", description="Where /livez, /readyz and /metrics are served.")
+    probe_port: int = Field(default=0, ge=0, le=65535, description="0: any free port (written to the log).")
+
+    key_value_url: str = Field(default="nats", description="`nats`, or redis://host:port/db.")
+    record_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in data_dir.")
+    vector_url: str = Field(default="", description="Qdrant server; empty: Qdrant Edge in data_dir.")
+    vector_api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
+
+    host: str = Field(default="127.0.0.1", description="Where the gateway listens; beyond loopback only with API keys.")
+    port: int = Field(default=8080, ge=0, le=65535)
+    api_keys: Annotated[dict[str, SecretStr], NoDecode] = Field(
+        default_factory=dict, description="name:role:key, separated by commas; roles client, editor, operator."
+    )
+    default_pipeline: str = Field(default="default", description="The pipeline of questions that name none.")
+    max_body_bytes: int = Field(default=1_000_000, gt=0, description="Largest request, documents aside.")
+    max_document_bytes: int = Field(default=64 * 2**20, gt=0, description="Largest document handed in over HTTP.")
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+    otlp_endpoint: str = Field(default="", description="OpenTelemetry collector (OTLP over HTTP); empty: no traces.")
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _read_keys(cls, value: object) -> object:
+        """`alice:operator:s3cret,web:client:t0ken` -> {"alice:operator": "s3cret", ...}."""
+        if not isinstance(value, str):
+            return value
+        keys: dict[str, SecretStr] = {}
+        for entry in filter(None, (part.strip() for part in value.split(","))):
+            name, _, rest = entry.partition(":")
+            role, _, key = rest.partition(":")
+            if role not in ("client", "editor", "operator") or len(key) < 16:
+                raise ValueError("each API key is name:role:key with role client, editor or operator and 16+ characters")
+            keys[f"{name}:{role}"] = SecretStr(key)
+        return keys
+
+    @cached_property
+    def nats_servers(self) -> list[str]:
+        return [url.strip() for url in self.nats_url.split(",") if url.strip()]
+
+    @property
+    def database_url(self) -> str:
+        """The record's SQLAlchemy URL, with an async driver."""
+        return self.record_url.get_secret_value() or f"sqlite+aiosqlite:///{self.data_dir / 'record' / 'record.db'}"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment over YAML file over defaults."""
+        path = os.environ.get(CONFIG_VARIABLE)
+        file = (YamlConfigSettingsSource(settings_cls, yaml_file=Path(path)),) if path else ()
+        return init_settings, env_settings, *file

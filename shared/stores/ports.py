@@ -1,0 +1,61 @@
+"""The roles a store can play for any stage; which product plays them is a setting. Adapters live beside this file."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from shared.signals import Signal
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class KeyValue(Protocol):
+    """Small values under short keys, each with its own time to live.
+
+    Keys are any text (adapters hash what their server cannot spell); values are bytes, at most 512 KiB. Every method
+    raises `UnavailableError` when the server is away.
+    """
+
+    async def get(self, key: str) -> bytes | None:
+        """The value, or None when there is none or its time is up."""
+
+    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+        """Keep the value for `ttl` seconds (None: until it is deleted), replacing what was there."""
+
+    async def delete(self, key: str) -> None:
+        """Forget the key; no error when it is not there."""
+
+
+class ObjectStore(Protocol):
+    """Bodies too large for an event."""
+
+    async def put(self, name: str, body: bytes) -> None: ...
+
+    async def get(self, name: str) -> bytes:
+        """The body.
+
+        Raises:
+            NotFoundError: nothing is kept under that name.
+        """
+
+    async def delete(self, name: str) -> None: ...
+
+
+class Speaker(Protocol):
+    """Says signals about one question; they may get lost."""
+
+    async def speak(self, correlation_id: str, signal: Signal) -> None: ...
+
+
+class Asker(Protocol):
+    """Asks another service's store by request/reply."""
+
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M]) -> M:
+        """The reply.
+
+        Raises:
+            UnavailableError: nobody answers within the timeout.
+            RefusedError: the asked stage declined; the text says why.
+        """

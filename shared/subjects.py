@@ -1,0 +1,121 @@
+"""The one place where a subject, a durable or a bucket is spelled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shared.domain import Lane
+from shared.facts import FACTS, Fact
+
+STREAM = "QA"
+DEAD_STREAM = "DEAD"
+STREAM_SUBJECTS = ("qa.>", "bg.>")
+DEAD_SUBJECTS = ("dead.>",)
+#: The server republishes every stored event under this prefix, with its sequence in a header.
+LIVE_PREFIX = "live"
+
+PIPELINES_BUCKET = "pipelines"
+SESSIONS_BUCKET = "sessions"
+DOCUMENTS_BUCKET = "documents"
+
+_ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
+_LANE = {root: lane for lane, root in _ROOT.items()}
+_CID = re.compile(r"^[0-9a-f]{32}$")
+#: The last token of a terminal fact: one subject per question, so that the broker lets only one ending in.
+END = "end"
+
+
+@dataclass(frozen=True)
+class EventSubject:
+    """A subject taken apart; `number` is None for a terminal fact."""
+
+    lane: Lane
+    fact: str
+    correlation_id: str
+    number: int | None
+
+    @property
+    def terminal(self) -> bool:
+        return self.number is None
+
+
+def is_correlation_id(text: str) -> bool:
+    """Whether the text is 32 lower-case hex digits, hence safe as a subject token."""
+    return bool(_CID.match(text))
+
+
+def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int) -> str:
+    """`qa.question.asked.<cid>.0`; a terminal fact bears `end` instead of the number."""
+    noun, participle = fact.words()
+    last = END if fact.terminal else str(number)
+    return f"{_ROOT[lane]}.{noun}.{participle}.{correlation_id}.{last}"
+
+
+def heard(fact: type[Fact], lane: Lane) -> str:
+    """The filter under which a stage hears one kind of fact."""
+    noun, participle = fact.words()
+    return f"{_ROOT[lane]}.{noun}.{participle}.*.*"
+
+
+def endings(lane: Lane) -> str:
+    """The filter under which every ending is heard."""
+    return f"{_ROOT[lane]}.*.*.*.{END}"
+
+
+def ending_of(lane: Lane, correlation_id: str) -> str:
+    """Matches the one ending of one question."""
+    return f"{_ROOT[lane]}.*.*.{correlation_id}.{END}"
+
+
+def biography(correlation_id: str) -> tuple[str, ...]:
+    """Every event of one question, on either lane."""
+    return tuple(f"{root}.*.*.{correlation_id}.*" for root in _ROOT.values())
+
+
+def durable(stage: str, heard_name: str, lane: Lane) -> str:
+    """`moderation-question-asked`; the background lane has a durable of its own."""
+    base = f"{stage}-{heard_name}"
+    return base if lane is Lane.LIVE else f"{base}-background"
+
+
+def durable_word(fact: type[Fact]) -> str:
+    return "-".join(fact.words())
+
+
+def dead(stage: str, correlation_id: str, number: int) -> str:
+    return f"dead.{stage}.{correlation_id}.{number}"
+
+
+def ask(stage: str, verb: str) -> str:
+    """Request/reply: a question one service puts to another's store."""
+    return f"ask.{stage}.{verb}"
+
+
+#: Every worker answers this one with its own figures (scatter, then gather).
+ROLL_CALL = "ask.workers.report"
+
+
+def signal(kind: str, correlation_id: str) -> str:
+    return f"{LIVE_PREFIX}.{kind}.{correlation_id}"
+
+
+def live(subject: str) -> str:
+    """Where the server republishes a stored event."""
+    return f"{LIVE_PREFIX}.{subject}"
+
+
+def parse(subject: str) -> EventSubject:
+    """Take an event's subject apart (with or without the live prefix).
+
+    Raises:
+        ValueError: when it is not the subject of a known fact.
+    """
+    tokens = subject.removeprefix(f"{LIVE_PREFIX}.").split(".")
+    if len(tokens) != 5 or tokens[0] not in _LANE or not is_correlation_id(tokens[3]):
+        raise ValueError(f"not an event subject: {subject}")
+    fact = tokens[1].capitalize() + tokens[2].capitalize()
+    if fact not in FACTS:
+        raise ValueError(f"no such fact: {fact}")
+    number = None if tokens[4] == END else int(tokens[4])
+    return EventSubject(_LANE[tokens[0]], fact, tokens[3], number)
