@@ -1,0 +1,75 @@
+"""KeyValue on a NATS key-value bucket (its subjects `$KV.<bucket>.<key>`).
+
+The bucket is provisioned elsewhere, with direct gets and per-message TTL allowed. Plain publishes and direct gets are
+used rather than the client's bucket object: that one cannot put with a TTL, and it needs the right to look at streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import re
+from collections.abc import Callable
+
+import nats.errors
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
+
+from shared.errors import UnavailableError
+
+#: Keys the server can spell as they are; all others are hashed, and `=` marks those so that no plain key equals one.
+_PLAIN = re.compile(r"^[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]{0,199}$")
+_OPERATION = "KV-Operation"
+#: The server leaves this header on the marker of a key whose time was up.
+_MARKER = "Nats-Marker-Reason"
+_AWAY = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
+
+
+class NatsKeyValue:
+    """One bucket; `jetstream` may be a function, called at first use, when the connection is not there yet."""
+
+    def __init__(self, jetstream: JetStreamContext | Callable[[], JetStreamContext], bucket: str) -> None:
+        self._jetstream = jetstream
+        self._bucket = bucket
+
+    async def get(self, key: str) -> bytes | None:
+        subject = self._subject(key)
+        try:
+            message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject, direct=True)
+        except NotFoundError:
+            return None
+        except _AWAY as error:
+            raise self._unavailable(error) from error
+        headers = message.headers or {}
+        if _OPERATION in headers or _MARKER in headers:
+            return None
+        return message.data or b""
+
+    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+        # Whole seconds, one at least, is what the server counts in.
+        seconds = None if ttl is None else max(1, math.ceil(ttl))
+        try:
+            await self._context().publish(self._subject(key), value, msg_ttl=seconds)
+        except _AWAY as error:
+            raise self._unavailable(error) from error
+
+    async def delete(self, key: str) -> None:
+        try:
+            await self._context().publish(self._subject(key), headers={_OPERATION: "DEL"})
+        except _AWAY as error:
+            raise self._unavailable(error) from error
+
+    def _context(self) -> JetStreamContext:
+        return self._jetstream() if callable(self._jetstream) else self._jetstream
+
+    def _subject(self, key: str) -> str:
+        return f"$KV.{self._bucket}.{spelled(key)}"
+
+    def _unavailable(self, error: BaseException) -> UnavailableError:
+        return UnavailableError(f"the key-value bucket {self._bucket} does not answer ({type(error).__name__})")
+
+
+def spelled(key: str) -> str:
+    """The key as one token the server accepts: itself, or `=` and its sha256 hex."""
+    return key if _PLAIN.match(key) else f"={hashlib.sha256(key.encode()).hexdigest()}"

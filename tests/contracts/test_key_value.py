@@ -1,0 +1,208 @@
+"""What every KeyValue keeps to, tried on real servers; and the object store beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import nats
+import pytest
+from nats.js.api import KeyValueConfig
+
+from shared.errors import ConfigurationError, NotFoundError, UnavailableError
+from shared.stores.keyvalue_nats import NatsKeyValue
+from shared.stores.keyvalue_redis import RedisKeyValue
+from shared.stores.objects_nats import NatsObjects
+from shared.stores.ports import KeyValue, ObjectStore
+from tests.support.servers import Server, free_port, nats_server, redis_server
+
+pytestmark = pytest.mark.integration
+
+KEYS = (
+    "plain",
+    "with/slash",
+    "with.dot",
+    "with space",
+    "wild*card>",
+    "é:ü",
+    "x" * 500,
+    "=equals",
+    "a..b",
+    "default/c-1",
+)
+
+
+@pytest.fixture(scope="module", params=["nats", "redis"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    start = {"nats": nats_server, "redis": redis_server}[request.param]
+    with start(tmp_path_factory.mktemp(request.param)) as running:
+        yield running
+
+
+@pytest.fixture
+async def store(server: Server) -> AsyncIterator[KeyValue]:
+    if server.url.startswith("redis"):
+        redis = RedisKeyValue(server.url, "sessions")
+        yield redis
+        await redis.close()
+        return
+    client = await nats.connect(server.url)
+    # A marker is left for expired keys, the harder case for the reader.
+    await client.jetstream().create_key_value(KeyValueConfig(bucket="sessions", direct=True, limit_marker_ttl=60))
+    yield NatsKeyValue(client.jetstream, "sessions")
+    await client.jetstream().delete_key_value("sessions")
+    await client.close()
+
+
+async def until_gone(store: KeyValue, key: str, seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while await store.get(key) is not None:
+            pass
+
+
+async def test_a_value_is_read_as_it_was_put(store: KeyValue) -> None:
+    for value in (b"text", b"", b"\x00\xff" * 1000, b"x" * 512 * 1024):
+        await store.put("key", value)
+        assert await store.get("key") == value
+
+
+async def test_a_missing_key_has_no_value(store: KeyValue) -> None:
+    assert await store.get("nobody put this") is None
+
+
+async def test_any_text_is_a_key_and_no_two_are_the_same(store: KeyValue) -> None:
+    keys = (*KEYS, f"={hashlib.sha256(b'with space').hexdigest()}")
+
+    for key in keys:
+        await store.put(key, key.encode())
+
+    assert [await store.get(key) for key in keys] == [key.encode() for key in keys]
+
+
+async def test_a_second_put_replaces_the_first(store: KeyValue) -> None:
+    await store.put("key", b"first", ttl=60)
+    await store.put("key", b"second", ttl=60)
+
+    assert await store.get("key") == b"second"
+
+
+async def test_a_deleted_key_is_missing_and_may_be_put_again(store: KeyValue) -> None:
+    await store.put("key", b"value")
+
+    await store.delete("key")
+    await store.delete("key")
+    assert await store.get("key") is None
+
+    await store.put("key", b"again")
+    assert await store.get("key") == b"again"
+
+
+async def test_deleting_what_is_not_there_is_no_error(store: KeyValue) -> None:
+    await store.delete("never put")
+
+
+async def test_a_value_is_missing_after_its_time_and_not_before(store: KeyValue) -> None:
+    started = time.monotonic()
+    await store.put("brief", b"value", ttl=1)
+    assert await store.get("brief") == b"value"
+
+    await until_gone(store, "brief")
+
+    assert time.monotonic() - started >= 0.9
+    await store.put("brief", b"again", ttl=60)
+    assert await store.get("brief") == b"again"
+
+
+async def test_a_later_put_without_end_outlives_the_earlier_ttl(store: KeyValue) -> None:
+    await store.put("sliding", b"one", ttl=1)
+    await store.put("sliding", b"two")
+    await store.put("clock", b"tick", ttl=1)
+
+    await until_gone(store, "clock")
+
+    assert await store.get("sliding") == b"two"
+
+
+async def test_many_tasks_use_one_store_at_once(store: KeyValue) -> None:
+    await asyncio.gather(*(store.put(f"key-{n}", str(n).encode()) for n in range(200)))
+
+    values = await asyncio.gather(*(store.get(f"key-{n}") for n in range(200)))
+
+    assert values == [str(n).encode() for n in range(200)]
+
+
+async def test_redis_that_is_away_is_unavailable_without_naming_its_password() -> None:
+    store = RedisKeyValue(f"redis://:secret@127.0.0.1:{free_port()}/0", "sessions")
+
+    for attempt in (store.get("key"), store.put("key", b"value"), store.delete("key")):
+        with pytest.raises(UnavailableError) as caught:
+            await attempt
+        assert "secret" not in str(caught.value)
+    await store.close()
+
+
+async def test_a_redis_that_no_longer_answers_is_unavailable_and_serves_again_after(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        store = RedisKeyValue(server.url, "sessions")
+        await store.put("key", b"value")
+        server.kill()
+        with pytest.raises(UnavailableError):
+            await store.get("key")
+        server.start()
+        await store.put("key", b"again")
+        assert await store.get("key") == b"again"
+        await store.close()
+
+
+async def test_a_wrong_redis_url_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_KEY_VALUE_URL"):
+        await RedisKeyValue("http://127.0.0.1", "sessions").get("key")
+
+
+async def test_nats_without_the_bucket_or_without_a_server_is_unavailable(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server:
+        client = await nats.connect(server.url, allow_reconnect=False)
+        store = NatsKeyValue(client.jetstream(timeout=0.5), "nowhere")
+        for attempt in (store.get("key"), store.put("key", b"value"), store.delete("key")):
+            with pytest.raises(UnavailableError, match="nowhere"):
+                await attempt
+        server.kill()
+        with pytest.raises(UnavailableError):
+            await store.get("key")
+        await client.close()
+
+
+@pytest.fixture
+async def objects(tmp_path: Path) -> AsyncIterator[ObjectStore]:
+    with nats_server(tmp_path) as server:
+        client = await nats.connect(server.url)
+        await client.jetstream().create_object_store("documents")
+        yield NatsObjects(client.jetstream, "documents")
+        await client.close()
+
+
+async def test_an_object_is_read_as_it_was_put_whatever_its_size_and_name(objects: ObjectStore) -> None:
+    for name, body in (("kb:a/b c.md", b"small"), ("empty", b""), ("é*>.pdf", b"\x00\xff" * 1_000_000)):
+        await objects.put(name, body)
+        assert await objects.get(name) == body
+
+
+async def test_an_object_put_again_is_replaced(objects: ObjectStore) -> None:
+    await objects.put("name", b"first")
+    await objects.put("name", b"second")
+
+    assert await objects.get("name") == b"second"
+
+
+async def test_an_object_that_is_not_there_is_not_found(objects: ObjectStore) -> None:
+    await objects.put("name", b"body")
+    await objects.delete("name")
+    await objects.delete("name")
+    await objects.delete("never put")
+
+    for name in ("name", "never put"):
+        with pytest.raises(NotFoundError):
+            await objects.get(name)
