@@ -74,7 +74,8 @@ _FUNCTION_WORDS: dict[str, str] = {
         wo zu zum zur""",
     "ita": """a ai al alla alle anche che chi ci come con cosa da dal dalla degli dei del della delle di dove e è ed
         era fra gli ha hai hanno ho i il in io la le lei lo loro lui ma mi mio ne nei nel nella non nostro o per
-        perché più quale quando quella quello questa questo se sei si sia sono su sua sul suo tra tu un una uno vi voi""",
+        perché più quale quando quella quello questa questo se sei si sia sono su sua sul suo tra tu un una uno vi
+        voi""",
     "nld": """aan al als bij daar dan dat de der deze die dit doch door een en er ge geen haar had heb hebben heeft
         hem het hier hij hoe hun iets ik in is ja je kan kon maar me meer men met mij mijn moet na naar niet niets nog
         nu of om onder ons ook op over te tegen toch tot u uit uw van veel voor waar waren was wat we werd wie wij wil

@@ -1,0 +1,84 @@
+"""What may be asked of retrieval: `ask.retrieval.<verb>` with the request named like the verb."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shared.domain import Passage, Value
+
+
+class IndexedDocument(Value):
+    """A document that can be found: `digest` is of its bytes, `version` of everything that shaped its passages.
+
+    `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC.
+    """
+
+    source: str
+    digest: str = ""
+    version: str = ""
+    title: str = ""
+    url: str = ""
+    language: str = "und"
+    collection: str = ""
+    chunks: int = 0
+    indexed_at: str = ""
+
+
+class SearchRequest(Value):
+    """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown."""
+
+    query: str = Field(min_length=1, max_length=10_000)
+    language: str = "und"
+    limit: int = Field(default=10, ge=1, le=50)
+    collections: tuple[str, ...] = ()
+
+
+class SearchReply(Value):
+    """Best first; `took_ms` is the time the index needed, in milliseconds."""
+
+    passages: tuple[Passage, ...]
+    took_ms: float
+
+
+class DocumentsRequest(Value):
+    """`documents`: those of one collection (empty: of all), by source, a page at a time.
+
+    `after` is the last source of the page before.
+    """
+
+    collection: str = ""
+    limit: int = Field(default=1000, ge=1, le=1000)
+    after: str = ""
+
+
+class DocumentsReply(Value):
+    """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
+
+    documents: tuple[IndexedDocument, ...]
+    total: int = 0
+    after: str = ""
+
+
+class RemoveRequest(Value):
+    """`remove`: the documents of these sources, with all their passages."""
+
+    sources: tuple[str, ...] = Field(min_length=1, max_length=1000)
+
+
+class RemoveReply(Value):
+    """The sources that were there and are gone now."""
+
+    removed: tuple[str, ...]
+
+
+class StatsRequest(Value):
+    """`stats`."""
+
+
+class StatsReply(Value):
+    """How much can be found: counts of documents, of passages, and of passages by language (ISO 639-3)."""
+
+    documents: int
+    passages: int
+    languages: dict[str, int]
+    store: str
