@@ -1,0 +1,1 @@
+"""Speed, as ratios: the platform's chain beside baselines run in the same minute on the same machine."""

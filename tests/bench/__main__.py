@@ -1,0 +1,85 @@
+"""`python -m tests.bench`: run the parts, print the tables, keep the figures."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+import uvloop
+from rich.console import Console
+
+from . import chains, http_answers
+from .chain import Load
+from .environment import describe
+from .report import Section, as_json, markdown, replace_section, rich_table
+
+PARTS = ("chains", "chains-fsync", "http")
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:2])
+    if "http" in parts and not (arguments.url and arguments.questions):
+        sys.exit("the http part needs --url of a running platform and --questions")
+    # Servers and hops are ended by the blocks that started them, also when somebody ends this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    console = Console()
+    environment = describe()
+    sections = uvloop.run(_run(parts, arguments, Console(stderr=True)))
+    for section in sections:
+        console.print(rich_table(section))
+    if arguments.json:
+        arguments.json.write_bytes(orjson.dumps(as_json(sections, environment), option=orjson.OPT_INDENT_2))
+    if arguments.report:
+        page = arguments.report.read_text() if arguments.report.exists() else ""
+        for section in sections:
+            page = replace_section(page, section.name, markdown(section, environment))
+        arguments.report.write_text(page)
+
+
+async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Console) -> list[Section]:
+    rounds = arguments.rounds or (1 if arguments.quick else 3)
+    load = chains.QUICK if arguments.quick else Load()
+
+    def say(line: str) -> None:
+        progress.print(line, style="dim", highlight=False)
+
+    sections = [
+        await chains.compare(fsync=part == "chains-fsync", rounds=rounds, load=load, say=say)
+        for part in ("chains", "chains-fsync")
+        if part in parts
+    ]
+    if "http" in parts:
+        plan = http_answers.HttpLoad(
+            url=arguments.url,
+            questions=arguments.questions,
+            count=300 if arguments.quick else 2000,
+            key=arguments.key,
+            pipeline=arguments.pipeline,
+        )
+        sections.append(await http_answers.compare(plan, rounds=rounds, say=say))
+    return sections
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description="Speed, as ratios to baselines measured in the same run."
+    )
+    parser.add_argument("--only", action="append", choices=PARTS, help="a part to run; may be given several times")
+    parser.add_argument("--quick", action="store_true", help="one round of little work: does it run, roughly how fast")
+    parser.add_argument("--rounds", type=int, default=0, help="alternating rounds; 0: three, or one with --quick")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures, single runs included")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="put the tables into the marked places of a page")
+    parser.add_argument("--url", default="", help="a running platform, for the http part")
+    parser.add_argument("--questions", type=Path, help="JSONL with a field `question` or `text`, for the http part")
+    parser.add_argument("--key", default="", help="API key of that platform, where it asks for one")
+    parser.add_argument("--pipeline", default="", help="pipeline to ask; empty: the platform's default")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
