@@ -11,7 +11,7 @@ from .http_baseline import running_baseline
 from .http_load import LoadFigures, bodies, load, read_questions
 from .report import Section
 
-LIMIT = "FastAPI, ready-made answer"
+LIMIT = "limit"
 PLATFORM = "platform"
 
 

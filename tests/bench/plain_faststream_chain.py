@@ -17,7 +17,7 @@ from . import sample
 from .chain import Chain, module_command
 
 CHAIN = Chain(
-    name="plain FastStream",
+    name="plain",
     provision=sample.provision,
     hop=lambda hop, url: module_command("tests.bench.plain_faststream_chain", hop, url),
     opening=sample.opening,

@@ -18,7 +18,7 @@ from . import sample
 from .chain import Chain, module_command
 
 CHAIN = Chain(
-    name="raw nats-py",
+    name="raw",
     provision=sample.provision,
     hop=lambda hop, url: module_command("tests.bench.raw_chain", hop, url),
     opening=sample.opening,

@@ -38,17 +38,14 @@ class Section:
         return {name: self.value(variant, measure) / self.value(name, measure) for name in others}
 
     def cell(self, variant: str, measure: str) -> str:
-        """`6.50 (1.43× raw nats-py)`."""
-        value = f"{self.value(variant, measure):,.{_digits(self.value(variant, measure))}f}"
+        """`6.50 (1.43× raw, 0.95× plain)`."""
+        value = self.value(variant, measure)
+        figure = f"{value:,.{0 if value >= 100 else 2}f}"
         ratios = ", ".join(f"{ratio:.2f}× {name}" for name, ratio in self.ratios(variant, measure).items())
-        return f"{value} ({ratios})" if ratios else value
+        return f"{figure} ({ratios})" if ratios else figure
 
     def rows(self) -> list[list[str]]:
         return [[variant, *(self.cell(variant, measure) for measure in self.measures)] for variant in self.runs]
-
-
-def _digits(value: float) -> int:
-    return 0 if value >= 100 else 2
 
 
 def rich_table(section: Section) -> Table:
@@ -57,7 +54,7 @@ def rich_table(section: Section) -> Table:
     for measure in section.measures:
         table.add_column(measure, justify="right")
     for row in section.rows():
-        table.add_row(*row)
+        table.add_row(*(cell.replace(" (", "\n").replace(", ", "\n").rstrip(")") for cell in row), end_section=True)
     return table
 
 
