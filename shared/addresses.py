@@ -1,0 +1,24 @@
+"""Web addresses: which ones an answer may show. Pure; nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+_UNSAFE = re.compile(r"[\s\\<>\"\x00-\x1f\x7f]")
+
+
+@lru_cache(maxsize=4096)
+def well_formed(url: str) -> bool:
+    """An http(s) address with a host, without credentials, spaces, control characters or backslashes."""
+    if _UNSAFE.search(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises when it is not a number up to 65535
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc:
+        return False
+    return bool(parts.hostname and parts.hostname.strip("."))

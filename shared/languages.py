@@ -1,0 +1,120 @@
+"""Languages by their codes: whatever a client, a document or a setting calls one becomes ISO 639-3 here.
+
+`und` stands for a language that is not known, as the standard has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+UNKNOWN = "und"
+
+
+class Language(NamedTuple):
+    """A row of the table: ISO 639-3, ISO 639-1, English name, the language's own name."""
+
+    code3: str
+    code2: str
+    name: str
+    own_name: str
+
+
+#: The languages known by name; every one of them can also be identified from text.
+LANGUAGES: tuple[Language, ...] = (
+    Language("ara", "ar", "Arabic", "العربية"),
+    Language("ben", "bn", "Bengali", "বাংলা"),
+    Language("bul", "bg", "Bulgarian", "български"),
+    Language("cat", "ca", "Catalan", "català"),
+    Language("ces", "cs", "Czech", "čeština"),
+    Language("cym", "cy", "Welsh", "Cymraeg"),
+    Language("dan", "da", "Danish", "dansk"),
+    Language("deu", "de", "German", "Deutsch"),
+    Language("ell", "el", "Greek", "ελληνικά"),
+    Language("eng", "en", "English", "English"),
+    Language("est", "et", "Estonian", "eesti"),
+    Language("fas", "fa", "Persian", "فارسی"),
+    Language("fin", "fi", "Finnish", "suomi"),
+    Language("fra", "fr", "French", "français"),
+    Language("gle", "ga", "Irish", "Gaeilge"),
+    Language("heb", "he", "Hebrew", "עברית"),
+    Language("hin", "hi", "Hindi", "हिन्दी"),
+    Language("hrv", "hr", "Croatian", "hrvatski"),
+    Language("hun", "hu", "Hungarian", "magyar"),
+    Language("ind", "id", "Indonesian", "Bahasa Indonesia"),
+    Language("ita", "it", "Italian", "italiano"),
+    Language("jpn", "ja", "Japanese", "日本語"),
+    Language("kor", "ko", "Korean", "한국어"),
+    Language("lit", "lt", "Lithuanian", "lietuvių"),
+    Language("lav", "lv", "Latvian", "latviešu"),
+    Language("nld", "nl", "Dutch", "Nederlands"),
+    Language("nor", "no", "Norwegian", "norsk"),
+    Language("pan", "pa", "Punjabi", "ਪੰਜਾਬੀ"),
+    Language("pol", "pl", "Polish", "polski"),
+    Language("por", "pt", "Portuguese", "português"),
+    Language("ron", "ro", "Romanian", "română"),
+    Language("rus", "ru", "Russian", "русский"),
+    Language("slk", "sk", "Slovak", "slovenčina"),
+    Language("slv", "sl", "Slovene", "slovenščina"),
+    Language("spa", "es", "Spanish", "español"),
+    Language("swe", "sv", "Swedish", "svenska"),
+    Language("tam", "ta", "Tamil", "தமிழ்"),
+    Language("tgl", "tl", "Tagalog", "Tagalog"),
+    Language("tha", "th", "Thai", "ไทย"),
+    Language("tur", "tr", "Turkish", "Türkçe"),
+    Language("ukr", "uk", "Ukrainian", "українська"),
+    Language("urd", "ur", "Urdu", "اردو"),
+    Language("vie", "vi", "Vietnamese", "Tiếng Việt"),
+    Language("zho", "zh", "Chinese", "中文"),
+)
+
+#: Older, bibliographic or narrower codes of the same languages.
+_ALIASES = {
+    "chi": "zho", "cmn": "zho", "cze": "ces", "dut": "nld", "fil": "tgl", "fre": "fra", "ger": "deu", "gre": "ell",
+    "iw": "heb", "nb": "nor", "nn": "nor", "nno": "nor", "nob": "nor", "per": "fas", "pes": "fas", "rum": "ron",
+    "slo": "slk", "wel": "cym",
+}  # fmt: skip
+
+_BY_CODE3 = {language.code3: language for language in LANGUAGES}
+_CODES = (
+    {language.code2: language.code3 for language in LANGUAGES}
+    | {language.code3: language.code3 for language in LANGUAGES}
+    | {language.name.casefold(): language.code3 for language in LANGUAGES}
+    | {language.own_name.casefold(): language.code3 for language in LANGUAGES}
+    | _ALIASES
+)
+
+
+@lru_cache(maxsize=1024)
+def code3(spoken_as: str) -> str:
+    """ISO 639-3 of a code, tag or name: `en`, `eng`, `en-CA`, `fr_FR`, `French` or `français`; else `und`.
+
+    Of an `Accept-Language` list the first entry counts.
+    """
+    tag = spoken_as.split(",", 1)[0].split(";", 1)[0].strip().casefold()
+    return _CODES.get(tag) or _CODES.get(tag.replace("_", "-").split("-", 1)[0], UNKNOWN)
+
+
+def code2(spoken_as: str) -> str:
+    """ISO 639-1 of a code, tag or name; empty when it names no language of the table."""
+    known = _BY_CODE3.get(code3(spoken_as))
+    return known.code2 if known else ""
+
+
+def english_name(spoken_as: str) -> str:
+    """`French` for `fra`, `fr` or `fr-CA`; `an unknown language` for anything else."""
+    known = _BY_CODE3.get(code3(spoken_as))
+    return known.name if known else "an unknown language"
+
+
+def localised(texts: Mapping[str, str], *languages: str) -> str:
+    """The text in the first of the languages that has one, else in English, else the first there is, else empty.
+
+    The keys of `texts` may be any spelling that `code3` reads.
+    """
+    by_code = {code3(key): text for key, text in texts.items()}
+    for language in (*languages, "eng"):
+        if found := by_code.get(code3(language)):
+            return found
+    return next(iter(by_code.values()), "")
