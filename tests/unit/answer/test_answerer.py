@@ -1,0 +1,188 @@
+"""The answer stage as its hearers see it: the draft, its citations, and the tokens spoken meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.answer.extractive import Extractive
+from services.answer.handler import Answerer
+from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
+from shared.domain import Context, Passage, PipelineRef, Question
+from shared.envelope import Envelope, opening
+from shared.facts import AnswerDrafted, PassagesRetrieved
+from shared.signals import Signal, Token
+
+FAQ = Path(__file__).parents[3] / "../shared/data/faq_gov_covid_jhu/faq.jsonl"
+COST = Passage(
+    id="p1",
+    source="kb:fees.md",
+    text="Fees\n\nA passport costs 120 dollars. A passport for a child costs 57 dollars. Parking is free.\n\n"
+    "Passport costs rise each April.",
+    title="Passport fees",
+    url="https://www.example.org/fees",
+    language="eng",
+    score=3.0,
+)
+HOURS = Passage(
+    id="p2", source="kb:hours.md", text="The office opens at nine.", url="https://www.example.org/hours", score=1.0
+)
+
+
+class Heard:
+    """A speaker that keeps what it was given to say."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Token] = []
+
+    async def speak(self, correlation_id: str, signal: Signal) -> None:
+        assert isinstance(signal, Token)
+        self.tokens.append(signal)
+
+
+def envelope(attempt: int = 0) -> Envelope:
+    fact = PassagesRetrieved(question=Question(text="?"), passages=())
+    return opening("retrieval", fact, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60, number=attempt)
+
+
+async def draft(
+    text: str,
+    *passages: Passage,
+    language: str = "eng",
+    attempt: int = 0,
+    context: Context | None = None,
+    section: AnswerSettings | None = None,
+) -> tuple[AnswerDrafted, list[Token]]:
+    heard = Heard()
+    question = Question(text=text, language=language, pivot_text=text, pivot_language=language)
+    retrieved = PassagesRetrieved(question=question, passages=passages, context=context or Context())
+    answerer = Answerer({"extractive": Extractive()}, heard)
+    return await answerer.answer(retrieved, envelope(attempt), section or AnswerSettings()), heard.tokens
+
+
+async def test_the_draft_quotes_its_passages_and_numbers_them() -> None:
+    drafted, _ = await draft("What does a passport cost?", COST, HOURS)
+
+    assert drafted.engine == "extractive"
+    assert [sentence.text for sentence in drafted.answer.sentences] == [
+        "A passport costs 120 dollars.",
+        "A passport for a child costs 57 dollars.",
+        "Passport costs rise each April.",
+    ]
+    assert drafted.answer.content == (
+        "A passport costs 120 dollars. [1] A passport for a child costs 57 dollars. [1] "
+        "Passport costs rise each April. [2]"
+    )
+    assert drafted.confidence > 5
+
+
+async def test_a_citation_quotes_a_run_of_sentences_as_it_stands() -> None:
+    drafted, _ = await draft("What does a passport cost?", COST, HOURS)
+
+    first, second = drafted.citations
+    assert first.quote == "A passport costs 120 dollars. A passport for a child costs 57 dollars."
+    assert (first.number, first.source, first.passage, first.title) == (1, "kb:fees.md", "p1", "Passport fees")
+    assert (first.url, second.number) == ("https://www.example.org/fees", 2)
+
+
+async def test_the_tokens_put_together_are_the_content() -> None:
+    drafted, tokens = await draft("What does a passport cost?", COST, HOURS, attempt=1)
+
+    assert "".join(token.text for token in tokens) == drafted.answer.content
+    assert len(tokens) == len(drafted.answer.sentences)
+    for token in tokens:
+        assert token.attempt == 1
+        assert drafted.answer.content[token.offset :].startswith(token.text)
+
+
+@pytest.mark.parametrize(("language", "spoken"), [("eng", "en"), ("fra", "fr"), ("deu", "en"), ("und", "en")])
+async def test_weak_evidence_gives_an_honest_answer_in_the_askers_language(language: str, spoken: str) -> None:
+    drafted, tokens = await draft("How tall is the lighthouse of Alexandria?", HOURS, COST, language=language)
+
+    assert drafted.answer.type == "not_found"
+    assert drafted.answer.content == DEFAULT_NOT_FOUND[spoken]
+    assert [link.url for link in drafted.answer.links] == [HOURS.url, COST.url]
+    assert (drafted.citations, drafted.confidence) == ((), 0.0)
+    assert "".join(token.text for token in tokens) == drafted.answer.content
+
+
+async def test_no_passages_give_an_answer_too() -> None:
+    drafted, _ = await draft("What does a passport cost?")
+
+    assert (drafted.answer.type, drafted.answer.links) == ("not_found", ())
+
+
+async def test_a_pipeline_words_its_own_not_found() -> None:
+    drafted, _ = await draft("Anything?", section=AnswerSettings(not_found={"en": "Ask the desk."}))
+
+    assert drafted.answer.content == "Ask the desk."
+
+
+async def test_a_follow_up_is_answered_as_the_question_it_stands_for() -> None:
+    context = Context(standalone_question="What does a passport for a child cost?")
+
+    drafted, _ = await draft("And for my daughter?", COST, context=context)
+
+    assert "57 dollars" in drafted.answer.content
+
+
+async def test_an_address_no_browser_should_follow_is_not_cited() -> None:
+    drafted, _ = await draft("What does a passport cost?", COST.model_copy(update={"url": "javascript:alert(1)"}))
+
+    assert drafted.citations
+    assert {citation.url for citation in drafted.citations} == {""}
+
+
+async def test_everything_the_verifier_needs_is_handed_on() -> None:
+    context = Context(department="IRCC", trace={"bm25": {"candidates": 2}})
+
+    drafted, _ = await draft("What does a passport cost?", COST, HOURS, context=context)
+
+    assert drafted.passages == (COST, HOURS)
+    assert drafted.context == context
+    assert drafted.question.text == "What does a passport cost?"
+
+
+WORDS = st.sampled_from(
+    ["passport", "costs", "Fee", "é", "office.", "Yes.", "- item", "\n", "\n\n", "120", "Why?", "a:", "[1]"]
+)
+
+
+@settings(deadline=None)
+@given(texts=st.lists(st.lists(WORDS, max_size=30).map(" ".join), max_size=4), starts=st.integers(0, 1))
+async def test_whatever_the_passages_tokens_are_the_content_and_quotes_are_theirs(
+    texts: list[str], starts: int
+) -> None:
+    passages = [
+        Passage(id=str(n), source=f"kb:{n}", text=text, start=starts, score=1 / (n + 1)) for n, text in enumerate(texts)
+    ]
+
+    drafted, tokens = await draft("passport office fee", *passages, section=AnswerSettings(min_coverage=0.1))
+
+    assert "".join(token.text for token in tokens) == drafted.answer.content
+    for citation in drafted.citations:
+        assert citation.quote in passages[int(citation.passage)].text
+    for sentence in drafted.answer.sentences:
+        (number,) = sentence.citations
+        assert sentence.text in " ".join(drafted.citations[number - 1].quote.split())
+
+
+@pytest.mark.skipif(not FAQ.exists(), reason="the evaluation data does not lie beside the project")
+async def test_a_frequent_question_is_answered_from_its_own_entry() -> None:
+    rows = [json.loads(line) for line in FAQ.read_text("utf-8").split("\n")[:300]]
+    entries = [
+        Passage(id=row["_id"], source=row["_id"], text=row["answer"][:512], title=row["question"], language="eng")
+        for row in rows
+        if len(row["answer"].split()) > 8
+    ]
+    own = 0
+    for index, entry in enumerate(entries):
+        others = entries[index - 5 : index] or entries[-5:]
+        drafted, _ = await draft(entry.title, *others, entry)
+        own += bool(drafted.citations) and drafted.citations[0].source == entry.source
+
+    assert own / len(entries) > 0.95

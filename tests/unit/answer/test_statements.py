@@ -1,0 +1,67 @@
+"""What a passage states, and what is only in the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.answer.statements import statements, worth_quoting
+
+
+def said(text: str, *, continues: bool = False) -> list[str]:
+    return [statement.text for statement in statements(text, "eng", continues=continues)]
+
+
+def test_statements_are_the_sentences_with_their_offsets() -> None:
+    text = "Passports cost $120. They last ten years.\n\nApply at any office."
+
+    found = statements(text, "eng")
+
+    assert [text[s.start : s.end] for s in found] == [s.text for s in found]
+    assert [s.position for s in found] == [0, 1, 2]
+    assert "passport" in found[0].stems
+
+
+def test_a_line_broken_to_fit_a_page_is_read_with_single_spaces() -> None:
+    text = "You can renew a passport that has expired for no longer than\none year at any office."
+
+    assert said(text) == ["You can renew a passport that has expired for no longer than one year at any office."]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Opening hours",
+        "How do I renew my passport?",
+        "Home › Travel › Passports",
+        "Skip to main content of this page.",
+        "Read more about passports and visas here.",
+        "You will need the following:",
+        "| 12 | 13 | 2019 | 2020 | 2021 |",
+        "--- --- --- --- ---.",
+        "En savoir plus",
+    ],
+)
+def test_headings_questions_and_navigation_are_not_worth_quoting(line: str) -> None:
+    assert not worth_quoting(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["It is free of charge.", "無料です。手数料はかかりません。", "Le passeport coûte 120 $."]
+)
+def test_a_plain_sentence_is_worth_quoting(line: str) -> None:
+    assert worth_quoting(line)
+
+
+def test_a_short_answer_counts_at_the_top_of_a_passage_only() -> None:
+    assert said("No. Pets cannot catch it from food.")[0] == "No."
+    assert said("Pets cannot catch it from food. No.") == ["Pets cannot catch it from food."]
+
+
+def test_a_passage_cut_off_at_its_beginning_starts_with_its_next_sentence() -> None:
+    assert said("of the main office. It opens at nine.", continues=True) == ["It opens at nine."]
+
+
+def test_a_list_is_quoted_with_the_line_that_introduces_it() -> None:
+    text = "You will need:\n- proof of citizenship\n- two photos\n\nThe fee is paid at the office."
+
+    assert said(text) == ["You will need: - proof of citizenship - two photos", "The fee is paid at the office."]
