@@ -1,0 +1,20 @@
+"""Wiring of the verifier stage."""
+
+from __future__ import annotations
+
+from services.verifier.handler import verify
+from services.verifier.settings import VerifierSettings
+from shared.resources import Resources
+from shared.stage import Stage
+
+
+def build(resources: Resources) -> Stage:  # noqa: ARG001 (rules need no port)
+    stage = Stage("verifier", settings=VerifierSettings)
+    stage.on(verify)
+    return stage
+
+
+if __name__ == "__main__":
+    from shared.worker import run
+
+    run(build)

@@ -1,0 +1,40 @@
+"""Does every citation lead where it says? Pure; nothing is fetched. A citation may do without an address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.addresses import well_formed
+from shared.domain import Answer, Citation, Passage
+
+
+def faults(answer: Answer, citations: Sequence[Citation], passages: Sequence[Passage]) -> list[str]:
+    """What is wrong with the citations, each in a few words without any text of the question; empty when nothing is."""
+    by_id = {passage.id: passage for passage in passages}
+    found: list[str] = []
+    numbers = [citation.number for citation in citations]
+    if numbers != list(range(1, len(numbers) + 1)):
+        found.append("the citations are not numbered 1, 2, 3")
+    known = set(numbers)
+    for index, sentence in enumerate(answer.sentences, start=1):
+        if not sentence.citations:
+            found.append(f"sentence {index} has no citation")
+        elif not known.issuperset(sentence.citations):
+            found.append(f"sentence {index} names a citation that does not exist")
+    for citation in citations:
+        passage = by_id.get(citation.passage)
+        if fault := "names no passage" if passage is None else _fault(citation, passage):
+            found.append(f"citation {citation.number} {fault}")
+    return found
+
+
+def _fault(citation: Citation, passage: Passage) -> str:
+    if citation.source != passage.source:
+        return "names another source than its passage"
+    if citation.url and citation.url != passage.url:
+        return "leads to another page than its passage"
+    if citation.url and not well_formed(citation.url):
+        return "has a malformed address"
+    if citation.quote and citation.quote not in passage.text:
+        return "quotes what its passage does not say"
+    return ""
