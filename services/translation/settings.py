@@ -15,7 +15,7 @@ class TranslationSettings(Section):
         default=("eng", "fra"),
         min_length=1,
         description="The languages askers write in (ISO 639-1 or 639-3). Fewer are told apart better, faster and in "
-        "less memory (about 60 MB each).",
+        "less memory (20 to 40 MB each).",
     )
     default_language: str = Field(
         default="eng", description="What a text is taken for when the languages are too close."
