@@ -24,6 +24,7 @@ SCHEMA_VERSION = 1
 _NAMESPACE = uuid.UUID("7c0b5c52-6f2e-5d3a-9a39-3f1f7a0f6d11")
 
 F = TypeVar("F", bound=Fact)
+F_co = TypeVar("F_co", bound=Fact, covariant=True)
 
 
 class Envelope(BaseModel):
@@ -51,10 +52,10 @@ class Envelope(BaseModel):
         return (self.deadline - datetime.now(UTC)).total_seconds()
 
 
-class Event(Envelope, Generic[F]):
+class Event(Envelope, Generic[F_co]):
     """A fact in its envelope."""
 
-    payload: F
+    payload: F_co
 
     @property
     def subject(self) -> str:
@@ -114,7 +115,9 @@ def opening(
     )
 
 
-def following(stage: str, fact: F, cause: Envelope, timing: Timing | None = None, *, number: int | None = None) -> Event[F]:
+def following(
+    stage: str, fact: F, cause: Envelope, timing: Timing | None = None, *, number: int | None = None
+) -> Event[F]:
     """The event that `cause` led to: same question, same pipeline, same deadline; the next attempt if the cause opens one."""
     attempt = number if number is not None else cause.attempt + (1 if FACTS[cause.fact].opens_attempt else 0)
     return event_type(type(fact))(

@@ -37,12 +37,16 @@ class Settings(BaseSettings):
     retention_hours: float = Field(default=72, gt=0, description="How long the log is kept.")
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")
     raw_ttl_seconds: int = Field(default=3600, ge=1, description="privacy.raw_ttl: how long unmoderated text stays.")
-    ack_wait_seconds: float = Field(default=30, ge=1, description="Silence after which work is given to another worker.")
+    ack_wait_seconds: float = Field(
+        default=30, ge=1, description="Silence after which work is given to another worker."
+    )
     max_deliveries: int = Field(default=8, ge=1, description="Tries before an event goes to dead letters.")
     publish_budget_seconds: float = Field(default=30, ge=1, description="How long a worker retries a publish.")
     graceful_seconds: float = Field(default=20, ge=0, description="How long running work may finish at shutdown.")
 
-    concurrency: int = Field(default=0, ge=0, description="Questions a worker holds at once; 0: the stage's own figure.")
+    concurrency: int = Field(
+        default=0, ge=0, description="Questions a worker holds at once; 0: the stage's own figure."
+    )
     probe_host: str = Field(default="127.0.0.1", description="Where /livez, /readyz and /metrics are served.")
     probe_port: int = Field(default=0, ge=0, le=65535, description="0: any free port (written to the log).")
 
@@ -75,7 +79,9 @@ class Settings(BaseSettings):
             name, _, rest = entry.partition(":")
             role, _, key = rest.partition(":")
             if role not in ("client", "editor", "operator") or len(key) < 16:
-                raise ValueError("each API key is name:role:key with role client, editor or operator and 16+ characters")
+                raise ValueError(
+                    "each API key is name:role:key with role client, editor or operator and 16+ characters"
+                )
             keys[f"{name}:{role}"] = SecretStr(key)
         return keys
 

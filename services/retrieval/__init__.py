@@ -1,0 +1,8 @@
+"""Retrieval: finds the passages an answer can be written from, and keeps the index they are found in.
+
+Hears `QuestionCleared` and, for another attempt, `AnswerRefuted`; says `PassagesRetrieved`, also when nothing was
+found. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`.
+
+Answers `ask.retrieval.search`, `.documents`, `.remove` and `.stats` (see `shared.asks.retrieval`). It is the only
+owner of the index: everybody else asks.
+"""

@@ -1,4 +1,4 @@
-"""KeyValue on Redis (extra `redis`); keys are `<prefix>:<key>`."""
+"""KeyValue on Redis (extra `redis`); keys are `<prefix><key>`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RedisKeyValue:
             await client.aclose()
 
     def _key(self, key: str) -> str:
-        return f"{self._prefix}:{key}"
+        return f"{self._prefix}{key}"
 
     async def _do(self, command: str, *arguments: Any, **options: Any) -> Any:
         if self._client is None:

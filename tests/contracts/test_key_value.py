@@ -45,7 +45,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 async def store(server: Server) -> AsyncIterator[KeyValue]:
     if server.url.startswith("redis"):
-        redis = RedisKeyValue(server.url, "sessions")
+        redis = RedisKeyValue(server.url, "sessions:")
         yield redis
         await redis.close()
         return
@@ -135,7 +135,7 @@ async def test_many_tasks_use_one_store_at_once(store: KeyValue) -> None:
 
 
 async def test_redis_that_is_away_is_unavailable_without_naming_its_password() -> None:
-    store = RedisKeyValue(f"redis://:secret@127.0.0.1:{free_port()}/0", "sessions")
+    store = RedisKeyValue(f"redis://:secret@127.0.0.1:{free_port()}/0", "sessions:")
 
     for attempt in (store.get("key"), store.put("key", b"value"), store.delete("key")):
         with pytest.raises(UnavailableError) as caught:
@@ -146,7 +146,7 @@ async def test_redis_that_is_away_is_unavailable_without_naming_its_password() -
 
 async def test_a_redis_that_no_longer_answers_is_unavailable_and_serves_again_after(tmp_path: Path) -> None:
     with redis_server(tmp_path) as server:
-        store = RedisKeyValue(server.url, "sessions")
+        store = RedisKeyValue(server.url, "sessions:")
         await store.put("key", b"value")
         server.kill()
         with pytest.raises(UnavailableError):

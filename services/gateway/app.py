@@ -1,0 +1,37 @@
+"""Wiring of the gateway."""
+
+from __future__ import annotations
+
+from services.gateway.auth import Doorkeeper
+from services.gateway.face import HttpFace
+from services.gateway.handler import Reception
+from services.gateway.settings import GatewaySettings
+from services.gateway.state import Gateway
+from services.gateway.stream import LiveFeed
+from shared.facts import DocumentSubmitted, FeedbackGiven, QuestionAsked, QuestionWithdrawn
+from shared.resources import Resources
+from shared.stage import Stage
+from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
+
+
+def build(resources: Resources) -> Stage:
+    stage = Stage("gateway", settings=GatewaySettings)
+    stage.says(QuestionAsked, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
+    feed = LiveFeed(resources.log)
+    reception = Reception(
+        settings=resources.settings,
+        pipelines=resources.pipelines,
+        facts=resources.facts("gateway"),
+        event_log=resources.log,
+        feed=feed,
+        sessions=resources.stores.key_value(SESSIONS_BUCKET),
+        bodies=resources.stores.objects(DOCUMENTS_BUCKET),
+    )
+    stage.opens(HttpFace(Gateway(resources, reception, feed, Doorkeeper(resources.settings))))
+    return stage
+
+
+if __name__ == "__main__":
+    from shared.worker import run
+
+    run(build)

@@ -1,0 +1,46 @@
+"""The SSE `id:`: how far a client has read, in the log's own sequence.
+
+1234        everything of the fact with sequence 1234
+1234.2      the first two frames of the fact with sequence 1234
+1234~0.87   everything of fact 1234, then 87 characters of the draft of attempt 0
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FORM = re.compile(r"^(\d{1,19})(?:\.(\d{1,4})|~(\d{1,3})\.(\d{1,9}))?$")
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """`sequence` is read in full unless `frames` says how many of its frames were."""
+
+    sequence: int = 0
+    frames: int = 0
+    attempt: int = 0
+    offset: int = 0
+
+    def __str__(self) -> str:
+        if self.frames:
+            return f"{self.sequence}.{self.frames}"
+        if self.offset:
+            return f"{self.sequence}~{self.attempt}.{self.offset}"
+        return str(self.sequence)
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        """Read a `Last-Event-ID`.
+
+        Raises:
+            ValueError: it is not one of ours.
+        """
+        found = _FORM.match(text.strip())
+        if not found:
+            raise ValueError("Last-Event-ID must be an id that this server sent")
+        sequence, frames, attempt, offset = (int(group or 0) for group in found.groups())
+        return cls(sequence, frames, attempt, offset)
+
+    def already_read(self, sequence: int) -> bool:
+        return sequence < self.sequence or (sequence == self.sequence and not self.frames)

@@ -1,0 +1,84 @@
+"""Frames on the wire: SSE (LF LF, as strict clients want it) or NDJSON, chosen by `Accept`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from services.gateway.cursor import Cursor
+from services.gateway.presenter import Frame
+from services.gateway.problems import Problem
+from services.gateway.stream import QuestionStream
+
+SSE = "text/event-stream"
+NDJSON = "application/x-ndjson"
+#: Proxies close silent connections; a comment is no event. Seconds.
+KEEP_ALIVE = 15.0
+#: Milliseconds a client waits before it comes back.
+RETRY = 1000
+HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
+
+
+def cursor_of(request: Request) -> Cursor:
+    """Where the client wants to go on: `Last-Event-ID`, or `?from=` where a header cannot be sent.
+
+    Raises:
+        Problem: 400 when it is not an id of ours.
+    """
+    text = request.headers.get("last-event-id") or request.query_params.get("from") or ""
+    if not text:
+        return Cursor()
+    try:
+        return Cursor.parse(text)
+    except ValueError as error:
+        raise Problem(400, str(error)) from None
+
+
+def wants_stream(request: Request) -> str:
+    """The streaming media type the client accepts, if any."""
+    accept = request.headers.get("accept", "")
+    return next((kind for kind in (SSE, NDJSON) if kind in accept), "")
+
+
+def streamed(stream: QuestionStream, media_type: str) -> StreamingResponse:
+    return StreamingResponse(_body(stream, media_type), media_type=media_type, headers=HEADERS)
+
+
+def encode(frame: Frame, media_type: str) -> bytes:
+    if media_type == NDJSON:
+        return orjson.dumps({"id": frame.id or None, "event": frame.event, "data": frame.data}) + b"\n"
+    identity = f"id: {frame.id}\n" if frame.id else ""
+    return f"{identity}event: {frame.event}\ndata: ".encode() + orjson.dumps(frame.data) + b"\n\n"
+
+
+async def _body(stream: QuestionStream, media_type: str) -> AsyncIterator[bytes]:
+    """The frames, with keep-alives between them; closing it early stops the stream behind it."""
+    sse = media_type == SSE
+    if sse:
+        yield f"retry: {RETRY}\n\n".encode()
+    frames = stream.frames()
+    pending: asyncio.Task[Frame] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(frames))
+            done, _ = await asyncio.wait({pending}, timeout=KEEP_ALIVE)
+            if not done:
+                yield b": keep-alive\n\n" if sse else b"\n"
+                continue
+            try:
+                frame = pending.result()
+            except StopAsyncIteration:
+                return
+            pending = None
+            yield encode(frame, media_type)
+    finally:
+        if pending is not None:
+            pending.cancel()
+            with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
+                await pending
+        await frames.aclose()

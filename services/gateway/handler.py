@@ -1,0 +1,268 @@
+"""What the gateway does for a client: ask, wait, find, withdraw, rate, hand in documents. No HTTP in sight."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+
+import structlog
+
+from services.gateway.cursor import Cursor
+from services.gateway.settings import GatewaySettings
+from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
+from shared import telemetry
+from shared.domain import Document, ObjectRef, PipelineRef, Turn
+from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
+from shared.errors import NotFoundError, RefusedError, UnavailableError
+from shared.facts import (
+    DocumentIndexed,
+    DocumentRefused,
+    DocumentSubmitted,
+    Fact,
+    FeedbackGiven,
+    QuestionAsked,
+    QuestionWithdrawn,
+)
+from shared.log import EventLog, StoredEvent
+from shared.pipelines import PipelineSource, Sections
+from shared.resources import FactSayer, Said
+from shared.sessions import decode_turns, session_key
+from shared.settings import Settings
+from shared.stores.ports import KeyValue, ObjectStore
+from shared.subjects import DOCUMENTS_BUCKET, parse
+
+log = structlog.get_logger()
+
+#: Text up to this many bytes travels inside the event; more goes to the object store.
+INLINE_BYTES = 48_000
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A client's question, checked for form but not yet for content."""
+
+    text: str
+    pipeline: str = ""
+    conversation_id: str = ""
+    language: str = ""
+    idempotency_key: str = ""
+    client: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Tells a repeated request from another one under the same idempotency key."""
+        content = json.dumps([self.text, self.pipeline, self.conversation_id, self.language])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A document's bytes and what the client says of them."""
+
+    document: Document
+    body: bytes
+
+
+class Reception:
+    """The gateway's use cases over its ports."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        pipelines: PipelineSource,
+        facts: FactSayer,
+        event_log: EventLog,
+        feed: LiveFeed,
+        sessions: KeyValue,
+        bodies: ObjectStore,
+    ) -> None:
+        self._settings = settings
+        self._pipelines = pipelines
+        self._sections = Sections(pipelines)
+        self._facts = facts
+        self._log = event_log
+        self._feed = feed
+        self._sessions = sessions
+        self._bodies = bodies
+
+    def correlation_id(self, asking: Asking) -> str:
+        """A new id, or the one that the idempotency key stands for."""
+        if not asking.idempotency_key:
+            return new_correlation_id()
+        return correlation_id_for(self._settings.tenant, asking.client.get("key", ""), asking.idempotency_key)
+
+    async def ask(self, asking: Asking, correlation_id: str = "") -> Event[Fact]:
+        """Accept the question: it is durable when this returns.
+
+        Raises:
+            RefusedError: no such pipeline, too long, or another question under the same idempotency key.
+            UnavailableError: the bus did not take it.
+        """
+        pipeline, section = await self._pipeline(asking.pipeline)
+        if len(asking.text) > section.max_question_chars:
+            raise RefusedError(f"question: at most {section.max_question_chars} characters, got {len(asking.text)}")
+        cid = correlation_id or self.correlation_id(asking)
+        fact = QuestionAsked(
+            text=asking.text,
+            turns=await self._turns(asking.conversation_id, section.turns),
+            language_hint=asking.language,
+            client=asking.client,
+            request_digest=asking.digest,
+        )
+        event = opening(
+            "gateway",
+            fact,
+            pipeline=pipeline,
+            deadline_seconds=section.deadline_seconds,
+            correlation_id=cid,
+            conversation_id=asking.conversation_id or cid,
+            tenant=self._settings.tenant,
+        )
+        said = await self._facts.say(event, first=bool(asking.idempotency_key))
+        if said is Said.NEW:
+            return event
+        return await self._asked_before(cid, asking)
+
+    async def ask_and_wait(self, asking: Asking) -> tuple[Event[Fact], Event[Fact] | None]:
+        """Ask, then wait for the ending until the deadline: (question, ending or None)."""
+        cid = self.correlation_id(asking)
+        queue = self._feed.watch(cid)
+        try:
+            asked = await self.ask(asking, cid)
+            before = await self._log.ending(cid) if asking.idempotency_key else None
+            patience = max(0.0, asked.remaining) + GRACE
+            ending = before.decode() if before else await wait_for(_is_ending, queue, self._log, cid, patience)
+        finally:
+            self._feed.forget(cid, queue)
+        return asked, ending
+
+    async def find(self, correlation_id: str) -> list[StoredEvent]:
+        """The question's biography.
+
+        Raises:
+            NotFoundError: nothing is known under that id.
+        """
+        stored = await self._log.biography(correlation_id)
+        if not stored:
+            raise NotFoundError(f"no question {correlation_id} in the log")
+        return stored
+
+    def stream(self, correlation_id: str, cursor: Cursor) -> QuestionStream:
+        return QuestionStream(self._feed, self._log, correlation_id, cursor)
+
+    async def withdraw(self, correlation_id: str, by: str) -> Event[Fact]:
+        """End the question on the asker's wish; returns the ending it has, which may be another.
+
+        Raises:
+            NotFoundError: nothing is known under that id.
+        """
+        stored = await self.find(correlation_id)
+        ended = next((one for one in stored if one.terminal), None)
+        if ended is not None:
+            return ended.decode()
+        said = following("gateway", QuestionWithdrawn(by=by), stored[-1].decode())
+        if await self._facts.say(said) is not Said.LOST:
+            return said
+        ended = await self._log.ending(correlation_id)
+        return ended.decode() if ended else said
+
+    async def rate(self, correlation_id: str, feedback: FeedbackGiven) -> Event[Fact]:
+        """Say what the asker thinks of the answer.
+
+        Raises:
+            NotFoundError: nothing is known under that id.
+        """
+        stored = await self.find(correlation_id)
+        # Several people may rate one answer: the millisecond tells their facts apart.
+        event = following("gateway", feedback, stored[-1].decode(), number=time.time_ns() // 1_000_000)
+        await self._facts.say(event)
+        return event
+
+    async def submit_and_wait(self, submission: Submission, patience: float) -> tuple[Event[Fact], Event[Fact] | None]:
+        """Hand in a document and wait until it is indexed or refused: (submitted, outcome or None)."""
+        cid = new_correlation_id()
+        queue = self._feed.watch(cid)
+        try:
+            submitted = await self.submit(submission, cid)
+            outcome = await wait_for(_is_document_outcome, queue, self._log, cid, patience) if patience else None
+        finally:
+            self._feed.forget(cid, queue)
+        return submitted, outcome
+
+    async def submit(self, submission: Submission, correlation_id: str = "") -> Event[Fact]:
+        """Hand in a document: it is durable when this returns, and indexed when its fact says so."""
+        pipeline, _ = await self._pipeline("")
+        cid = correlation_id or new_correlation_id()
+        document = submission.document
+        text = _inline_text(document, submission.body)
+        if text is None:
+            await self._bodies.put(cid, submission.body)
+            document = document.model_copy(
+                update={"body": ObjectRef(bucket=DOCUMENTS_BUCKET, name=cid, size=len(submission.body))}
+            )
+        else:
+            document = document.model_copy(update={"text": text})
+        event = opening(
+            "gateway",
+            DocumentSubmitted(document=document),
+            pipeline=pipeline,
+            deadline_seconds=3600,
+            correlation_id=cid,
+            tenant=self._settings.tenant,
+        )
+        await self._facts.say(event)
+        return event
+
+    async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
+        wanted = name or self._settings.default_pipeline
+        ref = self._pipelines.current(wanted)
+        if ref is None:
+            raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
+        return ref, await self._sections.section(ref, "gateway", GatewaySettings)
+
+    async def _turns(self, conversation_id: str, limit: int) -> tuple[Turn, ...]:
+        """Earlier turns of the conversation; without the store the question is answered without them."""
+        if not conversation_id or not limit:
+            return ()
+        try:
+            stored = await self._sessions.get(session_key(self._settings.tenant, conversation_id))
+        except UnavailableError:
+            telemetry.DEGRADED.labels("sessions").inc()
+            log.warning("sessions are away; asked without earlier turns")
+            return ()
+        turns = decode_turns(stored)[-limit:]
+        return tuple(Turn(question=turn.question, answer=turn.answer) for turn in turns)
+
+    async def _asked_before(self, cid: str, asking: Asking) -> Event[Fact]:
+        """The question that already has this id.
+
+        Raises:
+            RefusedError: it is another one.
+        """
+        stored = await self._log.biography(cid)
+        first = stored[0].decode() if stored else None
+        if first is None:
+            raise UnavailableError("the question was asked before but its record could not be read; try again")
+        if isinstance(first.payload, QuestionAsked) and first.payload.request_digest != asking.digest:
+            raise RefusedError("Idempotency-Key: was used for another question; use a new key")
+        return first
+
+
+def _is_ending(stored: StoredEvent) -> bool:
+    return stored.terminal
+
+
+def _is_document_outcome(stored: StoredEvent) -> bool:
+    return parse(stored.subject).fact in (DocumentIndexed.__name__, DocumentRefused.__name__)
+
+
+def _inline_text(document: Document, body: bytes) -> str | None:
+    """The body as text when it is small enough for an event and really is UTF-8 text."""
+    if len(body) > INLINE_BYTES or document.media_type == "application/pdf":
+        return None
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

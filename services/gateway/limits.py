@@ -1,0 +1,48 @@
+"""Request size limits, counted while the body arrives, so that a lying Content-Length does not help."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.gateway.problems import respond
+from shared.settings import Settings
+
+DOCUMENT_PATHS = ("/api/v1/documents", "/api/v1/ingest")
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class BodyLimit:
+    """ASGI middleware: 413 for a body over the limit of its path."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        documents = scope["path"].startswith(DOCUMENT_PATHS)
+        limit = self._settings.max_document_bytes if documents else self._settings.max_body_bytes
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        too_large = respond(413, f"The body may have at most {limit} bytes.")
+        if declared.isdigit() and int(declared) > limit:
+            await too_large(scope, receive, send)
+            return
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise _TooLargeError
+            return message
+
+        try:
+            await self._app(scope, counted, send)
+        except _TooLargeError:
+            await too_large(scope, receive, send)

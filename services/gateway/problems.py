@@ -1,0 +1,85 @@
+"""Every HTTP error as problem+json (RFC 9457) that says what to send instead."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from shared.errors import (
+    AnswerbusError,
+    ConfigurationError,
+    DocumentError,
+    NotFoundError,
+    RefusedError,
+    UnavailableError,
+)
+
+log = structlog.get_logger()
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS: tuple[tuple[type[AnswerbusError], int], ...] = (
+    (NotFoundError, 404),
+    (DocumentError, 422),
+    (RefusedError, 422),
+    (UnavailableError, 503),
+    (ConfigurationError, 503),
+)
+
+
+class Problem(Exception):
+    """Raised by a route to answer with a problem."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None, **extra: Any) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers or {}
+        self.extra = extra
+
+
+def respond(status: int, detail: str, headers: dict[str, str] | None = None, **extra: Any) -> Response:
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **extra}
+    return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers; nothing leaves the gateway as a bare error page."""
+
+    @app.exception_handler(Problem)
+    async def _problem(_: Request, error: Problem) -> Response:
+        return respond(error.status, error.detail, error.headers, **error.extra)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(_: Request, error: RequestValidationError) -> Response:
+        # The values themselves are left out: they may be personal, and they are the client's own anyway.
+        places = [{"at": _place(one["loc"]), "problem": one["msg"]} for one in error.errors()[:10]]
+        detail = "; ".join(f"{one['at']}: {one['problem']}" for one in places)
+        return respond(422, detail, errors=places)
+
+    @app.exception_handler(HTTPException)
+    async def _http(_: Request, error: HTTPException) -> Response:
+        return respond(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @app.exception_handler(AnswerbusError)
+    async def _ours(_: Request, error: AnswerbusError) -> Response:
+        status = next((code for kind, code in STATUS if isinstance(error, kind)), 500)
+        headers = {"Retry-After": "5"} if status == 503 else {}
+        return respond(status, str(error), headers)
+
+    @app.exception_handler(Exception)
+    async def _bug(_: Request, error: Exception) -> Response:
+        log.exception("request failed", error=type(error).__name__)
+        return respond(500, "The server failed on this request; the operators' log says why.")
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    parts = [str(part) for part in location if part not in ("body", "query", "header", "path")]
+    return ".".join(parts) or "body"

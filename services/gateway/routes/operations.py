@@ -1,0 +1,102 @@
+"""What operators and probes ask: health, figures, the stages, one question's events, the pipelines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.responses import PlainTextResponse, Response
+
+from services.gateway.auth import Caller, needs
+from services.gateway.state import Gateway, gateway
+from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
+from shared.errors import NotFoundError
+from shared.log import StoredEvent
+
+router = APIRouter(tags=["operations"])
+
+Here = Annotated[Gateway, Depends(gateway)]
+Client = Annotated[Caller, Depends(needs("client"))]
+Operator = Annotated[Caller, Depends(needs("operator"))]
+
+
+@router.get("/livez")
+async def livez() -> Response:
+    """The process is alive."""
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/readyz")
+async def readyz(here: Here) -> Response:
+    """The gateway can take questions."""
+    if not here.resources.is_connected():
+        return PlainTextResponse("the bus is away\n", 503)
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/health")
+@router.get("/api/v1/health")
+async def health(here: Here) -> Response:
+    """The gateway's view of the platform in one word, 503 when questions cannot be taken."""
+    return await readyz(here)
+
+
+@router.get("/metrics")
+async def metrics(_: Operator) -> Response:
+    """Prometheus metrics of this gateway; each worker serves its own on its probe port."""
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/api/v1/stats")
+async def stats(here: Here, _: Operator, hours: float = 24) -> dict[str, Any]:
+    """Figures of the record: questions by outcome, times, feedback."""
+    reply = await here.resources.asker.ask("persistence", "stats", StatsRequest(hours=hours), StatsReply)
+    return reply.model_dump() | {"streams": here.feed.watchers}
+
+
+@router.get("/api/v1/stages")
+async def stages(here: Here, _: Operator) -> list[dict[str, Any]]:
+    """Every stage's backlog, work in flight, redeliveries and speed."""
+    return [report.model_dump() for report in await here.resources.overview()]
+
+
+@router.get("/api/v1/events/{question_id}")
+async def events(
+    question_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], here: Here, _: Operator
+) -> list[dict[str, Any]]:
+    """One question's whole biography, in order."""
+    return [event_json(one) for one in await here.reception.find(question_id)]
+
+
+@router.get("/api/v1/pipelines")
+async def pipelines(here: Here, _: Client) -> list[dict[str, Any]]:
+    """The pipelines a question may name."""
+    return [
+        ref.model_dump() for name in here.resources.pipelines.names() if (ref := here.resources.pipelines.current(name))
+    ]
+
+
+@router.get("/api/v1/conversations/{conversation_id}")
+async def conversation(conversation_id: str, here: Here, _: Client) -> dict[str, Any]:
+    """The exchanges of a conversation, in order."""
+    request = ConversationRequest(id=conversation_id)
+    reply = await here.resources.asker.ask("persistence", "conversation", request, ConversationReply)
+    if not reply.exchanges:
+        raise NotFoundError("no exchange of this conversation is on record")
+    return reply.model_dump()
+
+
+def event_json(stored: StoredEvent) -> dict[str, Any]:
+    """`{fact, subject, sequence, time, attempt, payload}` and the envelope's times."""
+    event = stored.decode()
+    return {
+        "fact": event.fact,
+        "subject": stored.subject,
+        "sequence": stored.sequence,
+        "time": stored.time.isoformat(),
+        "attempt": event.attempt,
+        "pipeline": event.pipeline.model_dump(),
+        "timeline": [timing.model_dump() for timing in event.timeline],
+        "payload": event.payload.model_dump(mode="json"),
+    }

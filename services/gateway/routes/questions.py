@@ -1,0 +1,179 @@
+"""Questions: ask, watch, read, withdraw, rate; and `query`, which asks and waits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Depends, Header, Path, Request
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from starlette.responses import Response
+
+from services.gateway.auth import Caller, needs
+from services.gateway.frames import SSE, cursor_of, streamed, wants_stream
+from services.gateway.handler import Asking
+from services.gateway.presenter import links, overdue, question_json
+from services.gateway.state import Gateway, gateway
+from shared.asks.persistence import ExchangeReply, ExchangeRequest
+from shared.envelope import Event
+from shared.errors import NotFoundError
+from shared.facts import Fact, FeedbackGiven
+
+router = APIRouter(prefix="/api/v1", tags=["questions"])
+
+Here = Annotated[Gateway, Depends(gateway)]
+Client = Annotated[Caller, Depends(needs("client"))]
+QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The id that asking returned.")]
+IdempotencyKey = Annotated[
+    str, Header(alias="Idempotency-Key", max_length=255, description="The same key is the same question.")
+]
+_TOKEN = re.compile(r"^[A-Za-z0-9_.:-]{1,128}$")
+
+
+class QuestionIn(BaseModel):
+    """A question; only `question` is needed."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"question": "How do I resume a stream?"}})
+
+    question: str = Field(min_length=1)
+    pipeline: str = Field(default="", max_length=100, description="Default: the server's default pipeline.")
+    conversation_id: str = Field(default="", description="Questions with the same one follow up on each other.")
+    language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: recognised.")
+    client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context, e.g. referring_url.")
+
+    @field_validator("question")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        """Text a person could have typed."""
+        if not text.strip():
+            raise ValueError("must not be empty")
+        for character in text:
+            if unicodedata.category(character) == "Cc" and character not in "\t\r\n":
+                raise ValueError(f"must not contain control characters (found U+{ord(character):04X})")
+        return text
+
+    @field_validator("conversation_id")
+    @classmethod
+    def _plain(cls, text: str) -> str:
+        if text and not _TOKEN.match(text):
+            raise ValueError("must be 1 to 128 letters, digits or _ . : -")
+        return text
+
+    def asking(self, key: str, caller: Caller) -> Asking:
+        return Asking(
+            text=self.question,
+            pipeline=self.pipeline,
+            conversation_id=self.conversation_id,
+            language=self.language,
+            idempotency_key=key,
+            client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
+        )
+
+
+class FeedbackIn(BaseModel):
+    """What the asker thinks of the answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rating: Literal["up", "down"]
+    reason: str = Field(default="", max_length=200)
+    comment: str = Field(default="", max_length=5000)
+
+
+@router.post("/questions", status_code=202)
+async def ask(body: QuestionIn, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
+    """Accept a question: 202 once it is durable, with links to its stream and its answer."""
+    event = await here.reception.ask(body.asking(key, caller))
+    headers = {"Location": links(event.correlation_id)["self"]}
+    return _json(question_json(event), 202, headers)
+
+
+@router.post("/query")
+async def query(body: QuestionIn, request: Request, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
+    """Ask and wait for the answer; a stream when `Accept` asks for one."""
+    asking = body.asking(key, caller)
+    media_type = wants_stream(request)
+    if media_type:
+        event = await here.reception.ask(asking)
+        return streamed(here.reception.stream(event.correlation_id, cursor_of(request)), media_type)
+    asked, ending = await here.reception.ask_and_wait(asking)
+    if ending is None:
+        return _json(overdue(asked.correlation_id, asked.conversation_id)[-1].data, 504)
+    return _json(question_json(ending))
+
+
+@router.get("/questions/{question_id}")
+async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
+    """The question as it stands; from the record when the log has let it go."""
+    try:
+        stored = await here.reception.find(question_id)
+    except NotFoundError:
+        reply = await here.resources.asker.ask(
+            "persistence", "exchange", ExchangeRequest(id=question_id), ExchangeReply
+        )
+        if reply.exchange is None:
+            raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
+        return _json(_recorded(reply))
+    return _json(question_json(_newest(stored_events=[one.decode() for one in stored])))
+
+
+@router.get("/questions/{question_id}/events")
+async def watch(question_id: QuestionId, request: Request, here: Here, _: Client) -> Response:
+    """The question's stream (SSE, or NDJSON by `Accept`), from the beginning or after `Last-Event-ID`."""
+    await here.reception.find(question_id)
+    cursor = cursor_of(request)
+    return streamed(here.reception.stream(question_id, cursor), wants_stream(request) or SSE)
+
+
+@router.delete("/questions/{question_id}")
+async def withdraw(question_id: QuestionId, here: Here, caller: Client) -> Response:
+    """Withdraw the question: queued work is dropped, running work cancelled. An ended question stays as it ended."""
+    return _json(question_json(await here.reception.withdraw(question_id, caller.name)))
+
+
+@router.post("/questions/{question_id}/feedback", status_code=202)
+async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Client) -> Response:
+    """Rate the answer."""
+    feedback = FeedbackGiven(
+        rating=1 if body.rating == "up" else -1, reason=body.reason, comment=body.comment, by=caller.name
+    )
+    event = await here.reception.rate(question_id, feedback)
+    return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
+
+
+def _newest(stored_events: list[Event[Fact]]) -> Event[Fact]:
+    """The ending, or the newest step; asides say nothing about the status."""
+    steps = [event for event in stored_events if not event.payload.aside]
+    return next((event for event in steps if event.payload.terminal), steps[-1] if steps else stored_events[-1])
+
+
+def _recorded(reply: ExchangeReply) -> dict[str, Any]:
+    """A question from the record, in the shape of one from the log."""
+    exchange = reply.exchange
+    assert exchange is not None
+    answer = exchange.answer.model_dump() if exchange.answer else {"content": exchange.answer_text, "type": "refusal"}
+    return {
+        "id": exchange.id,
+        "status": "ERROR" if exchange.outcome == "abandoned" else "COMPLETE",
+        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
+        "conversation_id": exchange.conversation_id,
+        "links": links(exchange.id),
+        "result": {
+            "outcome": exchange.outcome,
+            "answer": answer,
+            "citations": [citation.model_dump() for citation in exchange.citations],
+            "confidence": exchange.confidence,
+            "context": exchange.context.model_dump(),
+            "followups": list(exchange.followups),
+            "engine": exchange.engine,
+            "reused": None,
+            "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
+            "usage": exchange.usage.model_dump(),
+        },
+    }
+
+
+def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(body), status, headers, "application/json")

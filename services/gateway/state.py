@@ -1,0 +1,26 @@
+"""What the routes share: the use cases and the ports, in one place on the application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from services.gateway.auth import Doorkeeper
+from services.gateway.handler import Reception
+from services.gateway.stream import LiveFeed
+from shared.resources import Resources
+
+
+@dataclass(frozen=True)
+class Gateway:
+    resources: Resources
+    reception: Reception
+    feed: LiveFeed
+    doorkeeper: Doorkeeper
+
+
+def gateway(request: Request) -> Gateway:
+    """The dependency of every route."""
+    state: Gateway = request.app.state.gateway
+    return state

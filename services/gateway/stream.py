@@ -1,0 +1,211 @@
+"""One question's stream on any replica: register, read the history, emit what is new, then what comes live.
+
+The live feed may lose a message, the log may not: each fact names the event that caused it, so a gap shows at once,
+and then (or when nothing has come for a while) the history is read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+import structlog
+
+from services.gateway.cursor import Cursor
+from services.gateway.presenter import Frame, Presenter, overdue
+from shared import subjects
+from shared.envelope import Event
+from shared.errors import InvalidEventError, UnavailableError
+from shared.facts import Fact
+from shared.log import EventLog, StoredEvent
+from shared.signals import Token
+
+log = structlog.get_logger()
+
+#: Events a slow client may lag behind before its stream is closed; it resumes from the log.
+QUEUE_LIMIT = 1000
+#: Seconds of silence after which the history is read again.
+REREAD_AFTER = 10.0
+#: Seconds after the deadline in which a stage may still say that it gave up.
+GRACE = 0.5
+
+
+class LiveFeed:
+    """One subscription for all questions of this gateway, handed out by correlation id."""
+
+    def __init__(self, event_log: EventLog) -> None:
+        self._log = event_log
+        self._queues: dict[str, set[asyncio.Queue[StoredEvent | None]]] = {}
+        self._stops: list[Callable[[], Awaitable[None]]] = []
+
+    async def open(self) -> None:
+        everything = "*.*.*.*"
+        for subject in ("qa", "bg"):
+            self._stops.append(await self._log.follow(subjects.live(f"{subject}.{everything}"), self._heard))
+        self._stops.append(await self._log.follow(subjects.signal(Token.kind, "*"), self._heard_signal))
+
+    async def close(self) -> None:
+        for queues in self._queues.values():
+            for queue in queues:
+                _end(queue)
+        for stop in self._stops:
+            await stop()
+
+    def watch(self, correlation_id: str) -> asyncio.Queue[StoredEvent | None]:
+        """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops)."""
+        queue: asyncio.Queue[StoredEvent | None] = asyncio.Queue(QUEUE_LIMIT)
+        self._queues.setdefault(correlation_id, set()).add(queue)
+        return queue
+
+    def forget(self, correlation_id: str, queue: asyncio.Queue[StoredEvent | None]) -> None:
+        queues = self._queues.get(correlation_id, set())
+        queues.discard(queue)
+        if not queues:
+            self._queues.pop(correlation_id, None)
+
+    @property
+    def watchers(self) -> int:
+        return sum(len(queues) for queues in self._queues.values())
+
+    def _heard(self, event: StoredEvent) -> None:
+        self._hand_out(event.subject.split(".")[3], event)
+
+    def _heard_signal(self, event: StoredEvent) -> None:
+        self._hand_out(event.subject.rsplit(".", 1)[1], event)
+
+    def _hand_out(self, correlation_id: str, event: StoredEvent) -> None:
+        for queue in self._queues.get(correlation_id, ()):
+            if queue.full():
+                _end(queue)
+            else:
+                queue.put_nowait(event)
+
+
+def _end(queue: asyncio.Queue[StoredEvent | None]) -> None:
+    while queue.full():
+        queue.get_nowait()
+    queue.put_nowait(None)
+
+
+class QuestionStream:
+    """Frames of one question from a cursor to its end."""
+
+    def __init__(self, feed: LiveFeed, event_log: EventLog, correlation_id: str, cursor: Cursor) -> None:
+        self._feed = feed
+        self._log = event_log
+        self._cid = correlation_id
+        self._presenter = Presenter(cursor)
+        self._seen: set[str] = set()
+        self._sequence = 0
+        self._deadline: float | None = None
+        self._conversation = correlation_id
+        self._closed = False
+
+    async def frames(self) -> AsyncGenerator[Frame, None]:
+        """Every frame after the cursor, `result` last; ends without one only when the client must resume elsewhere."""
+        queue = self._feed.watch(self._cid)
+        try:
+            for frame in await self._history():
+                yield frame
+            while not self._presenter.ended:
+                for frame in await self._next(queue):
+                    yield frame
+                if self._closed:
+                    return
+        finally:
+            self._feed.forget(self._cid, queue)
+
+    async def _next(self, queue: asyncio.Queue[StoredEvent | None]) -> list[Frame]:
+        try:
+            heard = await asyncio.wait_for(queue.get(), timeout=self._patience())
+        except TimeoutError:
+            return await self._after_silence()
+        if heard is None:
+            self._closed = True
+            return []
+        return await self._take(heard)
+
+    def _patience(self) -> float:
+        if self._deadline is None:
+            return REREAD_AFTER
+        return max(0.01, min(REREAD_AFTER, self._deadline + GRACE - time.time()))
+
+    async def _after_silence(self) -> list[Frame]:
+        """Read the history again; past the deadline, tell the client that nothing will come."""
+        frames = await self._history()
+        late = self._deadline is not None and time.time() >= self._deadline + GRACE
+        if frames or self._presenter.ended or not late:
+            return frames
+        self._closed = True
+        return overdue(self._cid, self._conversation)
+
+    async def _take(self, heard: StoredEvent) -> list[Frame]:
+        if heard.sequence == 0:
+            return self._presenter.token(Token.model_validate_json(heard.data))
+        if heard.sequence <= self._sequence:
+            return []
+        event = heard.decode()
+        if event.causation_id and event.causation_id not in self._seen:
+            return await self._history()
+        return self._emit(heard, event)
+
+    async def _history(self) -> list[Frame]:
+        try:
+            stored = await self._log.biography(self._cid)
+        except UnavailableError:
+            log.warning("history not read; the stream goes on live", correlation_id=self._cid)
+            return []
+        frames: list[Frame] = []
+        for one in stored:
+            if one.sequence > self._sequence and not self._presenter.ended:
+                try:
+                    frames += self._emit(one, one.decode())
+                except InvalidEventError:
+                    log.warning("an event of the history cannot be read", correlation_id=self._cid)
+        return frames
+
+    def _emit(self, stored: StoredEvent, event: Event[Fact]) -> list[Frame]:
+        self._seen.add(event.event_id)
+        self._sequence = stored.sequence
+        self._deadline = event.deadline.timestamp()
+        self._conversation = event.conversation_id
+        return self._presenter.fact(event, stored.sequence)
+
+
+async def wait_for(
+    wanted: Callable[[StoredEvent], bool],
+    queue: asyncio.Queue[StoredEvent | None],
+    event_log: EventLog,
+    correlation_id: str,
+    patience: float,
+) -> Event[Fact] | None:
+    """The first event that is `wanted`, or None when there is none after `patience` seconds.
+
+    The queue was registered before the chain began, so nothing is missed; should the feed lose it, the log has it.
+    """
+    until = time.monotonic() + patience
+    while True:
+        left = until - time.monotonic()
+        try:
+            heard = await asyncio.wait_for(queue.get(), timeout=max(0.01, min(REREAD_AFTER, left)))
+        except TimeoutError:
+            heard = None
+        if heard is not None:
+            if heard.sequence and wanted(heard):
+                return heard.decode()
+            continue
+        found = next((one for one in await _or_nothing(event_log, correlation_id) if wanted(one)), None)
+        if found is not None:
+            return found.decode()
+        if time.monotonic() >= until:
+            return None
+
+
+async def _or_nothing(event_log: EventLog, correlation_id: str) -> list[StoredEvent]:
+    """The biography, or nothing while the bus is away."""
+    try:
+        return await event_log.biography(correlation_id)
+    except UnavailableError:
+        await asyncio.sleep(0.2)
+        return []

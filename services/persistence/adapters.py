@@ -1,0 +1,109 @@
+"""The record in SQL: SQLite or PostgreSQL. SQLAlchemy is imported at `open`, so that building a stage stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from services.persistence.group_commit import GroupCommit
+from services.persistence.ports import Entry, Remarks, Sample, Tally
+from shared.asks.persistence import Exchange, Rating
+from shared.domain import Scores
+from shared.errors import PermanentError, TransientError, UnavailableError
+
+if TYPE_CHECKING:
+    from services.persistence.sql import Database
+
+
+class SqlRecord:
+    """A `Record` on one database; every save of the moment shares one commit."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._commits: GroupCommit[Entry] = GroupCommit(self._write)
+        self._database: Database | None = None
+
+    async def open(self) -> None:
+        from services.persistence.sql import ERRORS, Database, named
+
+        database = Database(self._url)
+        try:
+            await database.migrate()
+        except ERRORS as error:
+            raise UnavailableError(f"the record cannot be opened ({named(error)})") from error
+        finally:
+            # A start that failed leaves no connection (and no thread) behind; work opens its own.
+            await database.close()
+        self._database = database
+
+    async def close(self) -> None:
+        """Let the commits under way end, then close the connections."""
+        if self._database is not None:
+            await self._commits.drain()
+            await self._database.close()
+            self._database = None
+
+    async def save(self, entry: Entry) -> None:
+        await self._commits.submit(entry)
+
+    async def exchange(self, exchange_id: str) -> Exchange | None:
+        from services.persistence import sql
+
+        rows = await self._read(sql.exchange(exchange_id))
+        return Exchange.model_validate(rows[0]) if rows else None
+
+    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
+        from services.persistence import sql
+
+        rows = await self._read(sql.conversation(conversation_id, limit))
+        return [Exchange.model_validate(row) for row in reversed(rows)]
+
+    async def remarks(self, exchange_id: str) -> Remarks:
+        from services.persistence import sql
+
+        ratings = await self._read(sql.ratings(exchange_id))
+        latest = await self._read(sql.latest_evaluation(exchange_id))
+        return Remarks(
+            feedback=tuple(Rating.model_validate(row) for row in ratings),
+            evaluation=Scores.model_validate(latest[0]["scores"]) if latest else None,
+        )
+
+    async def tally(self, since: datetime, samples: int) -> Tally:
+        from services.persistence import sql
+
+        ratings = await self._counts(sql.rating_counts(since))
+        return Tally(
+            outcomes=await self._counts(sql.outcome_counts(since)),
+            samples=[Sample.model_validate(row) for row in await self._read(sql.timings(since, samples))],
+            feedback_up=ratings.get(1, 0),
+            feedback_down=ratings.get(-1, 0),
+            documents=await self._counts(sql.document_counts()),
+        )
+
+    async def _write(self, entries: Sequence[Entry]) -> None:
+        from services.persistence.sql import ERRORS, named, passes
+
+        database = self._database
+        if database is None:
+            raise TransientError("the record is not open")
+        try:
+            await database.write(entries)
+        except ERRORS as error:
+            # Not `from error`: a driver's message can hold what the asker wrote.
+            if passes(error):
+                raise TransientError(f"the record is away ({named(error)})") from None
+            raise PermanentError(f"the record refused an entry ({named(error)})", kind="record") from None
+
+    async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
+        from services.persistence.sql import ERRORS, named
+
+        if self._database is None:
+            raise UnavailableError("the record is not open")
+        try:
+            return await self._database.read(statement)
+        except ERRORS as error:
+            raise UnavailableError(f"the record cannot be read ({named(error)})") from None
+
+    async def _counts(self, statement: Any) -> dict[Any, int]:
+        return {row["name"]: row["count"] for row in await self._read(statement)}

@@ -1,0 +1,36 @@
+"""Wires persistence: the record where `ANSWERBUS_RECORD_URL` says, the sessions in their bucket."""
+
+from __future__ import annotations
+
+from services.persistence.adapters import SqlRecord
+from services.persistence.asks import Archivist
+from services.persistence.handler import Recorder
+from services.persistence.settings import PersistenceSettings
+from shared import subjects
+from shared.resources import Resources
+from shared.stage import Stage
+
+
+def build(resources: Resources) -> Stage:
+    record = SqlRecord(resources.settings.database_url)
+    recorder = Recorder(record, resources.stores.key_value(subjects.SESSIONS_BUCKET))
+    archivist = Archivist(record)
+
+    # Many at once: whatever waits together is committed together.
+    stage = Stage("persistence", settings=PersistenceSettings, concurrency=128)
+    stage.opens(record)
+    stage.on(recorder.record)
+    stage.on(recorder.feedback)
+    stage.on(recorder.evaluated)
+    stage.on(recorder.indexed)
+    stage.on(recorder.refused)
+    stage.answers("conversation", archivist.conversation)
+    stage.answers("exchange", archivist.exchange)
+    stage.answers("stats", archivist.stats)
+    return stage
+
+
+if __name__ == "__main__":
+    from shared.worker import run
+
+    run(build)

@@ -1,0 +1,71 @@
+"""Group commit: whoever waits to save is saved together, in one transaction and one fsync."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+from shared.errors import TransientError
+
+T = TypeVar("T")
+
+
+class GroupCommit(Generic[T]):
+    """Gathers what concurrent callers submit while the previous commit runs, and writes it as the next one.
+
+    `write` takes up to `most` items and returns once they are committed, all or none. It raises `TransientError` when
+    the database is away; after any other error the batch is halved until the item at fault stands alone, so that it
+    fails for its own caller only.
+    """
+
+    def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]], *, most: int = 128) -> None:
+        self._write = write
+        self._most = most
+        self._waiting: deque[tuple[T, asyncio.Future[None]]] = deque()
+        self._writer: asyncio.Task[None] | None = None
+
+    async def submit(self, item: T) -> None:
+        """Return once the item is committed; raise what `write` raised for it."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, done))
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._work())
+        await done
+
+    async def drain(self) -> None:
+        """Return once nothing waits any more."""
+        if self._writer is not None:
+            await asyncio.shield(self._writer)
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                count = min(self._most, len(self._waiting))
+                await self._commit([self._waiting.popleft() for _ in range(count)])
+        finally:
+            # Only when the task is cancelled: nobody may be left waiting for a commit that will not come.
+            while self._waiting:
+                self._waiting.popleft()[1].cancel()
+
+    async def _commit(self, batch: Sequence[tuple[T, asyncio.Future[None]]]) -> None:
+        try:
+            await self._write([item for item, _ in batch])
+        except asyncio.CancelledError:
+            for _, done in batch:
+                done.cancel()
+            raise
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, TransientError):
+                half = len(batch) // 2
+                await self._commit(batch[:half])
+                await self._commit(batch[half:])
+                return
+            for _, done in batch:
+                if not done.done():
+                    done.set_exception(error)
+        else:
+            for _, done in batch:
+                if not done.done():
+                    done.set_result(None)

@@ -1,0 +1,32 @@
+"""The record's schema, revision by revision (Alembic)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from shared.errors import ConfigurationError
+
+LOCATION = Path(__file__).parent
+#: The newest revision. A database that stands there is opened without loading Alembic.
+HEAD = "0001"
+
+
+def to(connection: Connection, revision: str = "head") -> None:
+    """Upgrade to `head` or a revision id; downgrade to `base`. The caller holds the lock and commits.
+
+    Raises:
+        ConfigurationError: the database stands at a revision this version does not know.
+    """
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(LOCATION).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        (command.downgrade if revision == "base" else command.upgrade)(config, revision)
+    except CommandError as error:
+        raise ConfigurationError("the record at ANSWERBUS_RECORD_URL was written by a newer version") from error

@@ -1,0 +1,108 @@
+"""The record's tables: one model for SQLite and PostgreSQL. A change here needs a migration (see README.md).
+
+No foreign keys: feedback may be heard before the exchange it is about.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Column, DateTime, Dialect, Float, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy.types import TypeDecorator
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A point in time, UTC going in and coming out; SQLite keeps no time zone of its own."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _json(name: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, JSON(none_as_null=True), nullable=nullable)
+
+
+metadata = MetaData()
+
+exchanges = Table(
+    "exchanges",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("event_id", String(36), nullable=False),
+    Column("conversation_id", String, nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("pipeline", String, nullable=False),
+    Column("pipeline_revision", Integer, nullable=False),
+    Column("lane", String(16), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("outcome", String(16), nullable=False),
+    Column("kind", String, nullable=False),
+    Column("asked_at", UtcDateTime, nullable=False),
+    Column("ended_at", UtcDateTime, nullable=False),
+    Column("elapsed_ms", Float, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("language", String, nullable=False),
+    Column("answer_text", Text, nullable=False),
+    _json("answer", nullable=True),
+    _json("citations"),
+    _json("passages"),
+    _json("context"),
+    _json("followups"),
+    Column("confidence", Float, nullable=False),
+    Column("engine", String, nullable=False),
+    _json("scores", nullable=True),
+    _json("usage"),
+    _json("timeline"),
+    _json("details"),
+    Index("ix_exchanges_conversation", "conversation_id", "ended_at"),
+    Index("ix_exchanges_ended_at", "ended_at"),
+    Index("ix_exchanges_pipeline", "pipeline", "ended_at"),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("event_id", String(36), primary_key=True),
+    Column("exchange_id", String, nullable=False),
+    Column("rating", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("by", String, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_feedback_exchange", "exchange_id", "at"),
+    Index("ix_feedback_at", "at"),
+)
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("event_id", String(36), primary_key=True),
+    Column("exchange_id", String, nullable=False),
+    _json("scores"),
+    _json("sentences"),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_evaluations_exchange", "exchange_id", "at"),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("source", String, primary_key=True),
+    Column("status", String(16), nullable=False),
+    Column("digest", String, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("entities", Integer, nullable=False),
+    Column("relations", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_documents_status", "status"),
+)

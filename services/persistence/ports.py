@@ -1,0 +1,112 @@
+"""The role of the record, and the entries it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from shared.asks.persistence import Exchange, Rating
+from shared.domain import Scores, Timing, Value
+
+
+class Feedback(Value):
+    """A rating of an exchange, which may not be on record yet."""
+
+    event_id: str
+    exchange_id: str
+    rating: int
+    reason: str
+    comment: str
+    by: str
+    at: datetime
+
+
+class Evaluation(Value):
+    """A background evaluation of an exchange."""
+
+    event_id: str
+    exchange_id: str
+    scores: Scores
+    sentences: tuple[dict[str, Any], ...]
+    at: datetime
+
+
+class DocumentState(Value):
+    """What became of a source when it was last handed in."""
+
+    source: str
+    status: Literal["indexed", "refused"]
+    digest: str = ""
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    reason: str = ""
+    at: datetime
+
+
+Entry = Exchange | Feedback | Evaluation | DocumentState
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """What was said about an exchange afterwards."""
+
+    feedback: tuple[Rating, ...] = ()
+    evaluation: Scores | None = None
+
+
+class Sample(Value):
+    """The timing of one exchange."""
+
+    elapsed_ms: float
+    timeline: tuple[Timing, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts and samples of the live lane since a point in time."""
+
+    outcomes: dict[str, int] = field(default_factory=dict)
+    samples: Sequence[Sample] = ()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    documents: dict[str, int] = field(default_factory=dict)
+
+
+class Record(Protocol):
+    """Keeps entries for good.
+
+    Saving is idempotent and takes entries in any order: the newest state of an exchange or document stays, and a
+    background run never replaces the record of a live question. Reads raise `UnavailableError` when the database is
+    away.
+    """
+
+    async def open(self) -> None:
+        """Bring the schema up to date; safe when several workers start together.
+
+        Raises:
+            ConfigurationError: the URL, or the driver it needs.
+            UnavailableError: the database is away.
+        """
+
+    async def close(self) -> None: ...
+
+    async def save(self, entry: Entry) -> None:
+        """Return once the entry is committed.
+
+        Raises:
+            TransientError: the database is away.
+            PermanentError: the database will never take this entry.
+        """
+
+    async def exchange(self, exchange_id: str) -> Exchange | None: ...
+
+    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
+        """The last `limit` exchanges, oldest first, without their passages."""
+
+    async def remarks(self, exchange_id: str) -> Remarks: ...
+
+    async def tally(self, since: datetime, samples: int) -> Tally:
+        """Counts since then, and the timing of the latest `samples` exchanges."""

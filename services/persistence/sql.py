@@ -1,0 +1,249 @@
+"""The record's engine and statements, in SQLAlchemy; only `adapters.py` and the migrations use it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, event, func, or_, select, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from services.persistence import migrations
+from services.persistence.models import documents, evaluations, exchanges, feedback
+from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback
+from shared.asks.persistence import Exchange
+from shared.errors import ConfigurationError
+
+TABLES: dict[type[Entry], Table] = {
+    Exchange: exchanges,
+    Feedback: feedback,
+    Evaluation: evaluations,
+    DocumentState: documents,
+}
+#: What a database can raise: the library's errors, and those of files and sockets it has not wrapped.
+ERRORS = (SQLAlchemyError, OSError, sqlite3.Error)
+DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+#: Seconds to wait for another process's write (SQLite), for a connection and for a statement (PostgreSQL).
+LOCK_SECONDS = 15
+CONNECT_SECONDS = 5
+COMMAND_SECONDS = 30
+#: Any number, the same in every worker: who holds it may migrate.
+MIGRATION_LOCK = 7_266_173
+#: PostgreSQL's classes of errors that pass: connection, rollback (deadlock), resources, lock, operator, system.
+_PASSING = ("08", "40", "53", "55", "57", "58")
+_LISTED = [column for column in exchanges.c if column.name not in ("passages", "context", "timeline")]
+
+
+class Database:
+    """An engine and the statements that write to it.
+
+    Raises:
+        ConfigurationError: a URL of no supported database, or a driver that is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.engine = create_engine(url)
+        insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql.insert
+        self._upserts = {kind: _upsert(table, insert) for kind, table in TABLES.items()}
+
+    async def migrate(self, revision: str = "head") -> None:
+        """Bring the schema to a revision in one transaction, under a lock that other workers wait for."""
+        if self.engine.dialect.name == "sqlite":
+            await asyncio.to_thread(into_wal, str(self.engine.url.database))
+        if revision == "head" and await self._revision() == migrations.HEAD:
+            return
+        async with self.engine.begin() as connection:
+            await _lock(connection)
+            await connection.run_sync(migrations.to, revision)
+
+    async def _revision(self) -> str | None:
+        """Where the schema stands, or None for an empty database."""
+        try:
+            rows = await self.read(select(text("version_num")).select_from(text("alembic_version")))
+        except (OperationalError, ProgrammingError):
+            # No such table; whatever else it may be, migrating will say it.
+            return None
+        return str(rows[0]["version_num"]) if rows else None
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """One upsert statement for each kind of entry, one commit for all."""
+        rows: dict[type[Entry], list[dict[str, Any]]] = {}
+        for entry in entries:
+            rows.setdefault(type(entry), []).append(entry.model_dump())
+        async with self.engine.begin() as connection:
+            for kind, values in rows.items():
+                (key,) = TABLES[kind].primary_key.columns.keys()
+                # Two workers that take the same rows in the same order cannot lock each other out.
+                values.sort(key=lambda row, key=key: str(row[key]))  # type: ignore[misc]
+                await connection.execute(self._upserts[kind], values)
+
+    async def read(self, statement: Select[Any]) -> list[dict[str, Any]]:
+        async with self.engine.connect() as connection:
+            return [dict(row) for row in (await connection.execute(statement)).mappings()]
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def create_engine(url: str) -> AsyncEngine:
+    """The engine for a database URL, with or without its async driver.
+
+    Raises:
+        ConfigurationError: a URL of no supported database, or a driver that is not installed.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigurationError("ANSWERBUS_RECORD_URL is not a database URL") from None
+    name = "postgresql" if parsed.drivername == "postgres" else parsed.drivername.partition("+")[0]
+    if name not in DRIVERS:
+        raise ConfigurationError(f"ANSWERBUS_RECORD_URL names {name}; sqlite and postgresql are supported")
+    parsed = parsed.set(drivername=DRIVERS[name])
+    try:
+        return _sqlite_engine(parsed) if name == "sqlite" else _postgres_engine(parsed)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError("ANSWERBUS_RECORD_URL needs the extra: pip install 'answerbus[postgres]'") from error
+
+
+def exchange(exchange_id: str) -> Select[Any]:
+    return select(exchanges).where(exchanges.c.id == exchange_id)
+
+
+def conversation(conversation_id: str, limit: int) -> Select[Any]:
+    """The newest first, without what makes rows large."""
+    mine = select(*_LISTED).where(exchanges.c.conversation_id == conversation_id)
+    return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
+
+
+def ratings(exchange_id: str) -> Select[Any]:
+    return select(feedback).where(feedback.c.exchange_id == exchange_id).order_by(feedback.c.at)
+
+
+def latest_evaluation(exchange_id: str) -> Select[Any]:
+    mine = select(evaluations.c.scores).where(evaluations.c.exchange_id == exchange_id)
+    return mine.order_by(evaluations.c.at.desc()).limit(1)
+
+
+def outcome_counts(since: datetime) -> Select[Any]:
+    return _counted(exchanges.c.outcome).where(_live(since))
+
+
+def timings(since: datetime, most: int) -> Select[Any]:
+    timed = select(exchanges.c.elapsed_ms, exchanges.c.timeline).where(_live(since))
+    return timed.order_by(exchanges.c.ended_at.desc()).limit(most)
+
+
+def rating_counts(since: datetime) -> Select[Any]:
+    return _counted(feedback.c.rating).where(feedback.c.at >= since)
+
+
+def document_counts() -> Select[Any]:
+    return _counted(documents.c.status)
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the same statement may succeed later."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, OSError | PoolTimeoutError)
+    state = getattr(error.orig, "sqlstate", None)
+    if isinstance(state, str):
+        return state.startswith(_PASSING)
+    return error.connection_invalidated or type(error).__name__ == "OperationalError"
+
+
+def named(error: BaseException) -> str:
+    """What is known of an error without its text: types and PostgreSQL's code."""
+    origin = getattr(error, "orig", None)
+    words = (type(error).__name__, type(origin).__name__ if origin else "", getattr(origin, "sqlstate", None))
+    return " ".join(filter(None, words))
+
+
+def _counted(column: Column[Any]) -> Select[Any]:
+    return select(column.label("name"), func.count().label("count")).group_by(column)
+
+
+def _live(since: datetime) -> ColumnElement[bool]:
+    return and_(exchanges.c.lane == "live", exchanges.c.ended_at >= since)
+
+
+def _upsert(table: Table, insert: Any) -> Any:
+    """Insert, or replace the row of that key: where rows have a time, only by one that is not older.
+
+    A background run has its question's id: it never replaces what a live asker was told, and gives way to it.
+    """
+    statement = insert(table)
+    new = statement.excluded
+    newer: ColumnElement[bool] | None = None
+    if table is documents:
+        newer = new["at"] >= documents.c["at"]
+    elif table is exchanges:
+        same_lane = and_(new["lane"] == exchanges.c.lane, new["ended_at"] >= exchanges.c.ended_at)
+        newer = or_(same_lane, and_(new["lane"] == "live", exchanges.c.lane != "live"))
+    values = {column.name: new[column.name] for column in table.c if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values, where=newer)
+
+
+async def _lock(connection: AsyncConnection) -> None:
+    if connection.dialect.name == "sqlite":
+        # Python's driver begins no transaction before DDL; without one a crash would leave half a schema.
+        await connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+
+
+def into_wal(path: str) -> None:
+    """Let readers work beside the writer; the file keeps this mode. Blocks.
+
+    SQLite waits for other processes at every statement but this one, so that workers starting together collide here.
+    """
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _sqlite_engine(url: URL) -> AsyncEngine:
+    if url.database:
+        # Only this user's: the record holds what people asked.
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **_COMMON)
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _durable(connection: Any, _: Any) -> None:
+        """A commit returns when it has reached the disk."""
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.close()
+
+    return engine
+
+
+def _postgres_engine(url: URL) -> AsyncEngine:
+    timeouts = {"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS}
+    return create_async_engine(url, connect_args=timeouts, pool_pre_ping=True, **_COMMON)
+
+
+def _dumps(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+#: Parameters are hidden from errors and logs: they are what people wrote.
+_COMMON: dict[str, Any] = {"hide_parameters": True, "json_serializer": _dumps, "json_deserializer": orjson.loads}

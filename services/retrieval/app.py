@@ -1,0 +1,42 @@
+"""Wiring of the retrieval stage."""
+
+from __future__ import annotations
+
+from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.index.server import ServerIndex
+from services.retrieval.settings import RetrievalSettings
+from shared.resources import Resources
+from shared.settings import Settings
+from shared.stage import Stage
+from shared.subjects import DOCUMENTS_BUCKET
+
+
+def build(resources: Resources) -> Stage:
+    index = _index(resources.settings)
+    retriever = Retriever(index)
+    store = "server" if resources.settings.vector_url else "embedded"
+    librarian = Librarian(index, resources.stores.objects(DOCUMENTS_BUCKET), store=store)
+    stage = Stage("retrieval", settings=RetrievalSettings)
+    stage.opens(index)
+    stage.on(retriever.retrieve)
+    stage.on(retriever.retry)
+    stage.on(librarian.index)
+    stage.answers("search", retriever.search)
+    stage.answers("documents", librarian.documents)
+    stage.answers("remove", librarian.remove)
+    stage.answers("stats", librarian.stats)
+    return stage
+
+
+def _index(settings: Settings) -> EdgeIndex | ServerIndex:
+    if settings.vector_url:
+        key = settings.vector_api_key.get_secret_value()
+        return ServerIndex(settings.vector_url, key, name=f"answerbus-{settings.tenant}")
+    return EdgeIndex(settings.data_dir / "retrieval")
+
+
+if __name__ == "__main__":
+    from shared.worker import run
+
+    run(build)

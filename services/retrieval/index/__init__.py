@@ -1,0 +1,1 @@
+"""The index: one encoder, one shape of its points, two stores."""

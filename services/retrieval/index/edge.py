@@ -1,0 +1,228 @@
+"""The index in this process: Qdrant Edge, one directory, one process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from services.retrieval.index.points import (
+    BM25,
+    DOCUMENT,
+    KEYWORDS,
+    KIND,
+    PASSAGE,
+    document_id,
+    document_payload,
+    found,
+    most_used,
+    passage_payload,
+    ranked,
+)
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+from shared.errors import ConfigurationError
+
+T = TypeVar("T")
+_BATCH = 256
+#: A flush costs as much as indexing fifty passages, so it is not for every document, in seconds. The log alone outlives
+#: a killed process; a power failure may take the last documents together with their entries on the register.
+_FLUSH_SECONDS = 2.0
+
+
+class EdgeIndex:
+    """Plays `VectorIndex` on a directory. The write-ahead log stays on: it survives kill -9 and keeps others out.
+
+    Searches run beside each other on a thread of their own, writes one after another.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._shard: Any = None
+        self._usual: str | None = None
+        self._flushed = 0.0
+        self._searching = ThreadPoolExecutor(1, thread_name_prefix="index-search")
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
+
+    async def open(self) -> None:
+        await self._write(self._open)
+
+    async def close(self) -> None:
+        if self._shard is not None:
+            await self._write(self._shard.close)
+            self._shard = None
+            self._holder.unlink(missing_ok=True)
+
+    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+        await self._write(lambda: self._replace(document, passages))
+
+    async def delete_source(self, source: str) -> bool:
+        return await self._write(lambda: self._delete_source(source))
+
+    async def search(
+        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+    ) -> list[Passage]:
+        return await self._read(lambda: self._search(text, language, limit, collections))
+
+    async def document(self, source: str) -> IndexedDocument | None:
+        return await self._read(lambda: self._document(source))
+
+    async def documents(self, collection: str = "") -> list[IndexedDocument]:
+        return await self._read(lambda: self._documents(collection))
+
+    async def count(self) -> int:
+        return await self._read(self._count)
+
+    async def languages(self) -> dict[str, int]:
+        return await self._read(self._languages)
+
+    # --- on a thread ---
+
+    def _open(self) -> None:
+        import qdrant_edge as edge
+
+        path = self._folder / "edge"
+        if not path.exists():
+            self._create(path)
+        try:
+            self._shard = edge.EdgeShard.load(str(path))
+        except Exception as error:  # the library has no narrower type
+            if "WouldBlock" in str(error):
+                raise ConfigurationError(
+                    f"the index in {self._folder} is already open in {self._holder_name()}: stop that one, "
+                    "or set ANSWERBUS_VECTOR_URL to a Qdrant server, which several retrieval workers can share"
+                ) from None
+            raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
+        self._holder.write_text(json.dumps({"pid": os.getpid()}))
+
+    def _create(self, path: Path) -> None:
+        """Created aside and renamed, so that a crash leaves no half of an index."""
+        import qdrant_edge as edge
+
+        fresh = path.with_name(f"edge.{os.getpid()}.new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.parent.mkdir(parents=True, exist_ok=True)
+        config = edge.EdgeConfig(sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)})
+        shard = edge.EdgeShard.create(str(fresh), config)
+        for field in KEYWORDS:
+            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
+        shard.close()
+        try:
+            fresh.rename(path)
+        except OSError:
+            shutil.rmtree(fresh)  # another process was first; opening will say so
+
+    def _replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+        import qdrant_edge as edge
+
+        from services.retrieval.index.encoder import encode_passage
+
+        points = []
+        for passage in passages:
+            vector = edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
+            points.append(edge.Point(passage.id, {BM25: vector}, passage_payload(passage, document)))
+        for first in range(0, len(points), _BATCH):
+            self._update(edge.UpdateOperation.upsert_points(points[first : first + _BATCH]))
+        older = edge.Filter(
+            must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
+        )
+        self._update(edge.UpdateOperation.delete_points_by_filter(older))
+        registered = edge.Point(document_id(document.source), {}, document_payload(document))
+        self._update(edge.UpdateOperation.upsert_points([registered]))
+
+    def _delete_source(self, source: str) -> bool:
+        import qdrant_edge as edge
+
+        points = edge.Filter(must=[_is("source", source)])
+        known: bool = self._shard.count(edge.CountRequest(filter=points)) > 0
+        if known:
+            self._update(edge.UpdateOperation.delete_points_by_filter(points))
+        return known
+
+    def _update(self, operation: Any) -> None:
+        self._shard.update(operation)
+        self._usual = None
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._shard.flush()
+            self._flushed = time.monotonic()
+
+    def _search(self, text: str, language: str, limit: int, collections: Sequence[str]) -> list[Passage]:
+        import qdrant_edge as edge
+
+        from services.retrieval.index.encoder import encode_query
+
+        if language == "und":
+            if self._usual is None:
+                self._usual = most_used(self._languages())
+            language = self._usual
+        indices, values = encode_query(text, language)
+        if not indices:
+            return []
+        within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
+        query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
+        hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within, with_payload=True))
+        return ranked([found(str(hit.id), hit.payload, hit.score) for hit in hits])
+
+    def _document(self, source: str) -> IndexedDocument | None:
+        records = self._shard.retrieve([document_id(source)], with_payload=True, with_vector=False)
+        return IndexedDocument.model_validate(records[0].payload) if records else None
+
+    def _documents(self, collection: str) -> list[IndexedDocument]:
+        import qdrant_edge as edge
+
+        must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]
+        request = edge.ScrollRequest(
+            limit=self._shard.count(edge.CountRequest()) or 1, filter=edge.Filter(must=must), with_payload=True
+        )
+        records, _ = self._shard.scroll(request)
+        documents = (IndexedDocument.model_validate(record.payload) for record in records)
+        return sorted(documents, key=lambda document: document.source)
+
+    def _count(self) -> int:
+        import qdrant_edge as edge
+
+        counted: int = self._shard.count(edge.CountRequest(filter=edge.Filter(must=[_is(KIND, PASSAGE)])))
+        return counted
+
+    def _languages(self) -> dict[str, int]:
+        import qdrant_edge as edge
+
+        passages = edge.Filter(must=[_is(KIND, PASSAGE)])
+        facet = self._shard.facet(edge.FacetRequest("language", limit=100, exact=True, filter=passages))
+        return {str(hit.value): hit.count for hit in facet.hits}
+
+    # --- threads and holder ---
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._searching, work)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+
+    @property
+    def _holder(self) -> Path:
+        return self._folder / "holder.json"
+
+    def _holder_name(self) -> str:
+        try:
+            return f"process {int(json.loads(self._holder.read_text())['pid'])}"
+        except (OSError, ValueError, KeyError, TypeError):
+            return "another process"
+
+
+def _is(field: str, value: str) -> Any:
+    import qdrant_edge as edge
+
+    return edge.FieldCondition(field, match=edge.MatchValue(value))
+
+
+def _is_any(field: str, values: Sequence[str]) -> Any:
+    import qdrant_edge as edge
+
+    return edge.FieldCondition(field, match=edge.MatchAny(list(values)))

@@ -1,0 +1,53 @@
+"""The shape of a point, the same in every store: a passage with its vector, or a document of the register with none."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+
+BM25 = "bm25"
+#: Changes when the same passage would be encoded otherwise, so that documents are indexed again.
+ENCODING = "bm25-1"
+KIND, PASSAGE, DOCUMENT = "kind", "passage", "document"
+#: Payload fields that are filtered or counted by.
+KEYWORDS = (KIND, "source", "version", "collection", "language")
+
+_NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
+_SHOWN = ("source", "text", "title", "url", "language", "start", "end")
+
+
+def passage_id(source: str, version: str, number: int) -> str:
+    """The id of a document's passage: another version of the document never overwrites it, the same one does."""
+    return str(uuid.uuid5(_NAMESPACE, f"{source}\x1f{version}\x1f{number}"))
+
+
+def document_id(source: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, source))
+
+
+def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, Any]:
+    shown = {name: getattr(passage, name) for name in _SHOWN}
+    return {KIND: PASSAGE, "version": document.version, "collection": document.collection, **shown}
+
+
+def document_payload(document: IndexedDocument) -> dict[str, Any]:
+    return {KIND: DOCUMENT, **document.model_dump()}
+
+
+def found(point: str, payload: dict[str, Any], score: float) -> Passage:
+    """The passage as it was found, by its words."""
+    shown = {name: payload[name] for name in _SHOWN}
+    return Passage(id=point, score=round(score, 4), via=(BM25,), **shown)
+
+
+def ranked(passages: list[Passage]) -> list[Passage]:
+    """Best first; equal scores in the order of their documents, so that the same search gives the same answer."""
+    return sorted(passages, key=lambda passage: (-passage.score, passage.source, passage.start))
+
+
+def most_used(languages: dict[str, int]) -> str:
+    """The language of most passages; `und` for an empty index."""
+    return max(sorted(languages), key=languages.__getitem__, default="und")

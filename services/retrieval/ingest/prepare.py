@@ -1,0 +1,81 @@
+"""A submitted document, ready for the index: who it is, and its passages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+
+from services.retrieval.index.points import passage_id
+from services.retrieval.ingest.readable import Readable
+from services.retrieval.ingest.readers import read
+from services.retrieval.ingest.split import Chunk, split
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Document, Passage
+from shared.text import UNKNOWN, guess_language, language_code
+
+_TITLE_CHARS = 200
+#: Changes when the same bytes would be read or cut otherwise, so that documents are indexed again.
+_VERSION = "ingest-1"
+
+
+def version(document: Document, digest: str, *rules: object) -> str:
+    """A digest of everything that shapes the passages: the bytes, what is said of them, and the rules."""
+    said = (digest, document.media_type, document.title, document.url, document.language, document.collection)
+    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *said, *rules))).encode()).hexdigest()[:32]
+
+
+def prepare(
+    document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int
+) -> tuple[IndexedDocument, list[Passage]]:
+    """Read the body and cut it into passages of about `size` characters.
+
+    Raises:
+        DocumentError: it cannot be read; the text says what to hand in instead.
+    """
+    readable = read(body, document.media_type)
+    title = (document.title or readable.title or _named_after(document.source))[:_TITLE_CHARS]
+    url = document.url or readable.url
+    language = _language(document, readable)
+    passages = [
+        Passage(
+            id=passage_id(document.source, version, number),
+            source=document.source,
+            text=readable.text[chunk.start : chunk.end],
+            title=_titled(title, chunk),
+            url=f"{url}{chunk.anchor}" if url and "#" not in url else url,
+            language=language,
+            start=chunk.start,
+            end=chunk.end,
+        )
+        for number, chunk in enumerate(split(readable, size, overlap))
+    ]
+    registered = IndexedDocument(
+        source=document.source,
+        digest=digest,
+        version=version,
+        title=title,
+        url=url,
+        language=language,
+        collection=document.collection,
+        chunks=len(passages),
+        indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    return registered, passages
+
+
+def _titled(title: str, chunk: Chunk) -> str:
+    """`Document — Section — Part`, without saying the document's own title twice."""
+    headings = [heading for heading in chunk.headings if heading.casefold() != title.casefold()]
+    return " — ".join((title, *headings))[:_TITLE_CHARS]
+
+
+def _language(document: Document, readable: Readable) -> str:
+    given = language_code(document.language) or language_code(readable.language)
+    return given if given and given != UNKNOWN else guess_language(readable.text)
+
+
+def _named_after(source: str) -> str:
+    """`kb:guides/opening-hours.md` -> `opening hours`."""
+    name = source.partition(":")[2].rstrip("/").rpartition("/")[2] or source
+    return re.sub(r"[-_\s]+", " ", re.sub(r"\.\w{1,5}$", "", name)).strip()

@@ -1,0 +1,81 @@
+"""A document as its reader leaves it: plain text, and the blocks it is made of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["heading", "paragraph", "item", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of the text, `text[start:end]`, under its headings (outermost first).
+
+    `anchor` is added to the document's URL to lead to the place (`#page=3`).
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Plain text in blocks, and what the document says of itself; empty where it says nothing."""
+
+    text: str
+    blocks: tuple[Block, ...]
+    title: str = ""
+    url: str = ""
+    language: str = ""
+
+
+@dataclass
+class Writer:
+    """Builds the text block by block and keeps the offsets."""
+
+    parts: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    anchor: str = ""
+    first_title: str = ""
+    _length: int = 0
+    _path: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, kind: Kind, text: str) -> None:
+        """Add a block; one without words is left out."""
+        text = text.strip("\n").rstrip() if kind == "code" else text.strip()
+        if not text.strip():
+            return
+        if self.blocks:
+            together = kind == "item" and self.blocks[-1].kind == "item"
+            self._append("\n" if together else "\n\n")
+        start = self._length
+        self._append(text)
+        self.blocks.append(Block(kind, start, self._length, tuple(name for _, name in self._path), self.anchor))
+
+    def heading(self, level: int, text: str) -> None:
+        """Add a heading; what follows stands under it until one of its level or above."""
+        text = squeeze(text)
+        if not text:
+            return
+        if level == 1 and not self.first_title:
+            self.first_title = text
+        self._path = [(above, name) for above, name in self._path if above < level]
+        self.add("heading", text)
+        self._path.append((level, text))
+
+    def finish(self, *, title: str = "", url: str = "", language: str = "") -> Readable:
+        return Readable("".join(self.parts), tuple(self.blocks), title or self.first_title, url, language)
+
+    def _append(self, text: str) -> None:
+        self.parts.append(text)
+        self._length += len(text)
+
+
+def squeeze(text: str) -> str:
+    """On one line, with single spaces."""
+    return re.sub(r"\s+", " ", text).strip()

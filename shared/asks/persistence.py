@@ -1,0 +1,140 @@
+"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.stats`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shared.domain import Answer, Citation, Context, Passage, Scores, Timing, Usage, Value
+
+#: How a question can end, as the record names it; one per terminal fact.
+Outcome = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
+
+
+class Exchange(Value):
+    """The record of a finished question; its id is the question's correlation id.
+
+    `kind` says more about the outcome: the answer's type, the rejection's or abandonment's kind. `details` holds what
+    only one outcome has (`origin` and `similarity` of a reused answer, `stage` of an abandoned question, `options` of
+    a clarification, `findings` and `reply` of a rejection, `by` of a withdrawal). Times are UTC; `elapsed_ms` is from
+    the question to its ending. `event_id` is the ending's.
+    """
+
+    id: str
+    event_id: str
+    conversation_id: str
+    tenant: str = "default"
+    pipeline: str
+    pipeline_revision: int
+    lane: str = "live"
+    attempt: int = 0
+    outcome: Outcome
+    kind: str = ""
+    asked_at: datetime
+    ended_at: datetime
+    elapsed_ms: float = 0.0
+    question: str = ""
+    language: str = "und"
+    answer_text: str = ""
+    answer: Answer | None = None
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Context()
+    followups: tuple[str, ...] = ()
+    confidence: float = 0.0
+    engine: str = ""
+    scores: Scores | None = None
+    usage: Usage = Usage()
+    timeline: tuple[Timing, ...] = ()
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class Rating(Value):
+    """One piece of feedback on an exchange: `rating` is 1 (up) or -1 (down)."""
+
+    rating: int
+    reason: str = ""
+    comment: str = ""
+    by: str = ""
+    at: datetime
+
+
+class ExchangeSummary(Value):
+    """An exchange as a line of its conversation."""
+
+    id: str
+    question: str
+    answer: str
+    outcome: Outcome
+    citations: tuple[Citation, ...] = ()
+    ended_at: datetime
+
+
+class ConversationRequest(Value):
+    """The last `limit` exchanges of a conversation."""
+
+    id: str
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class ConversationReply(Value):
+    """The exchanges in the order they ended, oldest first; none for a conversation nobody knows."""
+
+    id: str
+    exchanges: tuple[ExchangeSummary, ...] = ()
+
+
+class ExchangeRequest(Value):
+    """One exchange by its question's correlation id."""
+
+    id: str
+
+
+class ExchangeReply(Value):
+    """The exchange with its feedback and its latest background evaluation."""
+
+    found: bool
+    exchange: Exchange | None = None
+    feedback: tuple[Rating, ...] = ()
+    evaluation: Scores | None = None
+
+
+class StatsRequest(Value):
+    """Figures of the last `hours`."""
+
+    hours: float = Field(default=24, gt=0, le=24 * 366)
+
+
+class Percentiles(Value):
+    """Milliseconds; all zero when nothing was measured."""
+
+    p50: float = 0.0
+    p95: float = 0.0
+    p99: float = 0.0
+
+
+class StageFigures(Value):
+    """How long a stage kept questions: waiting on the bus, then in work."""
+
+    stage: str
+    waited: Percentiles
+    worked: Percentiles
+
+
+class StatsReply(Value):
+    """Figures of the live lane; `documents` counts by status, over all time.
+
+    The percentiles come from the latest `sampled` exchanges of the period, answered or not.
+    """
+
+    hours: float
+    total: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    sampled: int = 0
+    elapsed: Percentiles = Percentiles()
+    stages: tuple[StageFigures, ...] = ()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    documents: dict[str, int] = Field(default_factory=dict)

@@ -1,0 +1,130 @@
+"""One connection to NATS per worker, that comes back for ever and never turns into a zombie."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import structlog
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError as NatsNotFoundError
+from pydantic import BaseModel
+
+from shared import subjects
+from shared.delivery.asking import ask_over
+from shared.settings import Settings
+from shared.signals import Signal
+from shared.stores.keyvalue_nats import NatsKeyValue
+from shared.stores.keyvalue_redis import RedisKeyValue
+from shared.stores.objects_nats import NatsObjects
+from shared.stores.ports import KeyValue, M, ObjectStore
+
+log = structlog.get_logger()
+
+#: A lost connection that nats-py gave up on leaves a process that cannot work; it ends with this code instead.
+EXIT_CONNECTION_CLOSED = 70
+#: Seconds between pings; two unanswered ones mean that the server is frozen or gone.
+PING_INTERVAL = 5
+RECONNECT_WAIT = 0.25
+
+
+class Connection:
+    """The broker of one worker, and the ports that need nothing but a connection (`Stores`, `Speaker`, `Asker`)."""
+
+    def __init__(self, settings: Settings, name: str) -> None:
+        self.settings = settings
+        self.name = name
+        self.closing = False
+        self.broker = NatsBroker(
+            settings.nats_servers,
+            name=f"answerbus-{name}",
+            logger=None,
+            apply_types=False,
+            graceful_timeout=settings.graceful_seconds,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=RECONNECT_WAIT,  # type: ignore[arg-type]
+            ping_interval=PING_INTERVAL,
+            max_outstanding_pings=2,
+            pending_size=32 * 2**20,
+            disconnected_cb=self._disconnected,
+            reconnected_cb=self._reconnected,
+            closed_cb=self._closed,
+            error_cb=self._error,
+            **_credentials(settings),
+        )
+
+    @property
+    def client(self) -> Client:
+        return self.broker.connection
+
+    @property
+    def jetstream(self) -> JetStreamContext:
+        return self.client.jetstream(timeout=5)
+
+    @property
+    def is_connected(self) -> bool:
+        try:
+            return self.client.is_connected
+        except Exception:  # FastStream raises when there has never been a connection
+            return False
+
+    async def open(self) -> None:
+        await self.broker.connect()
+
+    async def close(self) -> None:
+        self.closing = True
+        await self.broker.stop()
+
+    async def has_durable(self, name: str) -> bool:
+        try:
+            await self.jetstream.consumer_info(subjects.STREAM, name)
+        except NatsNotFoundError:
+            return False
+        return True
+
+    # Stores
+    def key_value(self, bucket: str) -> KeyValue:
+        if self.settings.key_value_url.startswith(("redis://", "rediss://")):
+            return RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
+        return NatsKeyValue(lambda: self.jetstream, bucket)
+
+    def objects(self, bucket: str) -> ObjectStore:
+        return NatsObjects(lambda: self.jetstream, bucket)
+
+    # Speaker
+    async def speak(self, correlation_id: str, signal: Signal) -> None:
+        """Say a signal; while the server is away it is forgotten rather than queued."""
+        if self.is_connected:
+            await self.client.publish(subjects.signal(signal.kind, correlation_id), signal.model_dump_json().encode())
+
+    # Asker
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M], timeout: float = 5.0) -> M:
+        return await ask_over(self.client, stage, verb, request, reply, timeout)
+
+    async def _disconnected(self) -> None:
+        if not self.closing:
+            log.warning("bus disconnected")
+
+    async def _reconnected(self) -> None:
+        log.warning("bus reconnected")
+
+    async def _closed(self) -> None:
+        if not self.closing:
+            log.error("bus connection closed for good; this worker ends so that a new one can start")
+            os._exit(EXIT_CONNECTION_CLOSED)
+
+    async def _error(self, error: Exception) -> None:
+        # Includes permission violations: a fact this user may not say.
+        log.error("bus error", error=type(error).__name__, detail=str(error)[:200])
+
+
+def _credentials(settings: Settings) -> dict[str, Any]:
+    if not settings.nats_user:
+        return {}
+    from faststream.security import SASLPlaintext
+
+    password = settings.nats_password.get_secret_value()
+    return {"security": SASLPlaintext(username=settings.nats_user, password=password)}

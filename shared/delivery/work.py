@@ -1,0 +1,148 @@
+"""One delivery of one event: read it, judge whether to work on it at all, work, say the outcome, acknowledge."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+from faststream.nats import NatsMessage
+
+from shared import telemetry
+from shared.delivery.failures import Failures
+from shared.delivery.publisher import Publisher
+from shared.delivery.withdrawals import Withdrawals
+from shared.domain import Timing
+from shared.envelope import Event, decode, following
+from shared.errors import ExpiredError, InvalidEventError
+from shared.facts import Fact
+from shared.pipelines import Sections
+from shared.resources import Said
+from shared.stage import Hearing, Stage
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A message on its way through one handler."""
+
+    hearing: Hearing
+    message: NatsMessage
+
+    @property
+    def subject(self) -> str:
+        return self.message.raw_message.subject
+
+    @property
+    def data(self) -> bytes:
+        return self.message.raw_message.data
+
+    @property
+    def delivery(self) -> int:
+        """1 for the first delivery."""
+        return int(self.message.raw_message.metadata.num_delivered or 1)
+
+    @property
+    def stored_at(self) -> datetime:
+        return self.message.raw_message.metadata.timestamp
+
+
+class Work:
+    """Does jobs for one stage."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        publisher: Publisher,
+        sections: Sections,
+        tracer: telemetry.Tracer,
+        failures: Failures,
+        withdrawals: Withdrawals,
+    ) -> None:
+        self._stage = stage
+        self._publisher = publisher
+        self._sections = sections
+        self._tracer = tracer
+        self._failures = failures
+        self._withdrawals = withdrawals
+
+    async def do(self, job: Job) -> None:
+        """Work on the job to its end: acknowledged, handed back with a delay, or in dead letters.
+
+        Raises:
+            UnavailableError: the bus took neither the outcome nor the failure.
+        """
+        try:
+            event = decode(job.subject, job.data)
+        except InvalidEventError as error:
+            await self._failures.give_up(job.subject, job.data, None, error)
+            await job.message.ack()
+            return
+        with structlog.contextvars.bound_contextvars(correlation_id=event.correlation_id, fact=event.fact):
+            if job.delivery > 1:
+                telemetry.REDELIVERED.labels(self._stage.name, event.fact).inc()
+            if event.correlation_id in self._withdrawals and not _outlives_question(event):
+                telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
+                await job.message.ack()
+                return
+            await self._work_on(job, event)
+
+    async def _work_on(self, job: Job, event: Event[Fact]) -> None:
+        started = time.perf_counter()
+        waited = max(0.0, (datetime.now(UTC) - job.stored_at).total_seconds())
+        self._withdrawals.enter(event.correlation_id)
+        outcome = "failed"
+        try:
+            with self._tracer.span(f"{self._stage.name} {event.fact}", job.message.raw_message.headers) as trace:
+                fact = await self._perform(job.hearing, event)
+                outcome = type(fact).__name__ if fact else "nothing"
+                if fact is not None:
+                    worked = time.perf_counter() - started
+                    timing = Timing(
+                        stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)
+                    )
+                    said = await self._publisher.say(following(self._stage.name, fact, event, timing), trace=trace)
+                    outcome = "lost" if said is Said.LOST else outcome
+            await job.message.ack()
+        except asyncio.CancelledError:
+            if event.correlation_id not in self._withdrawals:
+                raise
+            outcome = "withdrawn"
+            await job.message.ack()
+        except Exception as error:
+            outcome = await self._failures.handle(job, event, error)
+        finally:
+            self._withdrawals.leave(event.correlation_id)
+            telemetry.WAITED.labels(self._stage.name, event.fact).observe(waited)
+            telemetry.WORKED.labels(self._stage.name, event.fact, outcome).observe(time.perf_counter() - started)
+
+    async def _perform(self, hearing: Hearing, event: Event[Fact]) -> Fact | None:
+        """Call the handler; a step of a question gets no more time than its deadline leaves.
+
+        Raises:
+            ExpiredError: the deadline has passed.
+        """
+        section = None
+        if self._stage.settings is not None:
+            section = await self._sections.section(event.pipeline, self._stage.name, self._stage.settings)
+        if _outlives_question(event):
+            return await hearing.perform(event, section)
+        remaining = event.remaining
+        if remaining <= 0:
+            raise ExpiredError("the deadline had passed when the stage came to it")
+        deadline = asyncio.timeout(remaining)
+        try:
+            async with deadline:
+                return await hearing.perform(event, section)
+        except TimeoutError:
+            if deadline.expired():
+                raise ExpiredError("the deadline passed while the stage worked") from None
+            raise
+
+
+def _outlives_question(event: Event[Fact]) -> bool:
+    """Endings and asides are worked on whatever became of the question."""
+    return event.payload.terminal or event.payload.aside

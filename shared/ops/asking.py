@@ -1,0 +1,88 @@
+"""`answerbus ask` and `answerbus search`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from shared.ops.client import Client
+from shared.ops.output import print_json, table
+
+
+async def ask(here: Client, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
+    """Ask, show stages and tokens as they come, then the citations; returns the question's JSON."""
+    asked = await here.call("POST", "/api/v1/questions", json=body)
+    shown = Transcript(quiet=as_json)
+    result: dict[str, Any] = {}
+    async for event in here.stream(asked["id"]):
+        shown.event(event.event, event.data)
+        if event.event == "result":
+            result = event.data
+    if as_json:
+        print_json(result)
+    else:
+        shown.close(result)
+    return result
+
+
+class Transcript:
+    """What a person sees of a stream."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._tokens = 0
+
+    def event(self, kind: str, data: dict[str, Any]) -> None:
+        if self._quiet:
+            return
+        if kind == "status" and not self._tokens:
+            print(
+                f"\x1b[2m· {data['status'].lower().replace('_', ' ')}\x1b[0m" if _tty() else f"· {data['status']}",
+                file=sys.stderr,
+            )
+        elif kind == "token":
+            self._tokens += 1
+            print(data["text"], end="", flush=True)
+        elif kind == "reset":
+            print("\n(a better draft follows)\n", flush=True)
+            self._tokens = 0
+
+    def close(self, question: dict[str, Any]) -> None:
+        result = question["result"]
+        if self._tokens:
+            print()
+        else:
+            print(result["answer"]["content"])
+        for citation in result["citations"]:
+            where = citation["url"] or citation["source"]
+            print(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}")
+        for link in result["answer"].get("links", []):
+            print(f"  → {link['title'] or link['url']} — {link['url']}")
+        stages = result["timings"]["total_ms"]
+        engine = f", engine {result['engine']}" if result["engine"] else ""
+        print(
+            f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {stages:.0f} ms, id {question['id']}",
+            file=sys.stderr,
+        )
+
+
+def _tty() -> bool:
+    return sys.stderr.isatty()
+
+
+async def search(here: Client, query: str, limit: int, language: str, *, as_json: bool) -> None:
+    body = {"query": query, "limit": limit, "language": language}
+    found = await here.call("POST", "/api/v1/search", json=body)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [
+            round(one["score"], 3),
+            "+".join(one["via"]),
+            one["title"] or one["source"],
+            one["text"][:160].replace("\n", " "),
+        ]
+        for one in found["passages"]
+    ]
+    table(f"{len(rows)} passages", ["score", "via", "title", "text"], rows)

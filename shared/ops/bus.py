@@ -1,0 +1,239 @@
+"""The bus: the only creator of streams, durables and buckets, idempotent, and what they look like now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.errors import NoServersError
+from nats.js import JetStreamContext
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    KeyValueConfig,
+    ObjectStoreConfig,
+    RePublish,
+    RetentionPolicy,
+    StorageType,
+    StoreCompression,
+    StreamConfig,
+)
+from nats.js.errors import APIError, BucketNotFoundError, NotFoundError
+
+from shared import subjects
+from shared.delivery.overview import OWNER
+from shared.domain import Lane
+from shared.errors import ConfigurationError, UnavailableError
+from shared.settings import Settings
+from shared.stage import Hearing, Stage
+
+#: Deduplication by message id, in seconds; longer than the slowest redelivery chain.
+DUPLICATE_WINDOW = 3600
+MAX_ACK_PENDING = 4096
+DAY = 86_400
+HISTORY = 64
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of what provisioning did: `created`, `updated`, `removed` or `unchanged`."""
+
+    kind: str
+    name: str
+    did: str
+
+
+@asynccontextmanager
+async def connected(settings: Settings, name: str = "ops") -> AsyncIterator[Client]:
+    """A connection for one command.
+
+    Raises:
+        UnavailableError: nothing answers at the configured address.
+    """
+    options: dict[str, Any] = {}
+    if settings.nats_user:
+        options = {"user": settings.nats_user, "password": settings.nats_password.get_secret_value()}
+
+    async def quiet(_: Exception) -> None:
+        """The failure is raised to the caller; nats-py would print it too."""
+
+    try:
+        client = await nats.connect(
+            settings.nats_servers,
+            name=f"answerbus-{name}",
+            connect_timeout=2,
+            max_reconnect_attempts=2,
+            reconnect_time_wait=0,
+            error_cb=quiet,
+            **options,
+        )
+    except (NoServersError, OSError, TimeoutError):
+        raise UnavailableError(f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up") from None
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[Change]:
+    """Make the bus as the stages declare it; safe to run again, and the way to apply changed settings.
+
+    Raises:
+        ConfigurationError: the server refuses a change (some settings of a stream cannot change once it exists).
+    """
+    jetstream = client.jetstream(timeout=10)
+    try:
+        changes = [await _stream(jetstream, config) for config in _streams(settings)]
+        changes += await _buckets(jetstream, settings)
+        declared = {hearing.durable(lane): (hearing, lane) for s in stages for hearing in s.hearings for lane in Lane}
+        fresh = changes[0].did == "created"
+        for name, (hearing, lane) in declared.items():
+            changes.append(await _durable(jetstream, name, hearing, lane, settings, fresh))
+        changes += await _remove_stale(jetstream, set(declared))
+    except APIError as error:
+        raise ConfigurationError(f"the NATS server refused: {error.description}") from error
+    return changes
+
+
+def _streams(settings: Settings) -> list[StreamConfig]:
+    return [
+        StreamConfig(
+            name=subjects.STREAM,
+            description="Every fact of every question; the log is the queue.",
+            subjects=list(subjects.STREAM_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            discard=DiscardPolicy.OLD,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=settings.retention_hours * 3600,
+            max_bytes=settings.max_log_bytes,
+            duplicate_window=DUPLICATE_WINDOW,
+            allow_direct=True,
+            allow_msg_ttl=True,
+            compression=StoreCompression.S2,
+            republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
+        ),
+        StreamConfig(
+            name=subjects.DEAD_STREAM,
+            description="Events that could not be worked on, with their reason.",
+            subjects=list(subjects.DEAD_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=30 * DAY,
+            duplicate_window=DUPLICATE_WINDOW,
+            allow_direct=True,
+        ),
+    ]
+
+
+async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
+    name = config.name or ""
+    try:
+        before = (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return Change("stream", name, "created")
+    await jetstream.update_stream(config)
+    after = (await jetstream.stream_info(name)).config
+    return Change("stream", name, "unchanged" if before == after else "updated")
+
+
+async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
+    changes = []
+    for bucket, history in ((subjects.PIPELINES_BUCKET, HISTORY), (subjects.SESSIONS_BUCKET, 1)):
+        try:
+            await jetstream.key_value(bucket)
+            changes.append(Change("bucket", bucket, "unchanged"))
+        except BucketNotFoundError:
+            config = KeyValueConfig(bucket=bucket, history=history, replicas=settings.replicas, direct=True)
+            await jetstream.create_key_value(config)
+            changes.append(Change("bucket", bucket, "created"))
+    try:
+        await jetstream.object_store(subjects.DOCUMENTS_BUCKET)
+        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "unchanged"))
+    except NotFoundError:
+        store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
+        await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
+        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "created"))
+    return changes
+
+
+async def _durable(
+    jetstream: JetStreamContext, name: str, hearing: Hearing, lane: Lane, settings: Settings, fresh: bool
+) -> Change:
+    config = ConsumerConfig(
+        durable_name=name,
+        filter_subject=hearing.filter(lane),
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=settings.ack_wait_seconds,
+        max_deliver=settings.max_deliveries,
+        max_ack_pending=MAX_ACK_PENDING,
+        metadata={OWNER: "durable", "stage": hearing.stage, "lane": lane.value, "heard": hearing.word},
+    )
+    try:
+        before = (await jetstream.consumer_info(subjects.STREAM, name)).config
+    except NotFoundError:
+        # A stage added to a running system begins now; on a fresh bus there is nothing to skip.
+        config.deliver_policy = DeliverPolicy.ALL if fresh else DeliverPolicy.NEW
+        await jetstream.add_consumer(subjects.STREAM, config)
+        return Change("durable", name, "created")
+    config.deliver_policy = before.deliver_policy
+    config.opt_start_seq = before.opt_start_seq
+    config.opt_start_time = before.opt_start_time
+    after = (await jetstream.add_consumer(subjects.STREAM, config)).config
+    return Change("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
+
+
+async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[Change]:
+    changes = []
+    for info in await jetstream.consumers_info(subjects.STREAM):
+        ours = OWNER in (info.config.metadata or {})
+        if ours and info.name not in declared:
+            await jetstream.delete_consumer(subjects.STREAM, info.name)
+            changes.append(Change("durable", info.name, "removed"))
+    return changes
+
+
+def _essence(config: ConsumerConfig) -> tuple[object, ...]:
+    return config.filter_subject, config.ack_wait, config.max_deliver, config.max_ack_pending, config.ack_policy
+
+
+@dataclass(frozen=True)
+class BusStatus:
+    """The log in figures: messages, bytes, and the sequence it has come to."""
+
+    messages: int
+    bytes: int
+    first_sequence: int
+    last_sequence: int
+    dead_letters: int
+    durables: int
+
+
+async def status(client: Client) -> BusStatus:
+    """Figures of the log.
+
+    Raises:
+        ConfigurationError: the bus is not provisioned.
+    """
+    jetstream = client.jetstream(timeout=10)
+    try:
+        log = await jetstream.stream_info(subjects.STREAM)
+        dead = await jetstream.stream_info(subjects.DEAD_STREAM)
+    except NotFoundError:
+        raise ConfigurationError("the bus is not provisioned; run: answerbus bus provision") from None
+    return BusStatus(
+        messages=log.state.messages,
+        bytes=log.state.bytes,
+        first_sequence=log.state.first_seq,
+        last_sequence=log.state.last_seq,
+        dead_letters=dead.state.messages,
+        durables=log.state.consumer_count,
+    )

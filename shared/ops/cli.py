@@ -1,0 +1,325 @@
+"""The `answerbus` command. Each verb imports what it needs, so that `--help` stays fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="answerbus",
+    help="Answers questions from a body of documents as a chain of durable facts.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bus_app = typer.Typer(help="The bus: streams, durables, buckets.", no_args_is_help=True)
+events_app = typer.Typer(help="The events of questions.", no_args_is_help=True)
+pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
+app.add_typer(bus_app, name="bus")
+app.add_typer(events_app, name="events")
+app.add_typer(pipelines_app, name="pipelines")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
+Data = Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")]
+InProcess = Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")]
+NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
+DATA = Path("data")
+
+
+def _settings(**given: Any) -> Any:
+    """Process settings with what the command line gave on top."""
+    from pydantic import ValidationError
+
+    from shared.ops.output import fail
+    from shared.settings import Settings
+
+    try:
+        return Settings(**{key: value for key, value in given.items() if value not in (None, "")})
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+
+
+@app.command()
+def up(
+    port: Annotated[int, typer.Option(help="Port of the gateway; 0 for any free one.")] = 8080,
+    host: Annotated[
+        str, typer.Option(help="Address of the gateway; beyond loopback only with API keys.")
+    ] = "127.0.0.1",
+    data: Data = DATA,
+    scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; may be repeated.")] = None,
+    nats_url: NatsUrl = "",
+    in_process: Annotated[bool, typer.Option("--in-process", help="All stages in one process.")] = False,
+) -> None:
+    """Start the platform: the bus and a process per stage, until Ctrl-C."""
+    import os
+
+    from shared.ops.output import run
+
+    settings = _settings(port=port, host=host, data_dir=data, nats_url=nats_url)
+    own_nats = not nats_url and "ANSWERBUS_NATS_URL" not in os.environ
+    if in_process:
+        from shared.ops.up_in_process import up_in_process
+
+        run(lambda: up_in_process(settings, own_nats=own_nats))
+        return
+    from shared.ops.up import parse_scale
+    from shared.ops.up import up as bring_up
+
+    async def work() -> None:
+        await bring_up(settings, parse_scale(scale or [], settings), own_nats=own_nats)
+
+    run(work)
+
+
+@app.command()
+def demo(
+    data: Annotated[Path | None, typer.Option("--data", help="Data directory; default: a temporary one.")] = None,
+) -> None:
+    """Start the platform, ingest its own documentation, ask three questions, show one's events, stop."""
+    from shared.ops.demo import demo as show
+    from shared.ops.output import run
+
+    run(lambda: show(data))
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
+    pipeline: Annotated[str, typer.Option(help="Pipeline; default: the server's.")] = "",
+    conversation: Annotated[str, typer.Option(help="Questions with the same id follow up on each other.")] = "",
+    language: Annotated[str, typer.Option(help="Language of the question (en, fra); default: recognised.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question and watch it being answered."""
+    import sys
+
+    from shared.ops.asking import ask as put
+    from shared.ops.output import run
+    from shared.ops.place import client
+
+    text = sys.stdin.read() if question == "-" else question
+    body = {"question": text, "pipeline": pipeline, "conversation_id": conversation, "language": language}
+
+    async def work() -> str:
+        async with client(url, data, in_process=in_process, quiet=as_json) as here:
+            return str((await put(here, body, as_json=as_json))["result"]["outcome"])
+
+    raise SystemExit(3 if run(work) == "abandoned" else 0)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for standard input.")],
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", help="JSON Lines: PART=KEY with PART title, text, url, id, language; may be repeated."),
+    ] = None,
+    collection: Annotated[str, typer.Option(help="Name under which these documents belong together.")] = "",
+    language: Annotated[str, typer.Option(help="Language of documents that do not say theirs.")] = "",
+    stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
+    sync: Annotated[bool, typer.Option("--sync", help="Remove what the collection has and the paths do not.")] = False,
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Index documents: Markdown, text, HTML, PDF and JSON Lines; what is unchanged is not indexed again."""
+    import sys
+
+    from shared.languages import code3
+    from shared.ops.collect import Collector
+    from shared.ops.ingest import ingest as hand_in
+    from shared.ops.output import fail, run
+    from shared.ops.place import client
+
+    pairs = [one.partition("=") for one in field or []]
+    if any(not separator or not value for _, separator, value in pairs):
+        fail("--field: expected PART=KEY, for example --field title=question", 2)
+    try:
+        collector = Collector(
+            collection=collection,
+            language=code3(language) if language else "",
+            fields={part: key for part, _, key in pairs},
+            stdin=sys.stdin.buffer,
+            stdin_type=stdin_type,
+        )
+    except ValueError as error:
+        fail(f"--field: {error}", 2)
+
+    async def work() -> bool:
+        async with client(url, data, in_process=in_process, quiet=as_json) as here:
+            return bool((await hand_in(here, collector, paths, sync=sync, as_json=as_json)).problems)
+
+    raise SystemExit(1 if run(work) else 0)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=50)] = 10,
+    language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Search the documents without asking for an answer."""
+    from shared.ops.asking import search as look
+    from shared.ops.output import run
+    from shared.ops.place import client
+
+    async def work() -> None:
+        async with client(url, data, in_process=in_process, quiet=as_json) as here:
+            await look(here, query, limit, language, as_json=as_json)
+
+    run(work)
+
+
+@app.command()
+def stages(url: Url = "", data: Data = DATA, as_json: Json = False) -> None:
+    """What waits, what is in work, and how fast each stage is."""
+    from shared.ops.output import print_json, run, table
+    from shared.ops.place import client
+
+    async def work() -> None:
+        async with client(url, data) as here:
+            reports = await here.call("GET", "/api/v1/stages")
+        if as_json:
+            print_json(reports)
+            return
+        columns = ["stage", "hears", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
+        keys = ["stage", "heard", *columns[2:], "done", "p50_ms", "p95_ms"]
+        table("stages", [*columns, "done", "p50_ms", "p95_ms"], [[one[key] for key in keys] for one in reports])
+
+    run(work)
+
+
+@app.command()
+def doctor(
+    port: Annotated[int, typer.Option(help="Port to look at.")] = 8080,
+    data: Data = DATA,
+    nats_url: NatsUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Look at what this machine has and lacks."""
+    from dataclasses import asdict
+
+    from shared.ops.doctor import examine
+    from shared.ops.output import print_json, run, table
+
+    settings = _settings(data_dir=data, port=port, nats_url=nats_url or _running_nats(data))
+    findings = run(lambda: examine(settings))
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        table("doctor", ["what", "verdict", "detail"], [[one.what, one.verdict, one.detail] for one in findings])
+    raise SystemExit(1 if any(finding.verdict == "fail" for finding in findings) else 0)
+
+
+@bus_app.command("provision")
+def bus_provision(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+    """Create or update the stream, the durables and the buckets; safe to run again."""
+    from dataclasses import asdict
+
+    from shared.ops import bus
+    from shared.ops.catalogue import stages as all_stages
+    from shared.ops.output import print_json, run, table
+
+    settings = _settings(data_dir=data, nats_url=nats_url or _running_nats(data))
+
+    async def work() -> list[bus.Change]:
+        async with bus.connected(settings, "provision") as client:
+            return await bus.provision(client, settings, all_stages(settings))
+
+    changes = run(work)
+    if as_json:
+        print_json([asdict(change) for change in changes])
+        return
+    table("bus", ["kind", "name", "did"], [[one.kind, one.name, one.did] for one in changes])
+
+
+@bus_app.command("status")
+def bus_status(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+    """The log in figures."""
+    from dataclasses import asdict
+
+    from shared.ops import bus
+    from shared.ops.output import print_json, run, table
+
+    settings = _settings(data_dir=data, nats_url=nats_url or _running_nats(data))
+
+    async def work() -> bus.BusStatus:
+        async with bus.connected(settings, "status") as client:
+            return await bus.status(client)
+
+    figures = asdict(run(work))
+    if as_json:
+        print_json(figures)
+        return
+    table("bus", ["what", "figure"], [[key, value] for key, value in figures.items()])
+
+
+@events_app.command("show")
+def events_show(
+    question_id: Annotated[str, typer.Argument(help="The question's id.")],
+    url: Url = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
+    """One question's whole biography, in order."""
+    from shared.ops.events import show
+    from shared.ops.output import run
+    from shared.ops.place import client
+
+    async def work() -> None:
+        async with client(url, data, quiet=as_json) as here:
+            await show(here, question_id, as_json=as_json)
+
+    run(work)
+
+
+@events_app.command("tail")
+def events_tail(
+    fact: Annotated[str, typer.Option(help="Only this fact, e.g. AnswerVerified.")] = "",
+    cid: Annotated[str, typer.Option(help="Only this question.")] = "",
+    nats_url: NatsUrl = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
+    """Events as they are stored, until Ctrl-C."""
+    from shared.facts import FACTS
+    from shared.ops.events import tail
+    from shared.ops.output import fail, run
+
+    if fact and fact not in FACTS:
+        fail(f"no fact is called {fact}; facts: {', '.join(FACTS)}", 2)
+    settings = _settings(data_dir=data, nats_url=nats_url or _running_nats(data))
+    run(lambda: tail(settings, fact=fact, cid=cid, as_json=as_json))
+
+
+def _running_nats(data: Path) -> str:
+    """The bus of the platform that runs on this data directory, if one does."""
+    from shared.ops.datadir import DataDir
+
+    running = DataDir(data).running()
+    return running.nats_url if running else ""
+
+
+def main() -> None:
+    """The console script."""
+    from shared.ops import pipelines_cli
+
+    pipelines_cli.register(pipelines_app)
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""`answerbus doctor`: what this machine has and lacks, in one table."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import resource
+import shutil
+import sys
+from dataclasses import dataclass
+
+from shared.errors import AnswerbusError
+from shared.ops import bus
+from shared.ops.datadir import DataDir
+from shared.ops.embedded import binary
+from shared.ops.platform import packaged_pipelines
+from shared.probes import listen
+from shared.settings import Settings
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`verdict`: ok, warn (works, with less) or fail (does not work)."""
+
+    what: str
+    verdict: str
+    detail: str
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """Look at everything `up` will need."""
+    findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
+    findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
+    findings.append(await _bus(settings))
+    return findings
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    return Finding("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
+
+
+def _nats_server() -> Finding:
+    try:
+        return Finding("nats-server", "ok", str(binary()))
+    except AnswerbusError as error:
+        return Finding("nats-server", "fail", str(error))
+
+
+def _pipelines() -> Finding:
+    try:
+        return Finding("pipelines", "ok", ", ".join(pipeline.name for pipeline in packaged_pipelines()))
+    except AnswerbusError as error:
+        return Finding("pipelines", "fail", str(error))
+
+
+def _data(settings: Settings) -> Finding:
+    running = DataDir(settings.data_dir).running()
+    if running:
+        return Finding("data directory", "ok", f"{settings.data_dir}: in use by process {running.pid} {running.url}")
+    parent = next(path for path in (settings.data_dir, *settings.data_dir.resolve().parents) if path.exists())
+    free = shutil.disk_usage(parent).free // 2**20
+    return Finding("data directory", "ok" if free > 500 else "warn", f"{settings.data_dir}: {free} MiB free")
+
+
+def _port(settings: Settings) -> Finding:
+    try:
+        listen(settings.host, settings.port).close()
+    except AnswerbusError as error:
+        return Finding("port", "warn", str(error))
+    return Finding("port", "ok", f"{settings.host}:{settings.port} is free")
+
+
+def _files() -> Finding:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return Finding("open files", "ok" if soft >= 1024 else "warn", f"{soft}; each stream needs one")
+
+
+def _extra(extra: str, package: str) -> Finding:
+    try:
+        return Finding(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(f"extra {extra}", "warn", f"not installed; needed only where configured: 'answerbus[{extra}]'")
+
+
+async def _bus(settings: Settings) -> Finding:
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            status = await bus.status(client)
+    except AnswerbusError as error:
+        return Finding("bus", "warn", str(error))
+    return Finding(
+        "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
+    )

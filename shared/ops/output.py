@@ -1,0 +1,54 @@
+"""How the CLI speaks: tables and colours for people, `--json` for programs, one line for an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from shared.errors import AnswerbusError
+
+T = TypeVar("T")
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """One line on standard error, and the end."""
+    print(f"answerbus: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        numeric = bool(rows) and all(isinstance(row[list(columns).index(column)], int | float | None) for row in rows)
+        shown.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*("–" if cell is None else str(cell) for cell in row))
+    Console(soft_wrap=False).print(shown)
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a verb; our errors are one line and exit code 1, Ctrl-C is 130."""
+    from pydantic import ValidationError
+
+    try:
+        return asyncio.run(work())
+    except AnswerbusError as error:
+        fail(str(error))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(141) from None

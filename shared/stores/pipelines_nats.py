@@ -1,0 +1,125 @@
+"""Pipelines in a NATS key-value bucket: every worker watches it, so a changed prompt needs no restart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import structlog
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, BucketNotFoundError, KeyNotFoundError, NoKeysError
+from nats.js.kv import KeyValue
+
+from shared import subjects
+from shared.domain import PipelineRef
+from shared.errors import PipelineError, UnavailableError
+from shared.pipelines import Pipeline
+
+log = structlog.get_logger()
+
+
+class NatsPipelines:
+    """A `PipelineSource` that also stores."""
+
+    def __init__(self, jetstream: Callable[[], JetStreamContext]) -> None:
+        self._jetstream = jetstream
+        self._bucket: KeyValue | None = None
+        self._current: dict[str, PipelineRef] = {}
+        self._documents: dict[tuple[str, int], Pipeline] = {}
+        self._watching: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+
+    async def open(self) -> None:
+        """Read what is there and watch for changes.
+
+        Raises:
+            UnavailableError: the bucket is not there (the bus is not provisioned).
+        """
+        try:
+            self._bucket = await self._jetstream().key_value(subjects.PIPELINES_BUCKET)
+        except BucketNotFoundError:
+            raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
+        self._watching = asyncio.create_task(self._watch(self._bucket))
+        await asyncio.wait_for(self._settled.wait(), timeout=10)
+
+    async def close(self) -> None:
+        if self._watching:
+            self._watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watching
+
+    def current(self, name: str) -> PipelineRef | None:
+        return self._current.get(name)
+
+    def names(self) -> list[str]:
+        return sorted(self._current)
+
+    async def pipeline(self, ref: PipelineRef) -> Pipeline:
+        """The document of that revision.
+
+        Raises:
+            PipelineError: it is not kept any more.
+            UnavailableError: the bus is away.
+        """
+        known = self._documents.get((ref.name, ref.revision))
+        if known is not None:
+            return known
+        bucket = self._opened()
+        try:
+            entry = await bucket.get(ref.name, revision=ref.revision)
+        except KeyNotFoundError:
+            raise PipelineError(f"no revision {ref.revision} of pipeline {ref.name} is kept") from None
+        except (NatsError, APIError) as error:
+            raise UnavailableError("the bus did not hand out the pipeline") from error
+        pipeline = Pipeline.decode(entry.value or b"")
+        self._documents[ref.name, ref.revision] = pipeline
+        return pipeline
+
+    async def apply(self, pipeline: Pipeline) -> tuple[PipelineRef, bool]:
+        """Store the document unless the newest revision equals it; returns the revision and whether it is new."""
+        bucket = self._opened()
+        data = pipeline.encode()
+        with contextlib.suppress(KeyNotFoundError):
+            entry = await bucket.get(pipeline.name)
+            if entry.value == data and entry.revision:
+                return PipelineRef(name=pipeline.name, revision=entry.revision), False
+        revision = await bucket.put(pipeline.name, data)
+        ref = PipelineRef(name=pipeline.name, revision=revision)
+        self._remember(ref, pipeline)
+        return ref, True
+
+    async def revisions(self, name: str) -> list[int]:
+        """Revisions that are kept, oldest first."""
+        try:
+            history = await self._opened().history(name)
+        except NoKeysError:
+            return []
+        return [entry.revision for entry in history if entry.revision and entry.value]
+
+    def _opened(self) -> KeyValue:
+        if self._bucket is None:
+            raise UnavailableError("pipelines were not opened")
+        return self._bucket
+
+    async def _watch(self, bucket: KeyValue) -> None:
+        watcher = await bucket.watchall()
+        async for entry in watcher:
+            if entry is None:  # everything that was there has been read
+                self._settled.set()
+                continue
+            if not entry.value or not entry.revision:
+                self._current.pop(entry.key, None)
+                continue
+            try:
+                self._remember(PipelineRef(name=entry.key, revision=entry.revision), Pipeline.decode(entry.value))
+            except ValueError:
+                log.error("a stored pipeline cannot be read; the revision before stays", pipeline=entry.key)
+        self._settled.set()
+
+    def _remember(self, ref: PipelineRef, pipeline: Pipeline) -> None:
+        self._documents[ref.name, ref.revision] = pipeline
+        before = self._current.get(ref.name)
+        if before is None or before.revision < ref.revision:
+            self._current[ref.name] = ref

@@ -1,0 +1,95 @@
+"""What a worker tells about itself: JSON logs bound to the question, Prometheus metrics, optional traces.
+
+Labels are names of stages, facts and outcomes, never ids or subjects, so the number of series stays fixed.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from prometheus_client import Counter, Gauge, Histogram
+
+from shared.settings import Settings
+
+#: Seconds; from a cached reply to a slow model.
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+WORKED = Histogram(
+    "answerbus_stage_seconds", "Time a stage worked on a fact", ["stage", "fact", "outcome"], buckets=BUCKETS
+)
+WAITED = Histogram("answerbus_stage_wait_seconds", "Time a fact waited on the bus", ["stage", "fact"], buckets=BUCKETS)
+IN_FLIGHT = Gauge("answerbus_stage_in_flight", "Facts in work", ["stage"])
+REDELIVERED = Counter("answerbus_redelivered_total", "Facts delivered again", ["stage", "fact"])
+DROPPED = Counter("answerbus_dropped_total", "Facts acknowledged without work", ["stage", "reason"])
+FAILURES = Counter("answerbus_stage_failures_total", "Failed tries", ["stage", "kind"])
+DEAD_LETTERS = Counter("answerbus_dead_letters_total", "Events that went to dead letters", ["stage", "kind"])
+PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes tried again", ["stage"])
+DUPLICATES = Counter("answerbus_publish_duplicates_total", "Facts the broker already had", ["stage"])
+ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])
+DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
+
+
+def configure_logging(settings: Settings, stage: str) -> None:
+    """One line per record on standard error, JSON by default; `correlation_id` is bound while a fact is in work."""
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.log_level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(stage=stage)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+
+
+class Tracer:
+    """W3C trace context over the bus; does nothing unless an OTLP endpoint is configured (extra `otel`)."""
+
+    def __init__(self, settings: Settings, stage: str) -> None:
+        self._tracer: Any = None
+        if settings.otlp_endpoint:
+            self._tracer = _open_tracer(settings.otlp_endpoint, stage)
+
+    @contextmanager
+    def span(self, name: str, headers: Mapping[str, str] | None) -> Iterator[dict[str, str]]:
+        """A span named `name` under the caller's; yields the headers that carry it on."""
+        if self._tracer is None:
+            yield {key: value for key, value in (headers or {}).items() if key in ("traceparent", "tracestate")}
+            return
+        from opentelemetry.propagate import extract, inject
+
+        carrier: dict[str, str] = {}
+        with self._tracer.start_as_current_span(name, context=extract(dict(headers or {}))):
+            inject(carrier)
+            yield carrier
+
+
+def _open_tracer(endpoint: str, stage: str) -> Any:
+    from shared.errors import ConfigurationError
+
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise ConfigurationError("ANSWERBUS_OTLP_ENDPOINT needs the extra: pip install 'answerbus[otel]'") from error
+    provider = TracerProvider(resource=Resource.create({"service.name": f"answerbus-{stage}"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")))
+    return provider.get_tracer("answerbus")

@@ -1,0 +1,159 @@
+"""A worker: one stage in one process, from its first connection to its graceful end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+import structlog
+from nats.aio.msg import Msg
+
+from shared import subjects, telemetry
+from shared.delivery import Connection, Delivery, Publisher
+from shared.delivery.answering import Desk
+from shared.delivery.event_log import NatsEventLog
+from shared.delivery.overview import overview
+from shared.errors import AnswerbusError
+from shared.pipelines import Sections
+from shared.probes import Probes
+from shared.resources import Resources
+from shared.roll_call import WorkerReport, fact_reports
+from shared.settings import Settings
+from shared.stage import Stage
+from shared.stores.pipelines_nats import NatsPipelines
+
+log = structlog.get_logger()
+
+Build = Callable[[Resources], Stage]
+
+#: Seconds a client's request may wait for the bus to store its fact before it is told to come again.
+CLIENT_PATIENCE = 8.0
+
+
+class Worker:
+    """Wires a stage to the bus and runs it; several may live in one process."""
+
+    def __init__(self, build: Build, settings: Settings) -> None:
+        self.started_at = time.time()
+        self.settings = settings
+        self.connection = Connection(settings, "worker")
+        self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
+        self.stage = build(self._resources())
+        tracer = telemetry.Tracer(settings, self.stage.name)
+        self.delivery = Delivery(self.stage, self.connection, Sections(self.pipelines), tracer)
+        self.desk = Desk(self.stage, self.connection.broker)
+        self._open = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage.name}-{socket.gethostname()}-{os.getpid()}"
+
+    def not_ready(self) -> str:
+        """Why the worker cannot work, or nothing."""
+        if not self._open:
+            return "starting"
+        return "" if self.connection.is_connected else "the bus is away"
+
+    async def start(self) -> None:
+        """Connect, open the ports, begin to work.
+
+        Raises:
+            AnswerbusError: a setting is wrong or a durable is missing.
+        """
+        await self.connection.open()
+        await self.pipelines.open()
+        for port in self.stage.ports:
+            await port.open()
+        await self.connection.client.subscribe(subjects.ROLL_CALL, cb=self._report)
+        await self.delivery.start()
+        self._open = True
+        log.info("working", hears=[hearing.word for hearing in self.stage.hearings])
+
+    async def stop(self) -> None:
+        """Finish what runs, hand back what does not, close the ports."""
+        self._open = False
+        await self.delivery.stop()
+        await self.desk.finish(self.settings.graceful_seconds)
+        for port in reversed(self.stage.ports):
+            await port.close()
+        await self.pipelines.close()
+        await self.connection.close()
+
+    def _resources(self) -> Resources:
+        connection = self.connection
+        return Resources(
+            settings=self.settings,
+            stores=connection,
+            speaker=connection,
+            asker=connection,
+            log=NatsEventLog(lambda: connection.client),
+            pipelines=self.pipelines,
+            facts=lambda stage: Publisher(
+                connection.broker, stage, budget=CLIENT_PATIENCE, raw_ttl=self.settings.raw_ttl_seconds
+            ),
+            overview=lambda: overview(connection.client),
+            is_connected=lambda: connection.is_connected,
+        )
+
+    async def _report(self, message: Msg) -> None:
+        report = WorkerReport(
+            stage=self.stage.name,
+            worker=self.name,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            started_at=self.started_at,
+            in_flight=self.delivery.in_flight,
+            facts=fact_reports(self.stage.name),
+        )
+        await message.respond(report.model_dump_json().encode())
+
+
+async def serve(build: Build, settings: Settings) -> None:
+    """Run one worker with its probes until SIGTERM or SIGINT."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stopping.set)
+    worker = Worker(build, settings)
+    probes = Probes(settings.probe_host, settings.probe_port, worker.not_ready)
+    await probes.open()
+    log.info("probes", port=probes.port)
+    starting = asyncio.create_task(worker.start())
+    waiting = asyncio.create_task(stopping.wait())
+    await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if starting.done():
+        starting.result()
+        await waiting
+    else:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+    await worker.stop()
+    await probes.close()
+
+
+def run(build: Build) -> None:
+    """The entry point of `python -m services.<stage>.app`; a wrong setting is one line and exit code 78."""
+    import uvloop
+    from pydantic import ValidationError
+
+    try:
+        settings = Settings()
+        telemetry.configure_logging(settings, build.__module__.split(".")[-2] if "." in build.__module__ else _stage())
+        uvloop.run(serve(build, settings))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        sys.exit(f"answerbus: setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    except AnswerbusError as error:
+        log.error("cannot work", kind=error.kind, reason=str(error))
+        sys.exit(78)
+
+
+def _stage() -> str:
+    """The stage's name when its app runs as `__main__`."""
+    spec = sys.modules["__main__"].__spec__
+    return spec.name.split(".")[-2] if spec and "." in spec.name else "worker"

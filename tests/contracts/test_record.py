@@ -1,0 +1,391 @@
+"""What every Record keeps to: in memory, on SQLite and on PostgreSQL; and the migrations under the latter two."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
+
+from services.persistence import fold, migrations
+from services.persistence.adapters import SqlRecord
+from services.persistence.models import metadata
+from services.persistence.ports import DocumentState, Evaluation, Feedback, Record
+from services.persistence.sql import Database, create_engine, into_wal
+from shared.domain import Lane, Scores, Timing
+from shared.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
+from shared.facts import Ending, QuestionRejected, QuestionWithdrawn
+from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.servers import PostgresServer, free_port, postgres_server
+
+pytestmark = pytest.mark.integration
+
+SCORES = Scores(groundedness=1, relevancy=0.5, completeness=0.5, overall=0.7)
+TIMELINE = (Timing(stage="moderation", waited_ms=1.5, worked_ms=2.5),)
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a new, empty database."""
+    if request.param == "sqlite":
+        return f"sqlite+aiosqlite:///{tmp_path / 'record' / 'record.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_database()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
+    kept: Record
+    if request.param == "memory":
+        kept = MemoryRecord()
+    elif request.param == "sqlite":
+        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    else:
+        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
+    await kept.open()
+    yield kept
+    await kept.close()
+
+
+async def save(record: Record, ending: Ending, number: int = 0, seconds: float = 0, lane: Lane = Lane.LIVE) -> str:
+    """Save one exchange that ended so many seconds after noon; its id."""
+    event = said(
+        ending, question=question_id(number), at=NOON + timedelta(seconds=seconds), lane=lane, timeline=TIMELINE
+    )
+    await record.save(fold.fold(ending, event))
+    return event.correlation_id
+
+
+async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
+    event = said(verified("Où? 🙂 \"'%;--"), timeline=TIMELINE)
+    exchange = fold.fold(event.payload, event)
+
+    await record.save(exchange)
+
+    assert await record.exchange(exchange.id) == exchange
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        QuestionRejected(kind="pii", text="[redacted]", message="No.", reply=False),
+        QuestionWithdrawn(),
+        verified("nul \x00 inside", "and \x00 here"),
+    ],
+    ids=["rejected", "withdrawn", "with NUL"],
+)
+async def test_an_exchange_without_passages_or_with_odd_text_is_kept_too(record: Record, ending: Ending) -> None:
+    event = said(ending)
+    exchange = fold.fold(ending, event)
+
+    await record.save(exchange)
+
+    assert await record.exchange(exchange.id) == exchange
+
+
+async def test_an_exchange_nobody_saved_is_none(record: Record) -> None:
+    assert await record.exchange(question_id()) is None
+
+
+async def test_the_same_exchange_saved_twice_even_at_once_is_one(record: Record) -> None:
+    await asyncio.gather(*(save(record, verified()) for _ in range(10)))
+
+    assert len(await record.conversation("conversation", 10)) == 1
+
+
+async def test_the_newest_ending_of_a_question_stays_in_whatever_order_they_come(record: Record) -> None:
+    late = await save(record, verified("new"), 1, seconds=10, lane=Lane.BACKGROUND)
+    await save(record, verified("old"), 1, seconds=5, lane=Lane.BACKGROUND)
+
+    kept = await record.exchange(late)
+
+    assert kept is not None
+    assert kept.question == "new"
+
+
+@pytest.mark.parametrize("order", [(Lane.LIVE, Lane.BACKGROUND), (Lane.BACKGROUND, Lane.LIVE)])
+async def test_a_replay_never_replaces_what_a_live_asker_was_told(record: Record, order: tuple[Lane, Lane]) -> None:
+    for lane in order:
+        seconds = 3600 if lane is Lane.BACKGROUND else 0
+        saved = await save(record, verified(lane.value), 1, seconds, lane)
+
+    kept = await record.exchange(saved)
+
+    assert kept is not None
+    assert (kept.lane, kept.question) == ("live", "live")
+
+
+async def test_a_conversation_is_its_last_exchanges_oldest_first(record: Record) -> None:
+    for number in (3, 1, 4, 2):
+        await save(record, verified(f"Question {number}?"), number, seconds=number)
+    other = said(verified("elsewhere"), question=question_id(9), conversation="other")
+    await record.save(fold.fold(other.payload, other))
+
+    exchanges = await record.conversation("conversation", 3)
+
+    assert [exchange.question for exchange in exchanges] == ["Question 2?", "Question 3?", "Question 4?"]
+    assert exchanges[0].citations[0].source == "kb:renewal.md"
+    assert await record.conversation("nobody", 3) == []
+
+
+async def test_feedback_may_come_before_its_exchange_and_twice(record: Record) -> None:
+    for number, rating in enumerate((1, -1)):
+        entry = Feedback(
+            event_id=f"event-{number}",
+            exchange_id=question_id(),
+            rating=rating,
+            reason="r",
+            comment="c",
+            by="b",
+            at=NOON + timedelta(seconds=number),
+        )
+        await record.save(entry)
+        await record.save(entry)
+    await save(record, verified())
+
+    remarks = await record.remarks(question_id())
+
+    assert [(one.rating, one.comment) for one in remarks.feedback] == [(1, "c"), (-1, "c")]
+    assert remarks.evaluation is None
+
+
+async def test_the_latest_evaluation_is_told(record: Record) -> None:
+    for seconds, overall in ((5, 0.5), (1, 0.1)):
+        scores = SCORES.model_copy(update={"overall": overall})
+        at = NOON + timedelta(seconds=seconds)
+        await record.save(
+            Evaluation(event_id=f"e{seconds}", exchange_id=question_id(), scores=scores, sentences=({},), at=at)
+        )
+
+    remarks = await record.remarks(question_id())
+
+    assert remarks.evaluation == SCORES.model_copy(update={"overall": 0.5})
+
+
+async def test_a_tally_counts_live_exchanges_ratings_and_documents_since_then(record: Record) -> None:
+    facts: list[Ending] = [verified(), verified(), QuestionWithdrawn()]
+    for number, fact in enumerate(facts):
+        await save(record, fact, number, seconds=number)
+    await save(record, verified(), 8, seconds=-7200)
+    await save(record, verified(), 9, seconds=1, lane=Lane.BACKGROUND)
+    for number, (rating, hours) in enumerate(((1, 0), (1, 0), (-1, 0), (1, 3))):
+        at = NOON - timedelta(hours=hours)
+        await record.save(
+            Feedback(event_id=f"{number}", exchange_id="x", rating=rating, reason="", comment="", by="", at=at)
+        )
+    await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
+    await record.save(DocumentState(source="kb:b", status="refused", reason="empty", at=NOON))
+
+    tally = await record.tally(NOON - timedelta(hours=1), samples=2)
+
+    assert tally.outcomes == {"answered": 2, "withdrawn": 1}
+    assert [sample.timeline for sample in tally.samples] == [TIMELINE, TIMELINE]
+    assert (tally.feedback_up, tally.feedback_down) == (2, 1)
+    assert tally.documents == {"indexed": 1, "refused": 1}
+
+
+async def test_the_newest_state_of_a_document_stays(record: Record) -> None:
+    await record.save(DocumentState(source="kb:a", status="refused", at=NOON + timedelta(seconds=1)))
+    await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
+
+    tally = await record.tally(NOON, samples=1)
+
+    assert tally.documents == {"refused": 1}
+
+
+async def test_many_savers_at_once_are_all_kept(record: Record) -> None:
+    saved = await asyncio.gather(*(save(record, verified(), number, seconds=number) for number in range(300)))
+
+    assert len(set(saved)) == len(await record.conversation("conversation", 1000)) == 300
+
+
+async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(url: str) -> None:
+    record = SqlRecord(url)
+    await record.open()
+    bad = DocumentState(source="kb:bad", status="indexed", digest="secret", reason="secret", at=NOON).model_copy(
+        update={"status": None}
+    )
+    good = [DocumentState(source=f"kb:{number}", status="indexed", at=NOON) for number in range(8)]
+
+    results = await asyncio.gather(*(record.save(entry) for entry in (*good, bad)), return_exceptions=True)
+
+    assert results[:-1] == [None] * 8
+    assert isinstance(results[-1], PermanentError)
+    assert "secret" not in str(results[-1])
+    assert (await record.tally(NOON, 1)).documents == {"indexed": 8}
+    await record.close()
+
+
+async def test_what_was_saved_is_there_after_a_restart(url: str) -> None:
+    for number in range(2):
+        record = SqlRecord(url)
+        await record.open()
+        await save(record, verified(), number)
+        assert len(await record.conversation("conversation", 10)) == number + 1
+        await record.close()
+
+
+async def test_workers_that_start_together_migrate_once_and_all_work(url: str) -> None:
+    records = [SqlRecord(url) for _ in range(6)]
+
+    await asyncio.gather(*(record.open() for record in records))
+    await asyncio.gather(*(save(record, verified(), number) for number, record in enumerate(records)))
+
+    assert len(await records[0].conversation("conversation", 10)) == 6
+    for record in records:
+        await record.close()
+
+
+async def test_migrations_go_up_down_and_up_again(url: str) -> None:
+    database = Database(url)
+
+    async def tables() -> set[str]:
+        async with database.engine.connect() as connection:
+            return set(await connection.run_sync(lambda plain: inspect(plain).get_table_names())) - {"alembic_version"}
+
+    for _ in range(2):
+        await database.migrate("head")
+        assert await tables() == set(metadata.tables)
+        await database.migrate("base")
+        assert await tables() == set()
+    await database.close()
+
+
+async def test_the_model_matches_the_migrations(url: str) -> None:
+    database = Database(url)
+    await database.migrate()
+
+    async with database.engine.connect() as connection:
+        differences = await connection.run_sync(
+            lambda plain: compare_metadata(MigrationContext.configure(plain, opts={"compare_type": True}), metadata)
+        )
+    await database.close()
+
+    assert differences == []
+
+
+def test_the_newest_revision_is_the_one_that_workers_look_for() -> None:
+    assert ScriptDirectory(str(migrations.LOCATION)).get_heads() == [migrations.HEAD]
+
+
+async def test_a_record_of_a_newer_version_is_a_configuration_error(url: str) -> None:
+    database = Database(url)
+    await database.migrate()
+    async with database.engine.begin() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    await database.close()
+
+    with pytest.raises(ConfigurationError, match="newer version"):
+        await SqlRecord(url).open()
+
+
+async def test_sqlite_commits_reach_the_disk_and_nobody_else_may_look(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'record' / 'record.db'}")
+    await database.migrate()
+    async with database.engine.connect() as connection:
+        journal = (await connection.execute(text("PRAGMA journal_mode"))).scalar()
+        synchronous = (await connection.execute(text("PRAGMA synchronous"))).scalar()
+    await database.close()
+
+    assert (journal, synchronous) == ("wal", 2)
+    assert (tmp_path / "record").stat().st_mode & 0o077 == 0
+
+
+async def test_sqlite_files_opened_by_many_at_once_do_not_collide(tmp_path: Path) -> None:
+    for number in range(20):
+        path = tmp_path / f"{number}.db"
+        await asyncio.gather(*(asyncio.to_thread(into_wal, str(path)) for _ in range(6)))
+
+
+async def test_a_sqlite_file_that_cannot_be_opened_is_unavailable_at_start(tmp_path: Path) -> None:
+    (tmp_path / "record.db").mkdir()
+
+    with pytest.raises(UnavailableError):
+        await SqlRecord(f"sqlite:///{tmp_path / 'record.db'}").open()
+
+
+async def test_a_sqlite_writer_waits_for_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    record = SqlRecord(f"sqlite:///{path}")
+    await record.open()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    saving = asyncio.create_task(save(record, verified()))
+    done, _ = await asyncio.wait([saving], timeout=0.2)
+    other.execute("COMMIT")
+    other.close()
+
+    assert not done
+    await saving
+    await record.close()
+
+
+async def test_postgres_that_is_away_fails_for_now_and_serves_again_after(tmp_path: Path) -> None:
+    with postgres_server(tmp_path) as server:
+        record = SqlRecord(server.new_database())
+        await record.open()
+        await save(record, verified(), 1)
+        server.stop()
+
+        with pytest.raises(TransientError):
+            await save(record, verified(), 2)
+        with pytest.raises(UnavailableError):
+            await record.conversation("conversation", 10)
+
+        server.start()
+        await _until_saved(record)
+        assert len(await record.conversation("conversation", 10)) == 2
+        await record.close()
+
+
+async def _until_saved(record: Record) -> None:
+    """A server that has just started may still refuse; the bus would try again as this does."""
+    async with asyncio.timeout(15):
+        while True:
+            try:
+                await save(record, verified(), 2)
+                return
+            except TransientError:
+                continue
+
+
+async def test_a_database_that_is_not_there_is_unavailable_at_start() -> None:
+    with pytest.raises(UnavailableError):
+        await SqlRecord(f"postgresql://app:secret@127.0.0.1:{free_port()}/record").open()
+
+
+@pytest.mark.parametrize("wrong", ["no url", "mysql://app:secret@host/record"])
+async def test_a_wrong_url_is_a_configuration_error_that_hides_it(wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_RECORD_URL") as caught:
+        await SqlRecord(wrong).open()
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+asyncpg"])
+async def test_the_async_driver_need_not_be_named(scheme: str) -> None:
+    engine = create_engine(f"{scheme}://app@host/record")
+
+    assert engine.url.drivername == "postgresql+asyncpg"
+
+
+async def test_a_record_that_is_not_open_asks_for_another_try() -> None:
+    record = SqlRecord("sqlite:///nowhere/record.db")
+
+    with pytest.raises(TransientError):
+        await save(record, verified())
+    with pytest.raises(UnavailableError):
+        await record.exchange(question_id())

@@ -1,0 +1,257 @@
+"""What every `VectorIndex` does, run on Qdrant Edge and on the client's local mode in place of a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.index.points import passage_id
+from services.retrieval.index.server import ServerIndex
+from services.retrieval.ports import VectorIndex
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+from shared.errors import ConfigurationError, UnavailableError
+
+
+def _local_client() -> Any:
+    from qdrant_client import AsyncQdrantClient
+
+    return AsyncQdrantClient(":memory:")
+
+
+def _index(kind: str, folder: Path) -> VectorIndex:
+    if kind == "edge":
+        return EdgeIndex(folder / "retrieval")
+    pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
+    return ServerIndex("memory", connect=_local_client)
+
+
+@pytest.fixture(params=["edge", "server"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
+    opened = _index(request.param, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # local mode has no payload indexes and says so
+        await opened.open()
+        yield opened
+        await opened.close()
+
+
+def _document(
+    source: str, *texts: str, version: str = "1", language: str = "eng", title: str = "", collection: str = ""
+) -> tuple[IndexedDocument, list[Passage]]:
+    document = IndexedDocument(
+        source=source, digest=f"d{version}", version=version, title=title, language=language,
+        collection=collection, chunks=len(texts),
+    )  # fmt: skip
+    passages = [
+        Passage(
+            id=passage_id(source, version, number), source=source, text=text, title=title, language=language,
+            url=f"https://example.org/{number}", start=number, end=number + len(text),
+        )
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    return document, passages
+
+
+async def _sources(index: VectorIndex, text: str, **how: Any) -> list[str]:
+    return [passage.source for passage in await index.search(text, **how)]
+
+
+async def test_search_finds_inflected_words_and_gives_the_passage_back_whole(index: VectorIndex) -> None:
+    # Given a document
+    document, passages = _document("kb:a", "Passports are renewed every ten years.", title="Travel")
+    await index.replace(document, passages)
+    # When words of it are searched for in another form
+    (hit,) = await index.search("renewing a passport", language="eng", limit=5)
+    # Then the passage comes back as it went in, with how it was found
+    assert hit.model_copy(update={"score": 0.0, "via": ()}) == passages[0]
+    assert hit.score > 0
+    assert hit.via == ("bm25",)
+
+
+async def test_search_ranks_the_rarer_word_higher(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:common", "tax form office"))
+    await index.replace(*_document("kb:also", "tax form office hours"))
+    await index.replace(*_document("kb:rare", "tax inheritance office"))
+    assert (await _sources(index, "tax inheritance", language="eng"))[0] == "kb:rare"
+
+
+async def test_search_reads_titles_too(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:faq", "Within thirty days.", title="When must I appeal?"))
+    assert await _sources(index, "appeal", language="eng") == ["kb:faq"]
+
+
+async def test_search_folds_accents_and_stems_in_the_language_of_each_passage(index: VectorIndex) -> None:
+    # Given passages in French and in English
+    await index.replace(*_document("kb:fr", "Les impôts sont payés chaque année.", language="fra"))
+    await index.replace(*_document("kb:en", "Taxes are paid every year.", language="eng"))
+    # Then each language finds its own, with accents or without
+    assert await _sources(index, "impot payé", language="fra") == ["kb:fr"]
+    assert await _sources(index, "paying taxes", language="eng") == ["kb:en"]
+
+
+async def test_search_in_an_unknown_language_is_read_as_most_passages_are(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:fr", "Les déclarations tardives", "Une pénalité", language="fra"))
+    await index.replace(*_document("kb:en", "Something else", language="eng"))
+    assert await _sources(index, "déclaration tardive", language="und") == ["kb:fr"]
+
+
+@pytest.mark.parametrize("language", ["eng", "fra", "und", "jpn"])
+async def test_search_reaches_passages_of_unknown_language_as_they_stand(index: VectorIndex, language: str) -> None:
+    await index.replace(*_document("kb:und", "Formulaire T1135 declaration", "税金の申告について", language="und"))
+    await index.replace(*_document("kb:xx", "unrelated words here", language="eng"))
+    assert await _sources(index, "T1135 declaration", language=language) == ["kb:und"]
+    assert await _sources(index, "税金", language=language) == ["kb:und"]
+
+
+@pytest.mark.parametrize("text", ["", "the of and", "?!", "zzzz"])
+async def test_search_finds_nothing_when_no_word_bears_meaning_or_is_known(index: VectorIndex, text: str) -> None:
+    await index.replace(*_document("kb:a", "the tax of the year"))
+    assert await index.search(text, language="eng") == []
+
+
+async def test_search_of_an_empty_index_finds_nothing(index: VectorIndex) -> None:
+    assert await index.search("anything") == []
+    assert await index.languages() == {}
+    assert await index.count() == 0
+
+
+async def test_search_keeps_to_the_collections_asked_for(index: VectorIndex) -> None:
+    for name in ("one", "two", "three"):
+        await index.replace(*_document(f"kb:{name}", "tax form", collection=name))
+    assert sorted(await _sources(index, "tax", language="eng", collections=("one", "two"))) == ["kb:one", "kb:two"]
+    assert len(await _sources(index, "tax", language="eng")) == 3
+
+
+async def test_search_gives_at_most_the_limit_best_first(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:a", *(f"tax {'form ' * n}" for n in range(1, 9))))
+    found = await index.search("tax", language="eng", limit=3)
+    assert len(found) == 3
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+async def test_replace_leaves_nothing_of_the_version_before(index: VectorIndex) -> None:
+    # Given a document of three passages, and another
+    await index.replace(*_document("kb:a", "old one", "old two", "old three"))
+    await index.replace(*_document("kb:b", "old other"))
+    # When it is replaced by a shorter one
+    await index.replace(*_document("kb:a", "new one", version="2"))
+    # Then only the new one and the other document are found
+    assert await index.count() == 2
+    assert await _sources(index, "old", language="eng") == ["kb:b"]
+    known = await index.document("kb:a")
+    assert known is not None
+    assert (known.version, known.chunks) == ("2", 1)
+
+
+async def test_replace_done_twice_changes_nothing(index: VectorIndex) -> None:
+    for _ in range(2):
+        await index.replace(*_document("kb:a", "one", "two"))
+    assert await index.count() == 2
+    assert len(await index.documents()) == 1
+
+
+async def test_delete_source_forgets_passages_and_register(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:a", "one"))
+    await index.replace(*_document("kb:b", "one"))
+    assert await index.delete_source("kb:a") is True
+    assert await index.delete_source("kb:a") is False
+    assert await index.document("kb:a") is None
+    assert await _sources(index, "one", language="eng") == ["kb:b"]
+
+
+async def test_documents_are_listed_by_source_and_by_collection(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:b", "one", collection="x", title="B"))
+    await index.replace(*_document("kb:a", "one", "two", language="fra"))
+    listed = await index.documents()
+    assert [(each.source, each.title, each.chunks) for each in listed] == [("kb:a", "", 2), ("kb:b", "B", 1)]
+    assert [each.source for each in await index.documents("x")] == ["kb:b"]
+    assert await index.documents("y") == []
+    assert await index.languages() == {"fra": 2, "eng": 1}
+
+
+async def test_scores_agree_between_the_stores(tmp_path: Path) -> None:
+    # Given the same passages in both
+    scores: list[list[tuple[str, float]]] = []
+    for kind in ("edge", "server"):
+        opened = _index(kind, tmp_path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            await opened.open()
+        await opened.replace(*_document("kb:a", "tax forms of the year", "the tax office", "opening hours"))
+        await opened.replace(*_document("kb:b", "la déclaration", "le bureau de tax", language="fra"))
+        # When the same is searched for
+        found = await opened.search("tax office hours", language="eng")
+        scores.append([(hit.id, round(hit.score, 3)) for hit in found])
+        await opened.close()
+    # Then both rank and score alike
+    assert scores[0] == scores[1]
+    assert len(scores[0]) == 4
+
+
+async def test_edge_keeps_everything_over_a_restart(tmp_path: Path) -> None:
+    first = EdgeIndex(tmp_path)
+    await first.open()
+    await first.replace(*_document("kb:a", "the tax office"))
+    await first.close()
+    second = EdgeIndex(tmp_path)
+    await second.open()
+    assert await _sources(second, "tax", language="eng") == ["kb:a"]
+    assert [each.source for each in await second.documents()] == ["kb:a"]
+    await second.close()
+
+
+async def test_edge_names_the_process_that_holds_the_index(tmp_path: Path) -> None:
+    # Given an index that is open
+    holder = EdgeIndex(tmp_path)
+    await holder.open()
+    # When a second one is opened, here or in another process
+    with pytest.raises(
+        ConfigurationError, match=rf"already open in process {os.getpid()}: .*ANSWERBUS_VECTOR_URL"
+    ) as here:
+        await EdgeIndex(tmp_path).open()
+    program = (
+        "import asyncio, pathlib, sys\n"
+        "from services.retrieval.index.edge import EdgeIndex\n"
+        "try: asyncio.run(EdgeIndex(pathlib.Path(sys.argv[1])).open())\n"
+        "except Exception as error: print(type(error).__name__, '|', error)\n"
+    )
+    root = Path(__file__).parents[2]
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, cwd=root, check=True, timeout=60
+    ).stdout
+    await holder.close()
+    # Then it is told so in one line, and the first one was not harmed
+    assert "\n" not in str(here.value)
+    assert told.startswith("ConfigurationError | ")
+    assert f"process {os.getpid()}" in told
+
+
+async def test_edge_says_so_when_its_directory_is_not_an_index(tmp_path: Path) -> None:
+    (tmp_path / "edge").mkdir()
+    (tmp_path / "edge" / "edge_config.json").write_text(json.dumps({"vectors": 1}))
+    with pytest.raises(ConfigurationError, match="cannot be opened"):
+        await EdgeIndex(tmp_path).open()
+
+
+async def test_server_that_is_away_is_told_as_such() -> None:
+    pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
+    index = ServerIndex("http://127.0.0.1:1")
+    with pytest.raises(UnavailableError, match=r"http://127\.0\.0\.1:1 is away"):
+        await index.open()
+    await index.close()
+
+
+async def test_server_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
+    with pytest.raises(ConfigurationError, match=r"answerbus\[qdrant\]"):
+        await ServerIndex("http://127.0.0.1:1").open()

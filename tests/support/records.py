@@ -1,0 +1,173 @@
+"""A record and a key-value store in memory, and events to put into them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback, Remarks, Sample, Tally
+from shared.asks.persistence import Exchange, Rating
+from shared.domain import (
+    Answer,
+    Citation,
+    Context,
+    Lane,
+    Passage,
+    PipelineRef,
+    Question,
+    Scores,
+    Sentence,
+    Timing,
+    Usage,
+)
+from shared.envelope import Event, event_id, event_type
+from shared.errors import UnavailableError
+from shared.facts import AnswerVerified, Fact
+
+#: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def question_id(number: int = 0, *, asked_at: datetime = NOON - timedelta(milliseconds=500)) -> str:
+    """A uuid7 of that moment; different for each number."""
+    milliseconds = int(asked_at.timestamp() * 1000)
+    return f"{milliseconds:012x}7000800000{number:010x}"
+
+
+def said(
+    fact: Fact,
+    *,
+    question: str = "",
+    conversation: str = "conversation",
+    at: datetime = NOON,
+    lane: Lane = Lane.LIVE,
+    stage: str = "verifier",
+    number: int = 0,
+    timeline: tuple[Timing, ...] = (),
+) -> Event[Any]:
+    """The fact in its envelope, as the stage said it at that time."""
+    cid = question or question_id()
+    return event_type(type(fact))(
+        event_id=event_id(stage, type(fact), cid, number),
+        fact=type(fact).__name__,
+        correlation_id=cid,
+        conversation_id=conversation,
+        pipeline=PipelineRef(name="default", revision=3),
+        lane=lane,
+        attempt=number,
+        occurred_at=at,
+        deadline=at + timedelta(seconds=60),
+        timeline=timeline,
+        payload=fact,
+    )
+
+
+def verified(text: str = "How do I renew?", answer: str = "You renew online.") -> AnswerVerified:
+    """An answer with something in every field."""
+    return AnswerVerified(
+        question=Question(text=text, language="eng"),
+        answer=Answer(content=answer, sentences=(Sentence(text=answer, citations=(1,)),)),
+        citations=(Citation(number=1, source="kb:renewal.md", passage="p1", quote="renew online"),),
+        passages=(Passage(id="p1", source="kb:renewal.md", text="One can renew online.", score=0.5, via=("bm25",)),),
+        context=Context(standalone_question=text, topic="renewal", trace={"legs": ["bm25"]}),
+        confidence=7.5,
+        scores=Scores(groundedness=1, relevancy=0.9, completeness=0.8, overall=0.9),
+        followups=("What does it cost?",),
+        engine="extractive",
+        usage=Usage(input_tokens=10, output_tokens=5),
+    )
+
+
+@dataclass
+class MemoryRecord:
+    """A `Record` that lasts as long as the test; `failure` is raised by the next saves."""
+
+    exchanges: dict[str, Exchange] = field(default_factory=dict)
+    feedback: dict[str, Feedback] = field(default_factory=dict)
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    documents: dict[str, DocumentState] = field(default_factory=dict)
+    failure: Exception | None = None
+
+    async def open(self) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+    async def save(self, entry: Entry) -> None:
+        if self.failure:
+            raise self.failure
+        if isinstance(entry, Exchange):
+            known = self.exchanges.get(entry.id)
+            if known is None or _replaces(entry, known):
+                self.exchanges[entry.id] = entry
+        elif isinstance(entry, Feedback):
+            self.feedback[entry.event_id] = entry
+        elif isinstance(entry, Evaluation):
+            self.evaluations[entry.event_id] = entry
+        elif entry.source not in self.documents or entry.at >= self.documents[entry.source].at:
+            self.documents[entry.source] = entry
+
+    async def exchange(self, exchange_id: str) -> Exchange | None:
+        return self.exchanges.get(exchange_id)
+
+    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
+        mine = [exchange for exchange in self.exchanges.values() if exchange.conversation_id == conversation_id]
+        return sorted(mine, key=lambda exchange: (exchange.ended_at, exchange.id))[-limit:]
+
+    async def remarks(self, exchange_id: str) -> Remarks:
+        ratings = sorted(
+            (one for one in self.feedback.values() if one.exchange_id == exchange_id), key=lambda one: one.at
+        )
+        evaluated = [one for one in self.evaluations.values() if one.exchange_id == exchange_id]
+        return Remarks(
+            feedback=tuple(Rating.model_validate(one.model_dump()) for one in ratings),
+            evaluation=max(evaluated, key=lambda one: one.at).scores if evaluated else None,
+        )
+
+    async def tally(self, since: datetime, samples: int) -> Tally:
+        live = [one for one in self.exchanges.values() if one.lane == Lane.LIVE and one.ended_at >= since]
+        latest = sorted(live, key=lambda one: one.ended_at, reverse=True)[:samples]
+        ratings = Counter(one.rating for one in self.feedback.values() if one.at >= since)
+        return Tally(
+            outcomes=dict(Counter(one.outcome for one in live)),
+            samples=[Sample(elapsed_ms=one.elapsed_ms, timeline=one.timeline) for one in latest],
+            feedback_up=ratings[1],
+            feedback_down=ratings[-1],
+            documents=dict(Counter(one.status for one in self.documents.values())),
+        )
+
+
+@dataclass
+class MemoryKeyValue:
+    """A `KeyValue` that lasts as long as the test; `ttls` holds what the last put of a key asked for."""
+
+    values: dict[str, bytes] = field(default_factory=dict)
+    ttls: dict[str, float | None] = field(default_factory=dict)
+    away: bool = False
+
+    async def get(self, key: str) -> bytes | None:
+        self._answer()
+        return self.values.get(key)
+
+    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+        self._answer()
+        self.values[key] = value
+        self.ttls[key] = ttl
+
+    async def delete(self, key: str) -> None:
+        self._answer()
+        self.values.pop(key, None)
+
+    def _answer(self) -> None:
+        if self.away:
+            raise UnavailableError("away for the test")
+
+
+def _replaces(new: Exchange, known: Exchange) -> bool:
+    if new.lane == known.lane:
+        return new.ended_at >= known.ended_at
+    return new.lane == Lane.LIVE

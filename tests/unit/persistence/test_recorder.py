@@ -1,0 +1,245 @@
+"""The recorder and what it remembers of a conversation, on stores in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.persistence.handler import Recorder
+from services.persistence.settings import PersistenceSettings
+from shared.domain import Answer, Lane, Question, Scores
+from shared.envelope import Event
+from shared.errors import TransientError
+from shared.facts import (
+    AnswerReused,
+    ClarificationRequested,
+    DocumentIndexed,
+    DocumentRefused,
+    Ending,
+    ExchangeEvaluated,
+    ExchangeRecorded,
+    Fact,
+    FeedbackGiven,
+    QuestionAbandoned,
+    QuestionRejected,
+    QuestionWithdrawn,
+)
+from shared.sessions import SessionTurn, decode_turns, encode_turns, session_key, with_turn
+from shared.telemetry import DEGRADED
+from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
+
+SETTINGS = PersistenceSettings()
+KEY = session_key("default", "conversation")
+
+
+class Desk:
+    """A recorder on stores in memory."""
+
+    def __init__(self) -> None:
+        self.kept = MemoryRecord()
+        self.sessions = MemoryKeyValue()
+        self.recorder = Recorder(self.kept, self.sessions)
+
+    async def hear(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
+        return [await self.recorder.record(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
+
+    @property
+    def turns(self) -> list[tuple[str, str]]:
+        return [(turn.question, turn.answer) for turn in decode_turns(self.sessions.values.get(KEY))]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def numbered(number: int, lane: Lane = Lane.LIVE) -> Event[Fact]:
+    """The n-th answer of the conversation, a second after the one before."""
+    fact = verified(f"Question {number}?", f"Answer {number}.")
+    return said(fact, question=question_id(number), at=NOON + timedelta(seconds=number), lane=lane)
+
+
+async def test_an_ending_is_recorded_and_said_so(desk: Desk) -> None:
+    event = said(verified())
+
+    (fact,) = await desk.hear(event)
+
+    assert fact == ExchangeRecorded(record=event.correlation_id, outcome="answered")
+    assert list(desk.kept.exchanges) == [event.correlation_id]
+
+
+async def test_an_ending_heard_twice_is_one_exchange_and_one_turn(desk: Desk) -> None:
+    first, second = await desk.hear(said(verified()), said(verified()))
+
+    assert first == second
+    assert len(desk.kept.exchanges) == 1
+    assert desk.turns == [("How do I renew?", "You renew online.")]
+
+
+async def test_a_session_keeps_the_last_turns_in_the_order_they_ended(desk: Desk) -> None:
+    await desk.hear(*(numbered(number) for number in (1, 3, 2, 5, 4, 7, 6)))
+
+    assert [question for question, _ in desk.turns] == [f"Question {number}?" for number in (3, 4, 5, 6, 7)]
+
+
+async def test_an_old_ending_that_comes_again_changes_nothing(desk: Desk) -> None:
+    await desk.hear(*(numbered(number) for number in range(1, 8)))
+    before = desk.turns
+
+    await desk.hear(numbered(1), numbered(4))
+
+    assert desk.turns == before
+
+
+async def test_every_turn_starts_the_session_anew(desk: Desk) -> None:
+    await desk.hear(numbered(1), settings=PersistenceSettings(session_ttl_seconds=60))
+
+    assert desk.sessions.ttls == {KEY: 60}
+
+
+async def test_a_long_answer_is_cut_at_a_word(desk: Desk) -> None:
+    await desk.hear(said(verified(answer="word " * 100)), settings=PersistenceSettings(turn_chars=52))
+
+    ((_, answer),) = desk.turns
+    assert answer == "word " * 9 + "word…"
+
+
+async def test_a_clarification_is_remembered_with_its_options(desk: Desk) -> None:
+    asked_back = ClarificationRequested(
+        question=Question(text="Renew?"), clarification="Which card?", options=("red", "blue")
+    )
+
+    await desk.hear(said(asked_back))
+
+    assert desk.turns == [("Renew?", "Which card? (red; blue)")]
+
+
+async def test_a_reused_answer_is_remembered(desk: Desk) -> None:
+    await desk.hear(said(AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")))
+
+    assert desk.turns == [("Again?", "Yes.")]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        QuestionRejected(kind="threat", text="…", message="No."),
+        QuestionAbandoned(stage="answer", kind="timeout", message="Sorry.", text="Why?"),
+        QuestionWithdrawn(),
+    ],
+    ids=lambda ending: type(ending).__name__,
+)
+async def test_what_was_not_answered_is_recorded_but_not_remembered(desk: Desk, ending: Ending) -> None:
+    await desk.hear(said(ending))
+
+    assert len(desk.kept.exchanges) == 1
+    assert desk.turns == []
+
+
+async def test_a_background_run_is_not_remembered(desk: Desk) -> None:
+    await desk.hear(numbered(1, Lane.BACKGROUND))
+
+    assert desk.turns == []
+
+
+async def test_a_pipeline_without_memory_writes_no_session(desk: Desk) -> None:
+    await desk.hear(numbered(1), settings=PersistenceSettings(turns=0))
+
+    assert desk.sessions.values == {}
+
+
+async def test_a_session_store_that_is_away_costs_no_record_and_is_counted(desk: Desk) -> None:
+    desk.sessions.away = True
+    counted = DEGRADED.labels("sessions")._value
+    before = counted.get()
+
+    (fact,) = await desk.hear(numbered(1))
+
+    assert fact.outcome == "answered"
+    assert len(desk.kept.exchanges) == 1
+    assert counted.get() == before + 1
+
+
+async def test_a_session_nobody_can_read_starts_anew(desk: Desk) -> None:
+    desk.sessions.values[KEY] = b"not JSON"
+
+    await desk.hear(numbered(1))
+
+    assert desk.turns == [("Question 1?", "Answer 1.")]
+
+
+async def test_a_record_that_is_away_fails_the_fact_and_the_next_try_adds_no_second_turn(desk: Desk) -> None:
+    desk.kept.failure = TransientError("away")
+    with pytest.raises(TransientError):
+        await desk.hear(numbered(1))
+
+    desk.kept.failure = None
+    await desk.hear(numbered(1))
+
+    assert len(desk.turns) == len(desk.kept.exchanges) == 1
+
+
+async def test_turns_of_one_conversation_heard_at_once_are_all_kept(desk: Desk) -> None:
+    events = [numbered(number) for number in range(5)]
+
+    await asyncio.gather(*(desk.hear(event) for event in events))
+
+    assert len(desk.turns) == 5
+
+
+async def test_feedback_is_kept_before_and_after_its_exchange(desk: Desk) -> None:
+    early = said(FeedbackGiven(rating=1), stage="gateway", number=0)
+    late = said(FeedbackGiven(rating=-1), stage="gateway", number=1)
+
+    await desk.recorder.feedback(early.payload, early)
+    await desk.hear(said(verified()))
+    await desk.recorder.feedback(late.payload, late)
+    await desk.recorder.feedback(late.payload, late)
+
+    assert [entry.rating for entry in desk.kept.feedback.values()] == [1, -1]
+
+
+async def test_documents_and_evaluations_are_kept(desk: Desk) -> None:
+    scores = Scores(groundedness=1, relevancy=1, completeness=1, overall=1)
+    done = said(DocumentIndexed(source="kb:a.md", digest="d", chunks=3))
+    failed = said(DocumentRefused(source="kb:b.md", reason="empty"))
+    judged = said(ExchangeEvaluated(record=question_id(), scores=scores))
+
+    await desk.recorder.indexed(done.payload, done)
+    await desk.recorder.refused(failed.payload, failed)
+    await desk.recorder.evaluated(judged.payload, judged)
+
+    assert {source: entry.status for source, entry in desk.kept.documents.items()} == {
+        "kb:a.md": "indexed",
+        "kb:b.md": "refused",
+    }
+    assert [entry.scores for entry in desk.kept.evaluations.values()] == [scores]
+
+
+turn_lists = st.lists(
+    st.builds(
+        SessionTurn, id=st.sampled_from("abcdefgh"), at=st.just(0.0), question=st.text(), answer=st.text(max_size=30)
+    ).map(lambda turn: turn.model_copy(update={"at": float(ord(turn.id)), "question": turn.id, "answer": turn.id})),
+    max_size=12,
+)
+
+
+@given(turn_lists, st.randoms(use_true_random=False), st.integers(0, 6))
+def test_a_session_is_the_same_in_whatever_order_turns_come(
+    turns: list[SessionTurn], random: object, keep: int
+) -> None:
+    shuffled = list(turns)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+
+    def session(heard: list[SessionTurn]) -> tuple[SessionTurn, ...]:
+        kept: tuple[SessionTurn, ...] = ()
+        for turn in heard:
+            kept = with_turn(kept, turn, keep=keep)
+        return kept
+
+    assert session(turns) == session(shuffled)
+    assert decode_turns(encode_turns(session(turns))) == session(turns)
