@@ -32,7 +32,13 @@ class Probes:
         self._socket = listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
-            self._app, lifespan="off", log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1
+            self._app,
+            interface="asgi3",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
         )
         self._server = QuietServer(config)
         self._task: asyncio.Task[None] | None = None

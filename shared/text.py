@@ -14,7 +14,7 @@ from functools import cache
 
 import Stemmer
 
-UNKNOWN = "und"
+from shared.languages import UNKNOWN
 
 #: ISO 639-3 -> the name Snowball knows the language by.
 SNOWBALL: dict[str, str] = {
@@ -36,15 +36,6 @@ SNOWBALL: dict[str, str] = {
     "swe": "swedish",
     "tur": "turkish",
 }
-
-#: ISO 639-1 and common names -> ISO 639-3, for what documents say of themselves (`lang="fr-CA"`).
-_SPOKEN_AS: dict[str, str] = {
-    "ar": "ara", "da": "dan", "de": "deu", "el": "ell", "en": "eng", "fi": "fin", "fr": "fra", "hu": "hun",
-    "it": "ita", "nl": "nld", "no": "nor", "nb": "nor", "nn": "nor", "pt": "por", "ro": "ron", "ru": "rus",
-    "es": "spa", "sv": "swe", "tr": "tur", "ger": "deu", "fre": "fra", "dut": "nld", "gre": "ell", "rum": "ron",
-    "zh": "zho", "ja": "jpn", "ko": "kor", "hi": "hin", "uk": "ukr", "pl": "pol", "cs": "ces", "he": "heb",
-    "vi": "vie", "th": "tha", "id": "ind", "fa": "fas", "bg": "bul", "ca": "cat",
-}  # fmt: skip
 
 #: Words that carry grammar rather than meaning: dropped from stems, and the votes of `guess_language`.
 _FUNCTION_WORDS: dict[str, str] = {
@@ -161,15 +152,6 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
     if name not in own:
         own[name] = Stemmer.Stemmer(name)
     return own[name]
-
-
-def language_code(spoken_as: str) -> str:
-    """ISO 639-3 of a language tag (`fr`, `fr-CA`, `fra`, `French`), or an empty string when it names none."""
-    tag = re.split(r"[-_]", spoken_as.strip().lower(), maxsplit=1)[0]
-    by_name = {name: code for code, name in SNOWBALL.items()}
-    if tag in _SPOKEN_AS or tag in by_name:
-        return _SPOKEN_AS.get(tag) or by_name[tag]
-    return tag if len(tag) == 3 and tag.isascii() and tag.isalpha() else ""
 
 
 def guess_language(text: str, candidates: Collection[str] = ()) -> str:

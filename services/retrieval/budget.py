@@ -28,7 +28,7 @@ def shortened(passage: Passage, max_chars: int) -> Passage:
     """The passage up to the last sentence that ends within `max_chars`; mid-sentence when not even the first does."""
     if len(passage.text) <= max_chars:
         return passage
-    ends = [end for _, end in sentences(passage.text[: max_chars + 1]) if end <= max_chars]
-    # The last one may end only because the text was cut there.
-    end = ends[-2] if len(ends) > 1 else max_chars
+    # Read on a little, so that a sentence does not seem to end where the text was cut.
+    ends = [end for _, end in sentences(passage.text[: max_chars + 80]) if end <= max_chars]
+    end = ends[-1] if ends else max_chars
     return passage.model_copy(update={"text": passage.text[:end], "end": passage.start + end})

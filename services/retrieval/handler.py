@@ -33,8 +33,8 @@ from shared.facts import (
     PassagesRetrieved,
     QuestionCleared,
 )
+from shared.languages import UNKNOWN
 from shared.stores.ports import ObjectStore
-from shared.text import UNKNOWN
 
 
 class Retriever:
@@ -137,7 +137,7 @@ class Librarian:
         removed = [source for source in request.sources if await self._index.delete_source(source)]
         return RemoveReply(removed=tuple(removed))
 
-    async def stats(self, request: StatsRequest) -> StatsReply:  # noqa: ARG002 (every verb has a request)
+    async def stats(self, request: StatsRequest) -> StatsReply:
         """How much can be found: `ask.retrieval.stats`."""
         languages = await self._index.languages()
         documents = await self._index.documents()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -38,10 +37,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a verb; our errors are one line and exit code 1, Ctrl-C is 130."""
+    import uvloop
     from pydantic import ValidationError
 
     try:
-        return asyncio.run(work())
+        return uvloop.run(work())
     except AnswerbusError as error:
         fail(str(error))
     except ValidationError as error:

@@ -20,7 +20,8 @@ from shared.text import SNOWBALL
 _TITLE_WEIGHT = 2
 _SATURATION, _LENGTH_NORM, _USUAL_LENGTH = 1.2, 0.6, 70.0
 
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+#: Scripts that put no spaces between words: Thai, Lao, Khmer, kana, Han.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 
 Sparse = tuple[list[int], list[float]]
 
@@ -28,26 +29,32 @@ Sparse = tuple[list[int], list[float]]
 def encode_passage(title: str, text: str, language: str) -> Sparse:
     """Indices and term weights of a passage; empty lists when it holds no word."""
     whole = f"{f'{title} . ' * _TITLE_WEIGHT}{text}" if title else text
-    vector = _model(language, stemmed=True, unspaced=_is_unspaced(whole)).embed_document(whole)
+    vector = _model(language, stemmed=True).embed_document(_spaced(whole))
     return list(vector.indices), list(vector.values)
 
 
 def encode_query(text: str, language: str) -> Sparse:
     """Indices of the query's terms, each weighing 1; empty lists when it holds none."""
-    unspaced = _is_unspaced(text)
-    stemmed = _model(language, stemmed=True, unspaced=unspaced).embed_query(text)
-    plain = _model(language, stemmed=False, unspaced=unspaced).embed_query(text)
+    text = _spaced(text)
+    stemmed = _model(language, stemmed=True).embed_query(text)
+    plain = _model(language, stemmed=False).embed_query(text)
     indices = sorted({*stemmed.indices, *plain.indices})
     return indices, [1.0] * len(indices)
 
 
-def _is_unspaced(text: str) -> bool:
-    """Whether the text has scripts that do not put spaces between words (Han, kana, Thai, Khmer)."""
-    return not text.isascii() and _UNSPACED.search(text) is not None
+def _spaced(text: str) -> str:
+    """With every two neighbours of an unspaced script as a word: what is searched for may begin anywhere."""
+    return text if text.isascii() else _UNSPACED.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    said = run[0]
+    pairs = [said[at : at + 2] for at in range(len(said) - 1)] or [said]
+    return f" {' '.join(pairs)} "
 
 
 @lru_cache(maxsize=128)
-def _model(language: str, *, stemmed: bool, unspaced: bool) -> edge.Bm25:
+def _model(language: str, *, stemmed: bool) -> edge.Bm25:
     known = SNOWBALL.get(language)
     nothing = edge.StopwordsSet(languages=set(), custom=set())
     return edge.Bm25(
@@ -57,7 +64,6 @@ def _model(language: str, *, stemmed: bool, unspaced: bool) -> edge.Bm25:
             avg_len=_USUAL_LENGTH,
             ascii_folding=True,
             language=known or "english",
-            tokenizer=edge.TokenizerType.Multilingual if unspaced else edge.TokenizerType.Word,
             stopwords=None if known else nothing,
             stemmer=None if known and stemmed else edge.DisabledStemmer(),
         )

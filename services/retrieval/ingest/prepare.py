@@ -12,7 +12,8 @@ from services.retrieval.ingest.readers import read
 from services.retrieval.ingest.split import Chunk, split
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Document, Passage
-from shared.text import UNKNOWN, guess_language, language_code
+from shared.languages import UNKNOWN, code3
+from shared.text import guess_language
 
 _TITLE_CHARS = 200
 #: Changes when the same bytes would be read or cut otherwise, so that documents are indexed again.
@@ -71,8 +72,8 @@ def _titled(title: str, chunk: Chunk) -> str:
 
 
 def _language(document: Document, readable: Readable) -> str:
-    given = language_code(document.language) or language_code(readable.language)
-    return given if given and given != UNKNOWN else guess_language(readable.text)
+    said = (code3(document.language), code3(readable.language))
+    return next((language for language in said if language != UNKNOWN), "") or guess_language(readable.text)
 
 
 def _named_after(source: str) -> str:

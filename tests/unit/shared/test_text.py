@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.text import fold, guess_language, language_code, normalise, sentences, stems, words
+from shared.text import fold, guess_language, normalise, sentences, stems, words
 
 
 def _cut(text: str) -> list[str]:
@@ -115,10 +115,3 @@ def test_guess_language_follows_the_function_words(text: str, expected: str) -> 
 
 def test_guess_language_votes_among_the_candidates_only() -> None:
     assert guess_language("Wie kann ich mein Konto schließen?", ("eng", "fra")) == "und"
-
-
-@pytest.mark.parametrize(
-    ("tag", "code"), [("fr-CA", "fra"), ("EN", "eng"), ("spa", "spa"), ("German", "deu"), ("", ""), ("x", "")]
-)
-def test_language_code_reads_tags_and_names(tag: str, code: str) -> None:
-    assert language_code(tag) == code

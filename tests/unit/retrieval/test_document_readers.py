@@ -1,0 +1,209 @@
+"""What each reader makes of a document's bytes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+from services.retrieval.ingest.decode import decode
+from services.retrieval.ingest.html import read_html
+from services.retrieval.ingest.markdown import read_markdown
+from services.retrieval.ingest.pdf import read_pdf
+from services.retrieval.ingest.readable import Readable
+from services.retrieval.ingest.readers import READERS, read
+from shared.errors import DocumentError
+
+
+def _said(document: Readable) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(block.kind, document.text[block.start : block.end], block.headings) for block in document.blocks]
+
+
+def test_markdown_gives_blocks_under_their_headings_without_marks() -> None:
+    # Given Markdown with front matter, headings, emphasis, a link, a list, a table and code
+    body = b"""---
+title: Travel guide
+url: https://example.org/travel
+lang: en-CA
+---
+# Passports
+Renew **every** [ten years](https://example.org/x),
+without `delay`.
+
+## Fees
+- Adults: 50
+- Children: 25
+  if under 16
+
+| Age | Fee |
+|-----|-----|
+| 3   | 0   |
+
+```
+pay --now
+```
+# Visas
+None. ![a stamp](x.png)
+"""
+    # When it is read
+    document = read_markdown(body)
+    # Then the words are there, in order, under their headings
+    assert (document.title, document.url, document.language) == ("Travel guide", "https://example.org/travel", "en-CA")
+    assert _said(document) == [
+        ("heading", "Passports", ()),
+        ("paragraph", "Renew every ten years, without delay.", ("Passports",)),
+        ("heading", "Fees", ("Passports",)),
+        ("item", "- Adults: 50", ("Passports", "Fees")),
+        ("item", "- Children: 25 if under 16", ("Passports", "Fees")),
+        ("item", "Age | Fee", ("Passports", "Fees")),
+        ("item", "3 | 0", ("Passports", "Fees")),
+        ("code", "pay --now", ("Passports", "Fees")),
+        ("heading", "Visas", ()),
+        ("paragraph", "None. a stamp", ("Visas",)),
+    ]
+
+
+def test_markdown_takes_its_first_heading_for_a_title_when_front_matter_has_none() -> None:
+    assert read_markdown(b"---\n: [broken\n---\n# Opening hours\nNine to five.").title == "Opening hours"
+
+
+def test_html_gives_the_words_of_the_page_without_scripts_and_navigation() -> None:
+    # Given a page with everything a page has
+    body = """<!doctype html><html lang="fr"><head><title>Les  impôts</title><style>p{}</style>
+    <link rel="canonical" href="https://example.org/impots"></head><body>
+    <header>Le site</header><nav><a href="/">Accueil</a></nav><script>var x = "secret"</script>
+    <h1>Impôts</h1><p>Payer <b>chaque</b> année,<br>avant mai.</p>
+    <div>Sans paragraphe<ul><li>Un</li><li><p>Deux</p></li></ul>après</div>
+    <table><tr><th>Âge</th><th>Taux</th></tr><tr><td>18</td><td>5 %</td></tr></table>
+    <pre>a = 1
+  b = 2</pre><h2>Aide</h2>Appelez-nous.<footer>© nous</footer></body></html>""".encode()
+    # When it is read
+    document = read_html(body)
+    # Then only the words are there, block by block
+    assert (document.title, document.language, document.url) == ("Les impôts", "fr", "https://example.org/impots")
+    assert _said(document) == [
+        ("heading", "Impôts", ()),
+        ("paragraph", "Payer chaque année,\navant mai.", ("Impôts",)),
+        ("paragraph", "Sans paragraphe", ("Impôts",)),
+        ("item", "- Un", ("Impôts",)),
+        ("item", "Deux", ("Impôts",)),
+        ("paragraph", "après", ("Impôts",)),
+        ("item", "Âge | Taux", ("Impôts",)),
+        ("item", "18 | 5 %", ("Impôts",)),
+        ("code", "a = 1\n  b = 2", ("Impôts",)),
+        ("heading", "Aide", ("Impôts",)),
+        ("paragraph", "Appelez-nous.", ("Impôts", "Aide")),
+    ]
+
+
+def test_html_reads_the_main_part_where_there_is_one() -> None:
+    body = b"<body><div>Menu</div><main><header><h1>T</h1></header><p>Here.</p></main><div>Imprint</div></body>"
+    assert [text for _, text, _ in _said(read_html(body))] == ["T", "Here."]
+
+
+def test_html_nested_thousands_deep_is_read_all_the_same() -> None:
+    body = b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000
+    assert read_html(body).text == "deep"
+
+
+def test_html_is_decoded_as_it_declares() -> None:
+    body = '<meta charset="iso-8859-2"><p>Łódź</p>'.encode("iso-8859-2")
+    assert read_html(body).text == "Łódź"
+
+
+def _pdf(*pages: str, password: str = "") -> bytes:
+    writer = PdfWriter()
+    font = DictionaryObject(
+        {NameObject(key): NameObject(value) for key, value in
+         (("/Type", "/Font"), ("/Subtype", "/Type1"), ("/BaseFont", "/Helvetica"))}
+    )  # fmt: skip
+    for text in pages:
+        page = writer.add_blank_page(612, 792)
+        shown = "".join(f"({line}) Tj T* " for line in text.split("\n"))
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F1 12 Tf 14 TL 72 700 Td {shown}ET".encode("latin-1") if text else b"")
+        page[NameObject("/Contents")] = stream
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
+    writer.add_metadata({"/Title": "A form"})
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_pdf_gives_the_text_of_each_page_with_its_number() -> None:
+    document = read_pdf(_pdf("The docu-\nment is long.", "", "Third page."))
+    assert document.title == "A form"
+    assert document.text == "The document is long.\n\nThird page."
+    assert [block.anchor for block in document.blocks] == ["#page=1", "#page=3"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"%PDF-1.7 nothing else", "damaged"),
+        (b"", "damaged"),
+        (_pdf("Hidden", password="open sesame"), "encrypted"),
+        (_pdf(""), "no text"),
+        (_pdf("Whole")[:300], "damaged|no text"),
+    ],
+)
+def test_pdf_that_cannot_be_read_is_refused_with_what_to_do(body: bytes, reason: str) -> None:
+    with pytest.raises(DocumentError, match=reason):
+        read_pdf(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("Été".encode(), "Été"),
+        ("Été".encode("utf-8-sig"), "Été"),
+        ("Été".encode("utf-16"), "Été"),
+        ("Été – “oui”".encode("cp1252"), "Été – “oui”"),
+        (b"\x81\x8d", "\x81\x8d"),
+        (b"a\r\nb\rc", "a\nb\nc"),
+    ],
+)
+def test_decode_finds_the_encoding(body: bytes, text: str) -> None:
+    assert decode(body) == text
+
+
+@pytest.mark.parametrize("body", [b"\x00\x01\x02\x03" * 40, b"\x89PNG\r\n\x1a\n" + bytes(range(256))])
+def test_decode_refuses_bytes_that_are_no_text(body: bytes) -> None:
+    with pytest.raises(DocumentError, match="binary"):
+        decode(body)
+
+
+def test_read_refuses_a_media_type_without_a_reader_and_names_those_there_are() -> None:
+    with pytest.raises(DocumentError, match=r"no reader for image/png; .*application/pdf.*text/html"):
+        read(b"x", "image/png")
+
+
+@pytest.mark.parametrize("media_type", ["text/plain; charset=utf-8", "TEXT/MARKDOWN", "text/x-rst"])
+def test_read_accepts_parameters_and_unknown_kinds_of_text(media_type: str) -> None:
+    assert read(b"words", media_type).text == "words"
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "text/markdown", "text/html"])
+def test_read_refuses_a_document_without_words(media_type: str) -> None:
+    with pytest.raises(DocumentError, match="no text"):
+        read(b" \n\n ", media_type)
+
+
+@given(body=st.binary(max_size=300), media_type=st.sampled_from(sorted(READERS)))
+def test_read_gives_blocks_that_fit_the_text_or_refuses_whatever_the_bytes(body: bytes, media_type: str) -> None:
+    try:
+        document = read(body, media_type)
+    except DocumentError:
+        return
+    previous = 0
+    for block in document.blocks:
+        assert previous <= block.start < block.end <= len(document.text)
+        previous = block.end

@@ -1,0 +1,126 @@
+"""How a text is cut into passages, and what a passage is called."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval.ingest.markdown import read_markdown
+from services.retrieval.ingest.prepare import prepare, version
+from services.retrieval.ingest.readers import read_plain
+from services.retrieval.ingest.split import split
+from shared.domain import Document, Passage
+
+
+def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:
+    document = read_markdown(markdown.encode())
+    return [document.text[chunk.start : chunk.end] for chunk in split(document, size, overlap)]
+
+
+def _passages(body: str, size: int = 512, **said: str) -> list[Passage]:
+    document = Document(source="kb:guides/opening-hours.md", media_type="text/markdown", **said)
+    return prepare(document, body.encode(), "digest", "v", size=size, overlap=50)[1]
+
+
+def test_split_never_joins_what_stands_under_different_headings() -> None:
+    assert _cut("# A\none\n\ntwo\n# B\nthree", 500) == ["one\n\ntwo", "three"]
+
+
+def test_split_ends_at_paragraphs_first_and_sentences_next() -> None:
+    # Given a paragraph that fits beside nothing, and one that does not fit at all
+    assert _cut("First one here.\n\nSecond one here. " + "Third one is here.", 40) == [
+        "First one here.",
+        "Second one here. Third one is here.",
+    ]
+    assert _cut("First one here. Second one here. Third one.", 20) == [
+        "First one here.",
+        "Second one here.",
+        "Third one.",
+    ]
+
+
+def test_split_cuts_a_sentence_between_words_only_when_it_must() -> None:
+    assert _cut("alpha beta gamma delta", 12) == ["alpha beta", "gamma delta"]
+    assert _cut("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_split_begins_with_the_last_sentence_of_the_chunk_before_when_it_fits_the_overlap() -> None:
+    assert _cut("One is long enough. Two. Three is long enough.", 28, overlap=10) == [
+        "One is long enough. Two.",
+        "Two. Three is long enough.",
+    ]
+
+
+def test_split_keeps_code_whole_up_to_four_passages_and_cuts_it_between_lines_after() -> None:
+    assert _cut("```\n" + "x = 1\n" * 10 + "```", 20) == ["\n".join(["x = 1"] * 10)]
+    long = _cut("```\n" + "x = 1\n" * 20 + "```", 20)
+    assert all(len(chunk) <= 20 and set(chunk.split("\n")) == {"x = 1"} for chunk in long)
+
+
+def test_split_takes_the_headings_when_there_is_nothing_else() -> None:
+    assert _cut("# Only\n## Headings", 100) == ["Only", "Headings"]
+
+
+@given(
+    text=st.text(alphabet=st.sampled_from("ab C1.\n?é-"), min_size=1, max_size=600),
+    size=st.integers(20, 120),
+    overlap=st.integers(0, 10),
+)
+def test_split_keeps_every_word_in_order_within_the_size(text: str, size: int, overlap: int) -> None:
+    # Given any plain text
+    document = read_plain(text.encode())
+    # When it is cut
+    chunks = split(document, size, overlap)
+    # Then every character that is not white space is in a chunk, and no chunk is too long
+    covered = {at for chunk in chunks for at in range(chunk.start, chunk.end)}
+    assert all(at in covered for at, character in enumerate(document.text) if not character.isspace())
+    assert all(0 < chunk.end - chunk.start <= size for chunk in chunks)
+    assert [chunk.start for chunk in chunks] == sorted({chunk.start for chunk in chunks})
+
+
+def test_prepare_gives_passages_with_exact_offsets_and_section_titles() -> None:
+    # Given a document with sections
+    body = "# Guide\nIntro here.\n## Fees\nAdults pay.\n### Children\nThey do not."
+    # When it is prepared
+    passages = _passages(body, url="https://example.org/guide")
+    text = read_markdown(body.encode()).text
+    # Then every passage stands in the text where it says, and is named after its sections
+    assert all(text[passage.start : passage.end] == passage.text for passage in passages)
+    assert [(passage.title, passage.text) for passage in passages] == [
+        ("Guide", "Intro here."),
+        ("Guide — Fees", "Adults pay."),
+        ("Guide — Fees — Children", "They do not."),
+    ]
+    assert len({passage.id for passage in passages}) == 3
+
+
+def test_prepare_gives_every_part_of_a_long_answer_its_question_as_title() -> None:
+    body = " ".join(f"Sentence number {number} of the answer." for number in range(60))
+    passages = _passages(body, title="How long does it take?")
+    assert len(passages) > 3
+    assert {passage.title for passage in passages} == {"How long does it take?"}
+
+
+def test_prepare_names_a_document_without_a_title_after_its_source() -> None:
+    assert _passages("Nine to five.")[0].title == "opening hours"
+
+
+def test_prepare_takes_the_language_given_then_declared_then_guessed() -> None:
+    french = "Le bureau est ouvert dans la matinée et les jours de la semaine."
+    assert _passages(french, language="en-GB")[0].language == "eng"
+    assert _passages(f"---\nlang: pt\n---\n{french}")[0].language == "por"
+    assert _passages(french)[0].language == "fra"
+    assert _passages("42")[0].language == "und"
+
+
+def test_version_changes_with_everything_that_shapes_the_passages() -> None:
+    document = Document(source="kb:a", title="A")
+    same = version(document, "digest", 512, 50)
+    assert same == version(document, "digest", 512, 50)
+    others = {
+        version(document, "other", 512, 50),
+        version(document, "digest", 400, 50),
+        version(document.model_copy(update={"title": "B"}), "digest", 512, 50),
+        version(document.model_copy(update={"collection": "x"}), "digest", 512, 50),
+    }
+    assert len(others | {same}) == 5

@@ -1,0 +1,336 @@
+"""The retriever and the librarian, on an index in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from services.retrieval.app import build
+from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.settings import RetrievalSettings
+from shared.asks.retrieval import (
+    DocumentsRequest,
+    IndexedDocument,
+    RemoveRequest,
+    SearchRequest,
+    StatsRequest,
+)
+from shared.domain import Document, ObjectRef, Passage, Question
+from shared.errors import NotFoundError, TransientError, UnavailableError
+from shared.facts import AnswerRefuted, DocumentIndexed, DocumentRefused, DocumentSubmitted, QuestionCleared
+from shared.settings import Settings
+from shared.text import words
+
+SETTINGS = RetrievalSettings()
+
+
+class ShelfIndex:
+    """Plays `VectorIndex` in a dictionary; scores by shared words."""
+
+    def __init__(self) -> None:
+        self.shelf: dict[str, tuple[IndexedDocument, list[Passage]]] = {}
+        self.asked: list[tuple[str, str, tuple[str, ...]]] = []
+        self.replaced = 0
+        self.away = False
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+        self._reach()
+        self.replaced += 1
+        self.shelf[document.source] = (document, list(passages))
+
+    async def delete_source(self, source: str) -> bool:
+        return self.shelf.pop(source, None) is not None
+
+    async def search(
+        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+    ) -> list[Passage]:
+        self._reach()
+        self.asked.append((text, language, tuple(collections)))
+        wanted = set(words(text))
+        hits = [
+            passage.model_copy(update={"score": float(score), "via": ("bm25",)})
+            for _, passages in self.shelf.values()
+            for passage in passages
+            if (score := len(wanted & set(words(passage.text))))
+        ]
+        return sorted(hits, key=lambda passage: -passage.score)[:limit]
+
+    async def document(self, source: str) -> IndexedDocument | None:
+        self._reach()
+        return self.shelf[source][0] if source in self.shelf else None
+
+    async def documents(self, collection: str = "") -> list[IndexedDocument]:
+        return sorted((each for each, _ in self.shelf.values()), key=lambda each: each.source)
+
+    async def count(self) -> int:
+        return sum(len(passages) for _, passages in self.shelf.values())
+
+    async def languages(self) -> dict[str, int]:
+        return {"eng": await self.count()}
+
+    def _reach(self) -> None:
+        if self.away:
+            raise UnavailableError("the index is away")
+
+
+class Bodies(dict[str, bytes]):
+    """Plays `ObjectStore`."""
+
+    async def get(self, name: str) -> bytes:  # type: ignore[override]
+        if name not in self:
+            raise NotFoundError("nothing there")
+        return self[name]
+
+    async def put(self, name: str, body: bytes) -> None:
+        self[name] = body
+
+    async def delete(self, name: str) -> None:
+        self.pop(name, None)
+
+    def key_value(self, bucket: str) -> Bodies:
+        return self
+
+    def objects(self, bucket: str) -> Bodies:
+        return self
+
+
+@pytest.fixture
+def index() -> ShelfIndex:
+    return ShelfIndex()
+
+
+@pytest.fixture
+def bodies() -> Bodies:
+    return Bodies()
+
+
+@pytest.fixture
+def librarian(index: ShelfIndex, bodies: Bodies) -> Librarian:
+    return Librarian(index, bodies, store="embedded")
+
+
+def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
+    return DocumentSubmitted(document=Document(source=source, text=text, language="eng", **said))
+
+
+# --- the retriever ---
+
+
+async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIndex, librarian: Librarian) -> None:
+    # Given indexed documents
+    await librarian.index(_submitted("The tax office is open on Monday."), SETTINGS)
+    await librarian.index(_submitted("Nothing of the kind.", "kb:b"), SETTINGS)
+    # When a question was cleared
+    question = Question(text="When is the tax office open?", language="eng")
+    told = await Retriever(index).retrieve(QuestionCleared(question=question), SETTINGS)
+    # Then its passages come best first, with the decisions beside them
+    assert [passage.source for passage in told.passages] == ["kb:a", "kb:b"]
+    assert told.question == question
+    assert told.context.standalone_question == question.text
+    assert told.context.trace["bm25"]["candidates"] == 2
+    assert told.context.trace["bm25"]["top_score"] == told.passages[0].score
+
+
+async def test_retrieve_says_so_with_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
+    told = await Retriever(index).retrieve(QuestionCleared(question=Question(text="Anything?")), SETTINGS)
+    assert told.passages == ()
+    assert told.context.trace["bm25"]["top_score"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        (Question(text="impôt", language="fra"), ("impôt", "fra")),
+        (Question(text="impôt", language="fra", pivot_text="tax", pivot_language="eng"), ("tax", "eng")),
+        (Question(text="tax"), ("tax", "und")),
+    ],
+)
+async def test_retrieve_searches_in_the_language_of_the_documents(
+    index: ShelfIndex, question: Question, asked: tuple[str, str]
+) -> None:
+    settings = RetrievalSettings(collections=("x",))
+    await Retriever(index).retrieve(QuestionCleared(question=question), settings)
+    assert index.asked == [(*asked, ("x",))]
+
+
+async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobytes(
+    index: ShelfIndex, librarian: Librarian
+) -> None:
+    # Given documents whose passages are as long as settings allow
+    settings = RetrievalSettings(passages=20, chunk_chars=8000, max_passage_chars=8000)
+    for number in range(20):
+        text = " ".join(f"été{number}x{word}" for word in range(900))
+        await librarian.index(_submitted(f"été {text}", f"kb:{number}"), settings)
+    # When they are all found
+    told = await Retriever(index).retrieve(QuestionCleared(question=Question(text="été")), settings)
+    # Then only what fits an event is said
+    assert 0 < len(told.passages) < 20
+    assert len(told.model_dump_json().encode()) < 64_000
+
+
+async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_on(index: ShelfIndex) -> None:
+    question = Question(text="Wie hoch?", language="deu", pivot_text="How much?", pivot_language="eng")
+    refuted = AnswerRefuted(question=question, rewritten_question="passport fee", feedback="cite the fee")
+    told = await Retriever(index).retry(refuted, SETTINGS)
+    assert index.asked == [("passport fee", "eng", ())]
+    assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
+
+
+async def test_retrieve_is_tried_again_later_when_the_index_is_away(index: ShelfIndex) -> None:
+    index.away = True
+    with pytest.raises(TransientError):
+        await Retriever(index).retrieve(QuestionCleared(question=Question(text="tax")), SETTINGS)
+
+
+async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, librarian: Librarian) -> None:
+    await librarian.index(_submitted("The tax office."), SETTINGS)
+    reply = await Retriever(index).search(SearchRequest(query="tax", limit=3))
+    assert [passage.text for passage in reply.passages] == ["The tax office."]
+    assert reply.took_ms >= 0
+
+
+# --- the librarian ---
+
+
+async def test_index_says_how_many_passages_a_document_gave(index: ShelfIndex, librarian: Librarian) -> None:
+    told = await librarian.index(_submitted("# A\none\n# B\ntwo", media_type="text/markdown"), SETTINGS)
+    assert isinstance(told, DocumentIndexed)
+    assert (told.source, told.chunks, told.unchanged) == ("kb:a", 2, False)
+    assert told.digest == hashlib.sha256(b"# A\none\n# B\ntwo").hexdigest()
+
+
+async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfIndex, librarian: Librarian) -> None:
+    for _ in range(2):
+        told = await librarian.index(_submitted("one"), SETTINGS)
+    assert isinstance(told, DocumentIndexed)
+    assert told.unchanged
+    assert told.chunks == 1
+    assert index.replaced == 1
+
+
+@pytest.mark.parametrize("said", [{"title": "B"}, {"collection": "x"}, {"url": "https://example.org"}])
+async def test_index_works_again_when_the_same_bytes_are_told_of_otherwise(
+    index: ShelfIndex, librarian: Librarian, said: dict[str, str]
+) -> None:
+    await librarian.index(_submitted("one"), SETTINGS)
+    told = await librarian.index(_submitted("one", **said), SETTINGS)
+    assert isinstance(told, DocumentIndexed)
+    assert not told.unchanged
+
+
+async def test_index_works_again_when_the_pipeline_cuts_otherwise(index: ShelfIndex, librarian: Librarian) -> None:
+    await librarian.index(_submitted("one"), SETTINGS)
+    await librarian.index(_submitted("one"), RetrievalSettings(chunk_chars=200))
+    assert index.replaced == 2
+
+
+async def test_index_fetches_a_body_kept_by_reference_and_deletes_it_after(
+    index: ShelfIndex, librarian: Librarian, bodies: Bodies
+) -> None:
+    # Given a body in the object store
+    await bodies.put("b1", b"The tax office.")
+    body = ObjectRef(bucket="documents", name="b1", size=15)
+    submitted = DocumentSubmitted(document=Document(source="kb:a", digest="d1", body=body))
+    # When it is indexed
+    first = await librarian.index(submitted, SETTINGS)
+    # Then it is in the index and no longer in the store
+    assert isinstance(first, DocumentIndexed)
+    assert index.shelf["kb:a"][1][0].text == "The tax office."
+    assert bodies == {}
+    # And when the same fact comes again, it is known
+    again = await librarian.index(submitted, SETTINGS)
+    assert isinstance(again, DocumentIndexed)
+    assert again.unchanged
+
+
+async def test_index_keeps_the_body_when_the_index_is_away(
+    index: ShelfIndex, librarian: Librarian, bodies: Bodies
+) -> None:
+    await bodies.put("b1", b"text")
+    index.away = True
+    submitted = DocumentSubmitted(
+        document=Document(source="kb:a", digest="d", body=ObjectRef(bucket="documents", name="b1", size=4))
+    )
+    with pytest.raises(TransientError):
+        await librarian.index(submitted, SETTINGS)
+    assert "b1" in bodies
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (Document(source="kb:a", media_type="image/png", text="x"), "no reader"),
+        (Document(source="kb:a", text="  "), "no text"),
+        (Document(source="kb:a"), "without a body"),
+        (Document(source="kb:a", body=ObjectRef(bucket="documents", name="gone", size=1)), "submit it again"),
+    ],
+)
+async def test_index_refuses_with_what_to_do_when_a_document_cannot_be_read(
+    librarian: Librarian, document: Document, reason: str
+) -> None:
+    told = await librarian.index(DocumentSubmitted(document=document), SETTINGS)
+    assert isinstance(told, DocumentRefused)
+    assert reason in told.reason
+
+
+async def test_index_deletes_the_body_of_a_document_it_refuses(librarian: Librarian, bodies: Bodies) -> None:
+    await bodies.put("b1", b"\x00" * 100)
+    document = Document(source="kb:a", body=ObjectRef(bucket="documents", name="b1", size=100))
+    assert isinstance(await librarian.index(DocumentSubmitted(document=document), SETTINGS), DocumentRefused)
+    assert bodies == {}
+
+
+async def test_index_keeps_the_former_version_when_the_new_one_cannot_be_read(
+    index: ShelfIndex, librarian: Librarian
+) -> None:
+    await librarian.index(_submitted("one"), SETTINGS)
+    await librarian.index(_submitted("\x00\x01\x02"), SETTINGS)
+    assert index.shelf["kb:a"][1][0].text == "one"
+
+
+async def test_documents_are_told_page_by_page(librarian: Librarian) -> None:
+    for name in "cab":
+        await librarian.index(_submitted("one", f"kb:{name}"), SETTINGS)
+    first = await librarian.documents(DocumentsRequest(limit=2))
+    second = await librarian.documents(DocumentsRequest(limit=2, after=first.after))
+    assert [each.source for each in first.documents] == ["kb:a", "kb:b"]
+    assert [each.source for each in second.documents] == ["kb:c"]
+    assert (first.total, first.after, second.after) == (3, "kb:b", "")
+
+
+async def test_remove_tells_which_sources_were_there(librarian: Librarian) -> None:
+    await librarian.index(_submitted("one"), SETTINGS)
+    reply = await librarian.remove(RemoveRequest(sources=("kb:a", "kb:unknown")))
+    assert reply.removed == ("kb:a",)
+
+
+async def test_stats_count_what_can_be_found(librarian: Librarian) -> None:
+    await librarian.index(_submitted("one"), SETTINGS)
+    told = await librarian.stats(StatsRequest())
+    assert (told.documents, told.passages, told.languages, told.store) == (1, 1, {"eng": 1}, "embedded")
+
+
+def test_overlap_of_more_than_half_a_chunk_is_no_setting() -> None:
+    with pytest.raises(ValueError, match="half of chunk_chars"):
+        RetrievalSettings(chunk_chars=100, chunk_overlap=51)
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1"])
+def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bodies, tmp_path: Path) -> None:
+    # Given a place that does not exist, or a server that is not there
+    settings = Settings(vector_url=url, data_dir=tmp_path / "data")
+    # When the stage is built
+    stage = build(SimpleNamespace(settings=settings, stores=bodies))  # type: ignore[arg-type]
+    # Then it declares what it hears and answers, and touched nothing
+    assert {hearing.word for hearing in stage.hearings} == {"question-cleared", "answer-refuted", "document-submitted"}
+    assert {each.verb for each in stage.answerings} == {"search", "documents", "remove", "stats"}
+    assert len(stage.ports) == 1
+    assert not settings.data_dir.exists()
