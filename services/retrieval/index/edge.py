@@ -47,10 +47,12 @@ class EdgeIndex:
         self._shard: Any = None
         self._usual: str | None = None
         self._flushed = 0.0
-        self._searching = ThreadPoolExecutor(1, thread_name_prefix="index-search")
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
+        self._searching: ThreadPoolExecutor | None = None
+        self._writing: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
+        self._searching = ThreadPoolExecutor(1, thread_name_prefix="index-search")
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
         await self._write(self._open)
 
     async def close(self) -> None:
@@ -58,6 +60,9 @@ class EdgeIndex:
             await self._write(self._shard.close)
             self._shard = None
             self._holder.unlink(missing_ok=True)
+        if self._writing is not None and self._searching is not None:
+            self._writing.shutdown()
+            self._searching.shutdown()
 
     async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
         await self._write(lambda: self._replace(document, passages))
