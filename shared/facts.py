@@ -336,5 +336,15 @@ Ending = (
     | QuestionWithdrawn
 )
 
-#: Part of the contract that no stage says or hears yet: (fact, stage). The architecture tests keep it exact.
-RESERVED: frozenset[tuple[str, str]] = frozenset()
+#: What the contract gives a stage to say or hear that it does not yet; the architecture tests keep it exact.
+RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("gateway", "says"): ("AnswerReused",),
+    ("moderation", "says"): ("QuestionEscalated",),
+    ("translation", "says"): ("QuestionTranslated",),
+    ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
+    ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
+    ("answer", "says"): ("ClarificationRequested",),
+    ("verifier", "says"): ("ExchangeEvaluated",),
+    ("verifier", "hears"): ("ExchangeRecorded",),
+    ("persistence", "says"): ("QuestionAbandoned",),
+}

@@ -92,6 +92,11 @@ def ask(stage: str, verb: str) -> str:
     return f"ask.{stage}.{verb}"
 
 
+def pull(durable_name: str) -> str:
+    """Where a worker asks for the next messages of a durable."""
+    return f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{durable_name}"
+
+
 #: Every worker answers this one with its own figures (scatter, then gather).
 ROLL_CALL = "ask.workers.report"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
@@ -37,6 +38,7 @@ class Connection:
         self.settings = settings
         self.name = name
         self.closing = False
+        self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
             settings.nats_servers,
             name=f"answerbus-{name}",
@@ -70,6 +72,10 @@ class Connection:
             return self.client.is_connected
         except Exception:  # FastStream raises when there has never been a connection
             return False
+
+    def on_reconnect(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Call back each time the connection came back."""
+        self._on_reconnect.append(callback)
 
     async def open(self) -> None:
         await self.broker.connect()
@@ -110,6 +116,8 @@ class Connection:
 
     async def _reconnected(self) -> None:
         log.warning("bus reconnected")
+        for callback in self._on_reconnect:
+            await callback()
 
     async def _closed(self) -> None:
         if not self.closing:

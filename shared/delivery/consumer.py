@@ -1,8 +1,7 @@
 """Consuming: one durable per handler and lane, explicit acks, and nothing lost however a worker ends.
 
-FastStream fetches; this file decides how much. A message is taken over at once (so that heartbeats cover it), worked on
-in a task of its own, and the fetch loop is held back while no slot is free: a slow stage never holds what it does not
-work on, a fast one never waits for the slowest of a batch.
+FastStream receives what the durable sends to an inbox; `Pull` decides how much it may send. Each message is worked on in
+a task of its own from the moment it arrives, under a heartbeat, until it is acknowledged or handed back.
 """
 
 from __future__ import annotations
@@ -14,28 +13,31 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
-from faststream import AckPolicy
-from faststream.nats import JStream, NatsMessage, PullSub
+from faststream.nats import NatsMessage
+from nats.aio.msg import Msg
 
-from shared import subjects, telemetry
+from shared import telemetry
 from shared.delivery.connection import Connection
 from shared.delivery.failures import Failures
 from shared.delivery.publisher import Publisher
-from shared.delivery.slots import Slots
+from shared.delivery.pull import Pull
 from shared.delivery.withdrawals import Withdrawals
 from shared.delivery.work import Job, Work
 from shared.domain import Lane
+from shared.envelope import event_type
 from shared.errors import ConfigurationError
 from shared.pipelines import Sections
 from shared.stage import Hearing, Stage
 
 log = structlog.get_logger()
 
-FAST_BATCH = 64
+#: Messages per durable that a worker works on at once.
 FAST_CONCURRENCY = 128
 SLOW_CONCURRENCY = 32
-#: Handed-back work comes again after this many seconds, so that a stopping worker does not fetch it itself.
+#: Seconds after which handed-back work comes again; by then this worker asks for nothing.
 HAND_BACK_DELAY = 0.2
+#: Seconds in which messages under way reach a stopping worker, which hands them back.
+STRAGGLERS = 0.1
 
 
 class Delivery:
@@ -51,14 +53,14 @@ class Delivery:
         self.withdrawals = Withdrawals()
         failures = Failures(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)
         self.work = Work(stage, self.publisher, sections, tracer, failures, self.withdrawals)
-        limit = settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
-        self._limit = limit
-        self._batch = 1 if stage.slow else min(FAST_BATCH, limit)
+        self._limit = (
+            settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
+        )
+        self._step = 1 if stage.slow else max(1, self._limit // 4)
+        self._pulls: list[Pull] = []
         self._held: dict[int, tuple[NatsMessage, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._slots: dict[Lane, Slots] = {lane: Slots(limit) for lane in Lane}
         self._draining = False
-        self._released = asyncio.Event()
         self._heartbeat: asyncio.Task[None] | None = None
 
     @property
@@ -72,64 +74,62 @@ class Delivery:
             ConfigurationError: a durable is missing.
         """
         await self._check_durables()
+        self._warm_up()
         for hearing in self.stage.hearings:
             for lane in Lane:
                 self._subscribe(hearing, lane)
         if any(not fact.aside for hearing in self.stage.hearings for fact in hearing.facts):
             await self.withdrawals.listen(self.connection.client)
-        self._heartbeat = asyncio.create_task(self._keep_alive())
         await self.connection.broker.start()
+        self.connection.on_reconnect(self._ask_again)
+        for pull in self._pulls:
+            await pull.start(self.connection.client)
+        self._heartbeat = asyncio.create_task(self._keep_alive())
 
     async def stop(self) -> None:
         """Take no more work, finish what runs (at most `graceful_seconds`), hand the rest back at once."""
         self._draining = True
-        for slots in self._slots.values():
-            slots.open_all()
+        for pull in self._pulls:
+            pull.stop()
+        await asyncio.sleep(STRAGGLERS)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.connection.settings.graceful_seconds)
         leftover = [task for task in self._tasks if not task.done()]
         for task in leftover:
             task.cancel()
         await asyncio.gather(*leftover, return_exceptions=True)
-        stopping = [asyncio.create_task(subscriber.stop()) for subscriber in self.connection.broker.subscribers]
-        self._released.set()
-        await asyncio.gather(*stopping, return_exceptions=True)
         if self._heartbeat:
             self._heartbeat.cancel()
 
+    def _warm_up(self) -> None:
+        """Build the models of what is heard and said now, not under the first question."""
+        for fact in (*(fact for hearing in self.stage.hearings for fact in hearing.facts), *self.stage.said):
+            event_type(fact)
+
     def _subscribe(self, hearing: Hearing, lane: Lane) -> None:
-        subscriber = self.connection.broker.subscriber(
-            hearing.filter(lane),
-            stream=JStream(subjects.STREAM, declare=False),
-            durable=hearing.durable(lane),
-            pull_sub=PullSub(batch_size=self._batch, timeout=5.0),
-            ack_policy=AckPolicy.MANUAL,
-            no_reply=True,
-            decoder=_undecoded,
-        )
-        subscriber(self._receiver(hearing, lane))
+        pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), self._limit, self._step)
+        self._pulls.append(pull)
+        subscriber = self.connection.broker.subscriber(pull.inbox, parser=_whole, decoder=_undecoded, no_reply=True)
+        subscriber(self._receiver(hearing, pull))
 
-    def _receiver(self, hearing: Hearing, lane: Lane) -> Callable[[Any], Awaitable[None]]:
-        slots = self._slots[lane]
-
+    def _receiver(self, hearing: Hearing, pull: Pull) -> Callable[[Any], Awaitable[None]]:
         async def receive(message: NatsMessage) -> None:
-            key = id(message)
-            self._held[key] = (message, time.monotonic())
-            await slots.take()
-            if self._draining:
-                self._held.pop(key, None)
-                slots.give_back()
-                await message.nack(delay=HAND_BACK_DELAY)
-                await self._released.wait()
+            status = message.headers.get("Status")
+            if status and not message.raw_message.reply:
+                await pull.status(status, message.headers)
                 return
-            task = asyncio.create_task(self._run(key, Job(hearing, message), slots))
+            if self._draining:
+                await message.raw_message.nak(delay=HAND_BACK_DELAY)
+                return
+            pull.arrived()
+            self._held[id(message)] = (message, time.monotonic())
+            task = asyncio.create_task(self._run(Job(hearing, message), pull))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            await slots.free()
 
         return receive
 
-    async def _run(self, key: int, job: Job, slots: Slots) -> None:
+    async def _run(self, job: Job, pull: Pull) -> None:
         gauge = telemetry.IN_FLIGHT.labels(self.stage.name)
         gauge.inc()
         try:
@@ -143,8 +143,8 @@ class Delivery:
                 await job.message.nack(delay=1.0)
         finally:
             gauge.dec()
-            self._held.pop(key, None)
-            slots.give_back()
+            self._held.pop(id(job.message), None)
+            await pull.done()
 
     async def _keep_alive(self) -> None:
         """Tell the broker every third of the ack wait that what is held is still being worked on."""
@@ -152,10 +152,16 @@ class Delivery:
         while True:
             await asyncio.sleep(interval)
             now = time.monotonic()
-            for message, since in list(self._held.values()):
-                if now - since >= interval / 2:
-                    with contextlib.suppress(Exception):  # a lost heartbeat is made good by the next one
+            with contextlib.suppress(Exception):  # what is lost now is made good by the next round
+                for message, since in list(self._held.values()):
+                    if now - since >= interval / 2:
                         await message.in_progress()
+                for pull in self._pulls:
+                    await pull.revive()
+
+    async def _ask_again(self) -> None:
+        for pull in self._pulls:
+            await pull.forget()
 
     async def _check_durables(self, patience: float = 30.0) -> None:
         """Workers never create durables; one that is missing is waited for, then named."""
@@ -165,6 +171,11 @@ class Delivery:
             if time.monotonic() > until:
                 raise ConfigurationError(f"the bus has no durable {missing[0]}; run: answerbus bus provision")
             await asyncio.sleep(0.5)
+
+
+async def _whole(message: Msg) -> NatsMessage:
+    """The message as it came; FastStream's own parser for core subjects takes away the right to acknowledge."""
+    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=message.headers or {})
 
 
 async def _undecoded(message: NatsMessage) -> NatsMessage:
