@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import Enum
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from shared import domain
-from shared.domain import Lane, Value
+from shared.domain import Value
 from shared.envelope import Envelope
 from shared.facts import Fact
 from shared.ops.contract import Contract, address, sentence
@@ -28,7 +28,15 @@ of `qa`. `{correlation_id}` is the question's id, 32 hex digits; `{number}` is t
 question. Fields may be added to a fact and are then optional; none is renamed or removed. The schema of each whole
 event is in [schemas/](schemas).
 """
-_SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", datetime: "date-time", Any: "anything"}
+_SCALARS: dict[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    datetime: "date-time",
+    Any: "anything",
+    type(None): "null",
+}
 _SIGNS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 
@@ -95,16 +103,22 @@ def _type(annotation: Any) -> str:
     if origin is dict:
         return f"map of {_type(arguments[0])} to {_type(arguments[1])}"
     if origin is Literal:
-        return " or ".join(f"`{json.dumps(choice)}`" for choice in arguments)
+        return _choices(arguments)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_type(argument) for argument in arguments)
-    if annotation is type(None):
-        return "null"
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return " or ".join(f'`"{member.value}"`' for member in annotation)
-    if isinstance(annotation, type) and issubclass(annotation, Value):
-        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    return _SCALARS[annotation]
+    return _plain_type(annotation)
+
+
+def _plain_type(kind: type) -> str:
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    if issubclass(kind, Enum):
+        return _choices(member.value for member in kind)
+    return f"[{kind.__name__}](#{kind.__name__.lower()})"
+
+
+def _choices(values: Iterable[object]) -> str:
+    return " or ".join(f"`{json.dumps(value)}`" for value in values)
 
 
 def _limits(field: FieldInfo) -> str:
@@ -121,8 +135,6 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     default = field.get_default(call_default_factory=True)
-    if isinstance(default, Lane):
-        return f'`"{default.value}"`'
     if isinstance(default, BaseModel):
         return "its defaults"
     return f"`{json.dumps(default)}`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shared import subjects
 from shared.domain import Lane
@@ -17,13 +17,14 @@ This page is written from the stages' own declarations (`make docs`); every arro
 of each fact are in [facts.md](facts.md), the same for programs in [asyncapi.json](asyncapi.json).
 
 A box is a stage, a rounded node is a fact. A fact with a thick border ends its question: every question gets exactly
-one of these. A dashed arrow is part of the contract that no stage says or hears yet.
+one of these. What is dashed is part of the contract, but no stage says or hears it yet.
 """
 _CLASSES = (
     "  classDef stage fill:#e8eef7,stroke:#3b5b8c,color:#111",
     "  classDef fact fill:#ffffff,stroke:#888888,color:#111",
     "  classDef terminal fill:#fff4e0,stroke:#b36b00,stroke-width:3px,color:#111",
-    "  classDef reserved fill:#ffffff,stroke:#888888,stroke-dasharray:4 3,color:#555",
+    "  classDef factReserved fill:#ffffff,stroke:#888888,stroke-dasharray:4 3,color:#555",
+    "  classDef terminalReserved fill:#fff4e0,stroke:#b36b00,stroke-width:3px,stroke-dasharray:4 3,color:#555",
 )
 
 
@@ -70,9 +71,8 @@ def chart(contract: Contract, facts: list[type[Fact]]) -> str:
 
 
 def _look(contract: Contract, fact: type[Fact]) -> str:
-    if not contract.sayers(fact):
-        return "reserved"
-    return "terminal" if fact.terminal else "fact"
+    look = "terminal" if fact.terminal else "fact"
+    return look if contract.sayers(fact) else f"{look}Reserved"
 
 
 def _stage_table(contract: Contract) -> str:
@@ -132,6 +132,6 @@ def _listed(items: Iterable[str]) -> str:
     return "<br>".join(items) or "–"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines: list[tuple[str, ...]] = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -41,8 +41,8 @@ def decisions_index(folder: Path) -> str:
     lines = [
         "# Decisions",
         "",
-        "What was decided, and why: one page each, in the order they were taken. A decision that no longer holds is not",
-        "rewritten; a later page says what replaced it.",
+        "What was decided, and why: one page each, in the order they were taken. A decision that no longer holds is",
+        "not rewritten; a later page says what replaced it.",
         "",
     ]
     listed = sorted(path for path in folder.glob("*.md") if path.name != Path(INDEX).name)
