@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
@@ -158,7 +158,7 @@ class Context(Value):
     sub_questions: tuple[str, ...] = ()
     department: str = ""
     topic: str = ""
-    trace: dict[str, Any] = {}
+    trace: dict[str, Any] = Field(default_factory=dict)
 
 
 class ObjectRef(Value):

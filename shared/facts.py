@@ -165,7 +165,7 @@ class PassagesRetrieved(Fact):
 
     question: Question
     passages: tuple[Passage, ...]
-    context: Context = Context()
+    context: Context = Field(default_factory=Context)
     feedback: str = ""
 
 
@@ -179,11 +179,11 @@ class AnswerDrafted(Fact):
     answer: Answer
     citations: tuple[Citation, ...] = ()
     passages: tuple[Passage, ...] = ()
-    context: Context = Context()
+    context: Context = Field(default_factory=Context)
     confidence: float = Field(default=0.0, ge=0, le=10)
     engine: str
     tool_calls: tuple[dict[str, Any], ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
 
 
 class AnswerRefuted(Fact):
@@ -210,13 +210,13 @@ class AnswerVerified(Fact):
     answer: Answer
     citations: tuple[Citation, ...] = ()
     passages: tuple[Passage, ...] = ()
-    context: Context = Context()
+    context: Context = Field(default_factory=Context)
     confidence: float = Field(default=0.0, ge=0, le=10)
     scores: Scores | None = None
     followups: tuple[str, ...] = ()
     engine: str
     tool_calls: tuple[dict[str, Any], ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
 
 
 class QuestionAbandoned(Fact):
