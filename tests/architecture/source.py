@@ -1,0 +1,82 @@
+"""The program's own source, parsed: what the architecture tests look at."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("services", "shared")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file; `path` is relative to the project, with forward slashes."""
+
+    path: str
+
+    @cached_property
+    def text(self) -> str:
+        return (ROOT / self.path).read_text("utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+    @property
+    def package(self) -> str:
+        """Dotted name of the folder: `services.answer` for `services/answer/app.py`."""
+        return ".".join(Path(self.path).parent.parts)
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """Dotted names of everything imported anywhere in the file, also inside functions.
+
+        `from a.b import c` counts as `a.b.c`, so that a rule about a package covers both spellings.
+        """
+        return frozenset(self._imported())
+
+    @property
+    def libraries(self) -> set[str]:
+        """Top names of imports that are neither ours nor Python's."""
+        return {name.split(".")[0] for name in self.imports} - set(OURS) - set(sys.stdlib_module_names)
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+    def _imported(self) -> Iterator[str]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = node.module or ""
+                if node.level:
+                    parents = self.package.split(".")
+                    base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Every Python file of the program, by path."""
+    paths = (path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
+    return tuple(sorted((Module(path.relative_to(ROOT).as_posix()) for path in paths), key=lambda module: module.path))
+
+
+def within(path: str, places: tuple[str, ...]) -> bool:
+    """Whether the file is one of the places, or lies in one that ends in a slash."""
+    return any(path == place or (place.endswith("/") and path.startswith(place)) for place in places)
+
+
+def imports_any(module: Module, names: tuple[str, ...]) -> set[str]:
+    """The imports of the module that are one of the names or lie below it."""
+    return {given for given in module.imports for name in names if given == name or given.startswith(f"{name}.")}
