@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from shared.errors import UnavailableError
-from shared.ops import events
 from shared.ops.asking import ask
 from shared.ops.client import Client
 from shared.ops.collect import Collector
 from shared.ops.in_process import platform
 from shared.ops.ingest import ingest
+from shared.ops.output import table
 from shared.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,16 +24,18 @@ QUESTIONS = (
     "Comment une question est-elle retirée par son auteur ?",
     "What happens to an event that cannot be worked on?",
 )
+#: Bytes: a demonstration must not ask for the disk space of a platform.
+LOG = 256 * 2**20
 
 
 async def demo(data: Path | None) -> None:
     """Ingest this project's own documentation, ask three questions, show the last one's biography.
 
     Raises:
-        UnavailableError: a question got no answer.
+        UnavailableError: the pages did not answer a question.
     """
     with _directory(data) as folder:
-        settings = Settings(data_dir=folder, log_level="error", log_format="console")
+        settings = Settings(data_dir=folder, max_log_bytes=LOG, log_level="error", log_format="console")
         _title("starting the bus and seven stages")
         async with platform(settings) as url, Client(url) as here:
             print(f"gateway at {url}")
@@ -42,12 +45,24 @@ async def demo(data: Path | None) -> None:
             for question in QUESTIONS:
                 _title(question)
                 last = await ask(here, {"question": question}, as_json=False)
-                if last["result"]["outcome"] != "answered":
-                    raise UnavailableError(f"the demo's question was not answered but {last['result']['outcome']}")
+                if last["result"]["answer"]["type"] != "normal":
+                    raise UnavailableError(f"the demo's question was not answered: {last['result']['outcome']}")
             _title("what happened to that question on the bus")
-            await events.show(here, last["id"], as_json=False)
+            await _biography(here, last["id"])
             _title("stopping")
     print('stopped cleanly. Next: answerbus up, then answerbus ingest YOUR_DOCS and answerbus ask "..."')
+
+
+async def _biography(here: Client, question_id: str) -> None:
+    """The question's events in a few columns; `answerbus events show` tells more of each."""
+    events = await here.call("GET", f"/api/v1/events/{question_id}")
+    first = datetime.fromisoformat(events[0]["time"])
+    rows = []
+    for event in events:
+        at = (datetime.fromisoformat(event["time"]) - first).total_seconds() * 1e3
+        last = event["timeline"][-1] if event["timeline"] else {"stage": "gateway", "waited_ms": 0.0, "worked_ms": 0.0}
+        rows.append([round(at, 1), last["stage"], event["fact"], last["waited_ms"], last["worked_ms"]])
+    table(f"question {question_id}", ["at ms", "said by", "fact", "waited ms", "worked ms"], rows)
 
 
 @contextlib.contextmanager

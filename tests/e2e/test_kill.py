@@ -1,0 +1,138 @@
+"""Kill -9 of every process in turn, under load: nothing accepted is lost, answered twice or cut short."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.platform import Platform, cli, running, write_corpus
+from tests.support.reassembly import Reassembled, follow
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+QUESTIONS = 300
+#: Questions whose streams are followed, once without and once with cuts.
+FOLLOWED = 12
+SUBJECTS = ("library card", "garden plot rent", "opening hours of the library", "rain tanks of the garden")
+STAGES = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    root = tmp_path_factory.mktemp("kill")
+    # The deadline must not be what ends a question here: a killed worker's events come again after the ack wait.
+    with running(root / "data") as up:
+        done = cli("ingest", str(write_corpus(root / "corpus")), "--url", up.url)
+        assert done.returncode == 0, done.stderr
+        yield up
+
+
+async def ask_all(client: httpx.AsyncClient, count: int, accepted: list[str]) -> None:
+    """Hand in `count` questions, patiently: a refused or unanswered request is sent again under its key."""
+    gate = asyncio.Semaphore(32)
+
+    async def one(number: int) -> None:
+        text = f"What should I know about the {SUBJECTS[number % len(SUBJECTS)]}, please, number {number}?"
+        headers = {"Idempotency-Key": f"{id(accepted)}-{number}"}
+        until = time.monotonic() + 60
+        async with gate:
+            while True:
+                try:
+                    response = await client.post("/api/v1/questions", json={"question": text}, headers=headers)
+                except httpx.HTTPError:
+                    response = None
+                if response is not None and response.status_code == 202:
+                    accepted.append(response.json()["id"])
+                    return
+                assert time.monotonic() < until, "a question was never accepted"
+                await asyncio.sleep(0.1)
+
+    await asyncio.gather(*(one(number) for number in range(count)))
+
+
+async def under_load(platform: Platform, strike: Callable[[], None]) -> None:
+    """300 questions, a blow in the middle of them; then every promise is checked."""
+    accepted: list[str] = []
+    limits = httpx.Limits(max_connections=64)
+    async with httpx.AsyncClient(base_url=platform.url, timeout=30, trust_env=False, limits=limits) as client:
+        asking = asyncio.create_task(ask_all(client, QUESTIONS, accepted))
+        until = time.monotonic() + 30
+        while len(accepted) < QUESTIONS // 3:
+            assert time.monotonic() < until, "questions are not accepted"
+            await asyncio.sleep(0.005)
+        watched = accepted[-FOLLOWED:]
+        uncut = [asyncio.create_task(follow(platform.url, cid)) for cid in watched]
+        cut = [asyncio.create_task(follow(platform.url, cid, cut_after=2)) for cid in watched]
+        strike()
+        await asking
+        for whole, pieces in zip(await asyncio.gather(*uncut), await asyncio.gather(*cut), strict=True):
+            assert_same_stream(whole, pieces)
+        assert len(set(accepted)) == QUESTIONS
+        await assert_one_ending_each(client, accepted)
+        await assert_one_exchange_each(platform, accepted)
+
+
+def assert_same_stream(whole: Reassembled, pieces: Reassembled) -> None:
+    assert pieces.text == whole.text
+    assert pieces.events == whole.events
+    assert whole.result is not None
+    assert whole.result["result"]["outcome"] == "answered"
+    assert whole.text == whole.result["result"]["answer"]["content"]
+
+
+async def assert_one_ending_each(client: httpx.AsyncClient, accepted: list[str]) -> None:
+    """Every question has one terminal fact, and it is the answer."""
+    until = time.monotonic() + 60
+    outcomes: Counter[str] = Counter()
+    for cid in accepted:
+        while True:
+            events: list[dict[str, Any]] = (await client.get(f"/api/v1/events/{cid}")).json()
+            endings = [event["fact"] for event in events if event["subject"].endswith(".end")]
+            if endings:
+                break
+            assert time.monotonic() < until, f"{cid} has no ending: {[event['fact'] for event in events]}"
+            await asyncio.sleep(0.1)
+        assert len(endings) == 1
+        outcomes[endings[0]] += 1
+    assert outcomes == {"AnswerVerified": len(accepted)}
+
+
+async def assert_one_exchange_each(platform: Platform, accepted: list[str]) -> None:
+    until = time.monotonic() + 30
+    while missing := [cid for cid in accepted if cid not in platform.recorded()]:
+        assert time.monotonic() < until, f"{len(missing)} questions are not on record"
+        await asyncio.sleep(0.2)
+    rows = platform.recorded()
+    assert all(rows[cid] == 1 for cid in accepted)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_no_question_is_lost_or_doubled_when_a_worker_is_killed(platform: Platform, stage: str) -> None:
+    await under_load(platform, lambda: platform.kill(platform.worker(stage)))
+
+
+async def test_no_question_is_lost_or_doubled_when_the_gateway_is_killed(platform: Platform) -> None:
+    await under_load(platform, lambda: platform.kill(platform.worker("gateway")))
+
+
+async def test_no_question_is_lost_or_doubled_when_the_bus_is_killed(platform: Platform) -> None:
+    await under_load(platform, lambda: platform.kill(platform.nats_server()))
+
+
+def test_everything_ends_with_one_interrupt_and_starts_again_with_its_data(tmp_path: Path) -> None:
+    """Given a platform with documents, when it is stopped and started again, then it answers from them at once."""
+    data = tmp_path / "data"
+    with running(data) as first:
+        assert cli("ingest", str(write_corpus(tmp_path / "corpus")), "--url", first.url).returncode == 0
+        assert first.stop() == 0
+    with running(data) as second:
+        answered = cli("ask", "What does a library card cost?", "--url", second.url)
+        assert answered.returncode == 0, answered.stderr
+        assert "free for residents" in answered.stdout

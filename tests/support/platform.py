@@ -1,0 +1,157 @@
+"""`answerbus up` as a subprocess, for tests that drive the platform from outside and kill parts of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from tests.support.servers import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERBUS = Path(sys.executable).parent / "answerbus"
+READY = 60.0
+
+
+@dataclass
+class Platform:
+    """A running platform: its URL, its data, and the processes that can be killed."""
+
+    data: Path
+    port: int
+    process: subprocess.Popen[bytes]
+    log: Path
+    extra: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def worker(self, stage: str) -> int:
+        """The pid of a stage's worker."""
+        found = [pid for pid, command in _children(self.process.pid) if f"services.{stage}.app" in command]
+        assert found, f"no worker of {stage} runs"
+        return found[0]
+
+    def nats_server(self) -> int:
+        found = [pid for pid, command in _children(self.process.pid) if "nats-server" in command]
+        assert found, "no nats-server runs"
+        return found[0]
+
+    def kill(self, pid: int) -> None:
+        os.kill(pid, signal.SIGKILL)
+
+    def recorded(self) -> dict[str, int]:
+        """Rows of the record by question id."""
+        with contextlib.closing(sqlite3.connect(self.data / "record" / "record.db", timeout=10)) as connection:
+            rows = connection.execute("SELECT id, COUNT(*) FROM exchanges GROUP BY id").fetchall()
+        return {str(row[0]): int(row[1]) for row in rows}
+
+    async def ready(self, patience: float = READY) -> None:
+        """Wait until the gateway takes questions."""
+        until = time.monotonic() + patience
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as client:
+            while True:
+                with contextlib.suppress(httpx.HTTPError):
+                    if (await client.get("/readyz")).status_code == 200:
+                        return
+                assert time.monotonic() < until, f"not ready: {self.log.read_text()[-2000:]}"
+                await asyncio.sleep(0.1)
+
+    def stop(self, patience: float = 40.0) -> int:
+        """SIGINT, as Ctrl-C would; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(patience)
+
+
+def cli(*arguments: str, timeout: float = 120, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    return subprocess.run(
+        [str(ANSWERBUS), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def running(data: Path, *arguments: str, env: dict[str, str] | None = None) -> Iterator[Platform]:
+    """`answerbus up` on the data directory until the block ends; everything is dead afterwards."""
+    port = free_port()
+    data.mkdir(parents=True, exist_ok=True)
+    log = data / "up.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [str(ANSWERBUS), "up", "--data", str(data), "--port", str(port), *arguments],
+            stdout=out,
+            stderr=out,
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+        )
+    platform = Platform(data, port, process, log)
+    try:
+        until = time.monotonic() + READY
+        while "answerbus is up" not in log.read_text():
+            assert process.poll() is None, f"up ended: {log.read_text()[-3000:]}"
+            assert time.monotonic() < until, f"up is not ready: {log.read_text()[-3000:]}"
+            time.sleep(0.05)
+        yield platform
+    finally:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            platform.stop()
+        for pid, _ in _children(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _children(parent: int) -> list[tuple[int, str]]:
+    """Children of a process with their command lines (Linux)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == parent and fields[0] != "Z":
+                command = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found.append((int(stat.parent.name), command))
+    return found
+
+
+def write_corpus(folder: Path) -> Path:
+    """A few documents in a folder of their own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "library.md").write_text(
+        "# Library card\n\nA library card is free for residents of the town. You can apply for a library card at the front "
+        "desk with proof of address. A lost library card is replaced within two working days.\n\n"
+        "# Opening hours\n\nThe library is open from nine to six on weekdays. On Saturdays the library closes at noon.\n"
+    )
+    (folder / "garden.md").write_text(
+        "# Community garden\n\nPlots in the community garden are rented for one year. The rent of a garden plot is forty "
+        "euros. Water for the garden plots comes from the rain tanks behind the shed.\n"
+    )
+    (folder / "piscine.md").write_text(
+        "---\nlang: fr\n---\n# Piscine municipale\n\nLa piscine municipale est ouverte tous les jours sauf le lundi. L'entrée "
+        "de la piscine coûte trois euros pour les adultes. Les enfants de moins de six ans entrent gratuitement.\n"
+    )
+    return folder
+
+
+def read_json(text: str) -> object:
+    return json.loads(text)
