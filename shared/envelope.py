@@ -118,7 +118,7 @@ def opening(
 def following(
     stage: str, fact: F, cause: Envelope, timing: Timing | None = None, *, number: int | None = None
 ) -> Event[F]:
-    """The event that `cause` led to: same question, same pipeline, same deadline; the next attempt if the cause opens one."""
+    """The event that `cause` led to: same question, pipeline and deadline; the next attempt if the cause opens one."""
     attempt = number if number is not None else cause.attempt + (1 if FACTS[cause.fact].opens_attempt else 0)
     return event_type(type(fact))(
         event_id=event_id(stage, type(fact), cause.correlation_id, attempt),

@@ -95,7 +95,7 @@ def read_pipeline(folder: Path) -> Pipeline:
     """Read `<folder>/pipeline.yaml` and what it pulls in.
 
     Raises:
-        PipelineError: no such file, not YAML, a reference out of the folder, or a key that is neither heading nor stage.
+        PipelineError: no such file, not YAML, a reference out of the folder, or a section that is no mapping.
     """
     path = folder / "pipeline.yaml"
     try:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from shared.errors import ConfigurationError
+from shared.listening import listen
 
 Check = Callable[[], str]
 
@@ -66,22 +65,3 @@ class Probes:
         if path == "/metrics":
             return 200, generate_latest(), CONTENT_TYPE_LATEST
         return 404, b"try /livez, /readyz or /metrics\n", "text/plain"
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket.
-
-    Raises:
-        ConfigurationError: the port is taken or the address is not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-    except OSError as error:
-        sock.close()
-        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; choose another port") from None
-    sock.listen(1024)
-    sock.set_inheritable(True)
-    return sock

@@ -38,7 +38,9 @@ class Settings(BaseSettings):
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")
     raw_ttl_seconds: int = Field(default=3600, ge=1, description="privacy.raw_ttl: how long unmoderated text stays.")
     ack_wait_seconds: float = Field(
-        default=6, ge=1, description="Silence after which work is given to another worker; heartbeats come thrice as often."
+        default=6,
+        ge=1,
+        description="Silence after which work is given to another worker; heartbeats come thrice as often.",
     )
     max_deliveries: int = Field(default=8, ge=1, description="Tries before an event goes to dead letters.")
     publish_budget_seconds: float = Field(default=30, ge=1, description="How long a worker retries a publish.")

@@ -1,7 +1,11 @@
 """A stage: what it hears, what it says, which questions it answers. Declared once, from the handlers' annotations.
 
     stage = Stage("moderation", settings=ModerationSettings)
-    stage.on(moderate)   # async (asked: QuestionAsked, settings: ModerationSettings) -> QuestionApproved | QuestionRejected
+    stage.on(moderate)
+
+    async def moderate(
+        asked: QuestionAsked, settings: ModerationSettings
+    ) -> QuestionApproved | QuestionRejected: ...
 
 The first parameter is the fact heard (a union of facts is heard through one filter only when it is `Ending`), the
 return annotation the facts said. Subjects, durables, permissions, schemas, metric labels and the flow chart all come

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +11,6 @@ from typing import Literal
 from fastapi import Request
 
 from services.gateway.problems import Problem
-from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
@@ -85,21 +83,3 @@ def needs(role: Role) -> Callable[[Request], Caller]:
         return caller
 
     return check
-
-
-def check_address(settings: Settings) -> None:
-    """Refuse to listen beyond loopback without keys.
-
-    Raises:
-        ConfigurationError: naming both ways out.
-    """
-    if settings.api_keys or settings.host == "localhost":
-        return
-    try:
-        loopback = ipaddress.ip_address(settings.host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
-        raise ConfigurationError(
-            f"will not listen on {settings.host} without API keys; set ANSWERBUS_API_KEYS=name:role:key, or use 127.0.0.1"
-        )

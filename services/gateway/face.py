@@ -9,11 +9,11 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 
 from services.gateway import problems
-from services.gateway.auth import check_address
 from services.gateway.limits import BodyLimit
 from services.gateway.routes import documents, operations, questions
 from services.gateway.state import Gateway
-from shared.probes import QuietServer, listen
+from shared.listening import check_address, listen
+from shared.probes import QuietServer
 
 #: Seconds that open requests may take after a SIGTERM; streams are ended first, and their clients resume.
 GRACEFUL = 2

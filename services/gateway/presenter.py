@@ -172,7 +172,7 @@ class Presenter:
         return drafted + numbered
 
     def token(self, token: Token) -> list[Frame]:
-        """Frames of a token: none when it was seen already, or when one before it is missing (the draft will bring it)."""
+        """Frames of a token: none when it was seen, or when one before it is missing (the draft will bring it)."""
         frames: list[Frame] = []
         if token.attempt > self._attempt and token.offset == 0:
             frames += self._reset(token.attempt)

@@ -1,7 +1,7 @@
 """Consuming: one durable per handler and lane, explicit acks, and nothing lost however a worker ends.
 
-FastStream receives what the durable sends to an inbox; `Pull` decides how much it may send. Each message is worked on in
-a task of its own from the moment it arrives, under a heartbeat, until it is acknowledged or handed back.
+FastStream receives what the durable sends to an inbox; `Pull` decides how much it may send. Each message is worked on
+in a task of its own from the moment it arrives, under a heartbeat, until it is acknowledged or handed back.
 """
 
 from __future__ import annotations

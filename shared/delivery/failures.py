@@ -39,7 +39,7 @@ class Failures:
         self._default_pipeline = default_pipeline
 
     async def handle(self, job: Job, event: Event[Fact], error: Exception) -> str:
-        """Hand the job back, or give it up when it is permanent or this was its last delivery; returns the outcome's name.
+        """Hand the job back, or give it up when that is permanent or its last delivery; returns the outcome's name.
 
         Raises:
             UnavailableError: the bus would not take the dead letter; the message is left to come again.

@@ -1,4 +1,4 @@
-"""Publishing facts: under their deterministic id, again and again until the broker has them, and one ending a question."""
+"""Publishing facts: under their deterministic id, until the broker has them, and one ending a question."""
 
 from __future__ import annotations
 

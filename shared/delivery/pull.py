@@ -2,7 +2,7 @@
 
 A fetch that collects a batch holds the first message until the broker has said that there is no second one, and a
 request that outlived its fetch can hold it for seconds. Here requests only grant credit; messages and the broker's
-statuses arrive on one inbox. What is asked for never exceeds what is free, so a worker holds nothing it does not work on.
+statuses arrive on one inbox. What is asked for never exceeds what is free, so a worker holds only what it works on.
 """
 
 from __future__ import annotations

@@ -60,10 +60,8 @@ class Transcript:
             print(f"  → {link['title'] or link['url']} — {link['url']}")
         stages = result["timings"]["total_ms"]
         engine = f", engine {result['engine']}" if result["engine"] else ""
-        print(
-            f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {stages:.0f} ms, id {question['id']}",
-            file=sys.stderr,
-        )
+        told = f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {stages:.0f} ms"
+        print(f"{told}, id {question['id']}", file=sys.stderr)
 
 
 def _tty() -> bool:

@@ -184,7 +184,12 @@ def search(
 
 
 @app.command()
-def stages(url: Url = "", data: Data = DATA, as_json: Json = False) -> None:
+def stages(
+    every: Annotated[bool, typer.Option("--all", help="Also the background lane where nothing happens.")] = False,
+    url: Url = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
     """What waits, what is in work, and how fast each stage is."""
     from shared.ops.output import print_json, run, table
     from shared.ops.place import client
@@ -195,9 +200,11 @@ def stages(url: Url = "", data: Data = DATA, as_json: Json = False) -> None:
         if as_json:
             print_json(reports)
             return
-        columns = ["stage", "hears", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
-        keys = ["stage", "heard", *columns[2:], "done", "p50_ms", "p95_ms"]
-        table("stages", [*columns, "done", "p50_ms", "p95_ms"], [[one[key] for key in keys] for one in reports])
+        shown = [one for one in reports if every or one["lane"] == "live" or one["pending"] or one["in_flight"]]
+        keys = ["stage", "heard", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
+        keys += ["done", "p50_ms", "p95_ms"]
+        heads = ["stage", "hears", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
+        table("stages", [*heads, "done", "p50 ms", "p95 ms"], [[one[key] for key in keys] for one in shown])
 
     run(work)
 

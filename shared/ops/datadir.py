@@ -52,7 +52,8 @@ class DataDir:
             where = f" (process {running.pid}, {running.url or running.command})" if running else ""
             lock.close()
             raise ConfigurationError(
-                f"data directory {self.path} is in use by another answerbus{where}; stop it, or give --data another directory"
+                f"data directory {self.path} is in use by another answerbus{where}; "
+                "stop it, or give --data another directory"
             ) from None
         self._lock = lock
         self.announce(Running(os.getpid(), command))

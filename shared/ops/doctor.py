@@ -10,11 +10,11 @@ import sys
 from dataclasses import dataclass
 
 from shared.errors import AnswerbusError
+from shared.listening import listen
 from shared.ops import bus
 from shared.ops.datadir import DataDir
 from shared.ops.embedded import binary
 from shared.ops.platform import packaged_pipelines
-from shared.probes import listen
 from shared.settings import Settings
 
 

@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeVar
 from shared.errors import AnswerbusError
 
 T = TypeVar("T")
+#: Columns of a table that does not go to a terminal.
+WIDE = 180
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -27,12 +29,14 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     from rich.table import Table
 
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        numeric = bool(rows) and all(isinstance(row[list(columns).index(column)], int | float | None) for row in rows)
-        shown.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for index, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[index], int | float | None) for row in rows)
+        last = index == len(columns) - 1
+        shown.add_column(column, justify="right" if numeric else "left", no_wrap=not last, overflow="fold")
     for row in rows:
         shown.add_row(*("–" if cell is None else str(cell) for cell in row))
-    Console(soft_wrap=False).print(shown)
+    # In a pipe or a file nothing is cut to the width of a terminal that is not there.
+    Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

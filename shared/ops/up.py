@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shared.errors import ConfigurationError, UnavailableError
+from shared.listening import check_address, listen
 from shared.ops.catalogue import STAGES
 from shared.ops.datadir import DataDir, Running
 from shared.ops.embedded import EmbeddedNats, free_port
 from shared.ops.platform import prepare
 from shared.ops.supervisor import Child, printer
-from shared.probes import listen
 from shared.settings import Settings
 
 READY_PATIENCE = 60.0
@@ -85,7 +85,8 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> No
 
 
 def _check_port(settings: Settings) -> None:
-    """Find a taken port now rather than in a worker's log."""
+    """Find a taken port or an open door now rather than in a worker's log."""
+    check_address(settings)
     if settings.port == 0:
         settings.port = free_port()
     listen(settings.host, settings.port).close()

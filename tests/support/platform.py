@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sqlite3
@@ -22,6 +21,32 @@ from tests.support.servers import free_port
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
 READY = 60.0
+
+
+CORPUS = {
+    "library.md": """# Library card
+
+A library card is free for residents of the town. You can apply for a library card at the front desk with proof of
+address. A lost library card is replaced within two working days.
+
+# Opening hours
+
+The library is open from nine to six on weekdays. On Saturdays the library closes at noon.
+""",
+    "garden.md": """# Community garden
+
+Plots in the community garden are rented for one year. The rent of a garden plot is forty euros. Water for the garden
+plots comes from the rain tanks behind the shed.
+""",
+    "piscine.md": """---
+lang: fr
+---
+# Piscine municipale
+
+La piscine municipale est ouverte tous les jours sauf le lundi. L'entrée de la piscine coûte trois euros pour les
+adultes. Les enfants de moins de six ans entrent gratuitement.
+""",
+}
 
 
 @dataclass
@@ -137,21 +162,6 @@ def _children(parent: int) -> list[tuple[int, str]]:
 def write_corpus(folder: Path) -> Path:
     """A few documents in a folder of their own."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "library.md").write_text(
-        "# Library card\n\nA library card is free for residents of the town. You can apply for a library card at the front "
-        "desk with proof of address. A lost library card is replaced within two working days.\n\n"
-        "# Opening hours\n\nThe library is open from nine to six on weekdays. On Saturdays the library closes at noon.\n"
-    )
-    (folder / "garden.md").write_text(
-        "# Community garden\n\nPlots in the community garden are rented for one year. The rent of a garden plot is forty "
-        "euros. Water for the garden plots comes from the rain tanks behind the shed.\n"
-    )
-    (folder / "piscine.md").write_text(
-        "---\nlang: fr\n---\n# Piscine municipale\n\nLa piscine municipale est ouverte tous les jours sauf le lundi. L'entrée "
-        "de la piscine coûte trois euros pour les adultes. Les enfants de moins de six ans entrent gratuitement.\n"
-    )
+    for name, text in CORPUS.items():
+        (folder / name).write_text(text)
     return folder
-
-
-def read_json(text: str) -> object:
-    return json.loads(text)

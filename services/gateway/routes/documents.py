@@ -26,8 +26,8 @@ from shared.asks.retrieval import (
 from shared.domain import Document
 from shared.envelope import Event
 from shared.errors import NotFoundError
-from shared.languages import code3
 from shared.facts import DocumentIndexed, DocumentRefused, Fact
+from shared.languages import code3
 
 router = APIRouter(prefix="/api/v1", tags=["documents"])
 
