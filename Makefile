@@ -1,0 +1,52 @@
+# Everything a clone needs is here: each target sets up what it uses. Needs Python 3.11 or newer and make.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up test lint docs bench
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.up-to-date
+PORT ?= 8080
+DATA ?= data
+# More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
+PYTEST_ARGS ?=
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with everything in it; quick when nothing changed
+
+demo: $(STAMP) ## Start the platform, ask it three questions about itself, stop
+	@$(BIN)/answerbus demo
+
+up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
+	@$(BIN)/answerbus up --port $(PORT) --data $(DATA)
+
+test: lint ## Lint, types, generated pages, then every test
+	$(BIN)/python -m shared.ops.reference --check
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+docs: $(STAMP) ## Write the generated pages under docs/ anew
+	$(BIN)/python -m shared.ops.reference
+
+bench: $(STAMP) ## Measure the chain beside its baselines (about six minutes)
+	$(BIN)/python -m tests.bench
+
+$(STAMP): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Answerbus needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+	  echo "Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@set -e; uv=$$(command -v uv || true); \
+	if [ -z "$$uv" ]; then \
+	  uv=$(BIN)/uv; \
+	  [ -x $$uv ] || { $(PYTHON) -m venv $(VENV) || { \
+	    echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }; \
+	fi; \
+	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --extra scale --python $(PYTHON)
+	@touch $@

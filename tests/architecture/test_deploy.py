@@ -1,0 +1,206 @@
+"""What is deployed and documented fits the code: settings, stages, commands, ports, links."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from pydantic import SecretStr
+
+from shared.ops.catalogue import STAGES
+from shared.ops.cli import app
+from shared.ops.pipelines_cli import register
+from shared.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+DOCKERFILE = ROOT / "deploy" / "Dockerfile"
+GUIDES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "deploy/*.md", "services/*/README.md", "tests/bench/README.md")
+    for path in ROOT.glob(pattern)
+)
+NAMED = re.compile(r"\bANSWERBUS_[A-Z0-9_]*[A-Z0-9]\b")
+#: Read by the command line or the tests rather than by Settings.
+OTHER_VARIABLES = {"ANSWERBUS_URL", "ANSWERBUS_API_KEY", "ANSWERBUS_CONFIG", "ANSWERBUS_REQUIRE"}
+SETTINGS = {f"ANSWERBUS_{name.upper()}": field for name, field in Settings.model_fields.items()}
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(COMPOSE.read_text("utf-8"))
+    return document
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        COMPOSE,
+        DOCKERFILE,
+        ROOT / "Makefile",
+        ROOT / ".ci" / "run",
+        ROOT / "deploy" / "nats.conf",
+        ROOT / "deploy" / "prometheus.yml",
+        *GUIDES,
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_file_names_only_settings_that_exist(path: Path) -> None:
+    named = set(NAMED.findall(path.read_text("utf-8")))
+
+    assert named - set(SETTINGS) - OTHER_VARIABLES == set()
+
+
+def test_configuration_page_lists_every_setting_with_its_default() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(ANSWERBUS_\w+)` \| (\S+) \| .+ \|$", page, re.MULTILINE))
+
+    assert rows == {name: _shown(field.get_default(call_default_factory=True)) for name, field in SETTINGS.items()}
+
+
+def _shown(default: object) -> str:
+    plain = default.get_secret_value() if isinstance(default, SecretStr) else default
+    return "empty" if plain in ("", {}) else f"`{plain}`"
+
+
+def test_every_stage_has_a_service_built_for_it(compose: dict[str, Any]) -> None:
+    for stage in STAGES:
+        build = compose["services"][stage]["build"]
+        assert build["args"]["STAGE"] == stage
+        assert (ROOT / build["dockerfile"]).is_file()
+        assert (ROOT / "services" / stage / "app.py").is_file()
+
+
+def test_every_stage_waits_for_the_bus_to_be_provisioned(compose: dict[str, Any]) -> None:
+    for stage in STAGES:
+        waits_for = compose["services"][stage]["depends_on"]
+        assert waits_for["provision"] == {"condition": "service_completed_successfully"}
+
+
+def test_every_server_has_a_health_check_that_others_can_wait_for(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    for service in services.values():
+        for name, wait in service.get("depends_on", {}).items():
+            if wait["condition"] == "service_healthy":
+                assert services[name]["healthcheck"]["test"]
+
+
+def test_containers_have_longer_to_stop_than_workers_take(compose: dict[str, Any]) -> None:
+    for stage in STAGES:
+        service = compose["services"][stage]
+        graceful = float(service["environment"]["ANSWERBUS_GRACEFUL_SECONDS"])
+        assert float(service["stop_grace_period"].removesuffix("s")) > graceful
+
+
+def test_image_runs_the_stage_it_was_built_for_as_nobody_special() -> None:
+    lines = DOCKERFILE.read_text("utf-8").splitlines()
+
+    assert 'CMD ["sh", "-c", "exec python -m services.${STAGE}.app"]' in lines
+    assert "ARG STAGE=gateway" in lines
+    assert "USER answerbus" in lines
+    for source in re.findall(r"^COPY (?!--)(.+) \S+$", "\n".join(lines), re.MULTILINE):
+        assert all((ROOT / name).exists() for name in source.split()), source
+
+
+def test_image_probes_the_port_that_prometheus_scrapes() -> None:
+    dockerfile = DOCKERFILE.read_text("utf-8")
+    scraped = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text("utf-8"))["scrape_configs"][0]
+    (discovery,) = scraped["dns_sd_configs"]
+
+    assert discovery["names"] == list(STAGES)
+    assert f"ANSWERBUS_PROBE_PORT={discovery['port']}" in dockerfile
+    assert f"http://127.0.0.1:{discovery['port']}/livez" in dockerfile
+
+
+def test_gateway_is_published_on_its_default_port_and_on_loopback_only(compose: dict[str, Any]) -> None:
+    port = SETTINGS["ANSWERBUS_PORT"].default
+    published = [port for service in compose["services"].values() for port in service.get("ports", [])]
+
+    assert compose["services"]["gateway"]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert all(one.startswith("127.0.0.1:") for one in published)
+
+
+def test_compose_file_holds_no_secrets(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD|_KEYS|AUTH", name):
+                assert "${" in value, name
+
+
+def test_provisioning_runs_commands_that_exist(compose: dict[str, Any]) -> None:
+    script = compose["services"]["provision"]["command"][-1]
+
+    assert {part.strip() for part in script.split("&&")} <= {f"answerbus {name}" for name in _commands()}
+
+
+def test_command_line_page_lists_every_command() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+
+    assert set(re.findall(r"^\| `answerbus ([a-z ]+)` \|", page, re.MULTILINE)) == set(_commands())
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_names_only_commands_that_exist(path: Path) -> None:
+    known = set(_commands())
+    code = re.findall(r"`([^`\n]+)`|^(?:\$ )?(answerbus .+)$", path.read_text("utf-8"), re.MULTILINE)
+    for inline, line in code:
+        found = re.match(r"(?:\.venv/bin/)?answerbus ([a-z]+)(?: ([a-z]+))?", inline or line)
+        if found and found[1] != "is":
+            group = any(name.startswith(f"{found[1]} ") for name in known)
+            command = f"{found[1]} {found[2]}" if group and found[2] else found[1]
+            assert command in known or (group and not found[2]), inline or line
+
+
+def _commands() -> Iterator[str]:
+    group: Any = typer.main.get_command(_complete())
+    for name, command in group.commands.items():
+        children = getattr(command, "commands", None)
+        if children is None:
+            yield name
+        else:
+            yield from (f"{name} {child}" for child in children)
+
+
+def _complete() -> typer.Typer:
+    """The whole command, as its console script builds it."""
+    for group in app.registered_groups:
+        if group.name == "pipelines" and group.typer_instance and not group.typer_instance.registered_commands:
+            register(group.typer_instance)
+    return app
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page_links_only_to_files_that_exist(path: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)\s]*\)", text):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{path.name} -> {target}"
+
+
+def test_makefile_has_every_target_that_pages_name() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    named = {name for path in GUIDES for name in re.findall(r"`make ([a-z]+)", path.read_text("utf-8"))}
+
+    assert named <= targets
+
+
+def test_bus_configuration_is_valid_and_has_room_for_the_log() -> None:
+    config = ROOT / "deploy" / "nats.conf"
+    server = shutil.which("nats-server") or shutil.which(str(Path(sys.executable).parent / "nats-server"))
+    assert server, "nats-server belongs to the installation"
+
+    checked = subprocess.run([server, "-t", "-c", str(config)], capture_output=True, text=True, check=False)
+    (room,) = re.findall(r"max_file_store: (\d+)GB", config.read_text("utf-8"))
+
+    assert checked.returncode == 0, checked.stderr
+    assert int(room) * 10**9 > SETTINGS["ANSWERBUS_MAX_LOG_BYTES"].default
+    assert "sync_interval: always" in config.read_text("utf-8")
