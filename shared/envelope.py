@@ -153,10 +153,12 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
         spelled = subjects.parse(subject)
         event = event_type(FACTS[spelled.fact]).model_validate_json(data)
     except ValidationError as error:
-        places = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)[:5])
+        # Only the names of fields: a deeper place may be a key that a client chose.
+        found = error.errors(include_input=False)[:5]
+        places = "; ".join(f"{'.'.join(map(str, one['loc'][:2]))}: {one['type']}" for one in found)
         raise InvalidEventError(f"{subject.split('.')[1:3]}: {places}") from None
     except ValueError as error:
         raise InvalidEventError(str(error)) from None
-    if event.fact != spelled.fact or event.correlation_id != spelled.correlation_id:
-        raise InvalidEventError("the envelope names another fact or question than the subject")
+    if event.fact != spelled.fact or event.subject != subject.removeprefix(f"{subjects.LIVE_PREFIX}."):
+        raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
     return event

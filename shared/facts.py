@@ -346,5 +346,4 @@ RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("answer", "says"): ("ClarificationRequested",),
     ("verifier", "says"): ("ExchangeEvaluated",),
     ("verifier", "hears"): ("ExchangeRecorded",),
-    ("persistence", "says"): ("QuestionAbandoned",),
 }

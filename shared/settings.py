@@ -63,6 +63,9 @@ class Settings(BaseSettings):
         default_factory=dict, description="name:role:key, separated by commas; roles client, editor, operator."
     )
     default_pipeline: str = Field(default="default", description="The pipeline of questions that name none.")
+    admission_seconds: float = Field(
+        default=15, ge=0, description="Questions are refused while the oldest waits longer than this; 0: never."
+    )
     max_body_bytes: int = Field(default=1_000_000, gt=0, description="Largest request, documents aside.")
     max_document_bytes: int = Field(default=64 * 2**20, gt=0, description="Largest document handed in over HTTP.")
 

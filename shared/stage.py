@@ -100,6 +100,8 @@ class Stage:
     settings: type[Section] | None = None
     slow: bool = False
     concurrency: int = 0
+    #: Also ends the questions of events that no worker survived.
+    buries_undelivered: bool = False
     hearings: list[Hearing] = field(default_factory=list)
     answerings: list[Answering] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
@@ -152,7 +154,8 @@ class Stage:
     def said(self) -> tuple[type[Fact], ...]:
         """Every fact this stage may say; one that hears steps of a question may also give it up."""
         facts = [fact for hearing in self.hearings for fact in hearing.says]
-        if any(not fact.aside and not fact.terminal for hearing in self.hearings for fact in hearing.facts):
+        heard = [fact for hearing in self.hearings for fact in hearing.facts]
+        if self.buries_undelivered or any(not fact.aside and not fact.terminal for fact in heard):
             facts.append(QuestionAbandoned)
         return tuple(dict.fromkeys((*self.also_says, *facts)))
 

@@ -12,6 +12,10 @@ STREAM = "QA"
 DEAD_STREAM = "DEAD"
 STREAM_SUBJECTS = ("qa.>", "bg.>")
 DEAD_SUBJECTS = ("dead.>",)
+#: What the server says of events it will not deliver again.
+ADVISORY_STREAM = "ADVISORIES"
+ADVISORY_SUBJECTS = (f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{STREAM}.*",)
+UNDERTAKER = "undertaker"
 #: The server republishes every stored event under this prefix, with its sequence in a header.
 LIVE_PREFIX = "live"
 
@@ -21,7 +25,8 @@ DOCUMENTS_BUCKET = "documents"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}
-_CID = re.compile(r"^[0-9a-f]{32}$")
+_CID = re.compile(r"[0-9a-f]{32}")
+_NUMBER = re.compile(r"[0-9]{1,18}")
 #: The last token of a terminal fact: one subject per question, so that the broker lets only one ending in.
 END = "end"
 
@@ -42,7 +47,7 @@ class EventSubject:
 
 def is_correlation_id(text: str) -> bool:
     """Whether the text is 32 lower-case hex digits, hence safe as a subject token."""
-    return bool(_CID.match(text))
+    return bool(_CID.fullmatch(text))
 
 
 def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int) -> str:
@@ -92,9 +97,9 @@ def ask(stage: str, verb: str) -> str:
     return f"ask.{stage}.{verb}"
 
 
-def pull(durable_name: str) -> str:
+def pull(durable_name: str, stream: str = STREAM) -> str:
     """Where a worker asks for the next messages of a durable."""
-    return f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{durable_name}"
+    return f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable_name}"
 
 
 #: Every worker answers this one with its own figures (scatter, then gather).
@@ -122,5 +127,7 @@ def parse(subject: str) -> EventSubject:
     fact = tokens[1].capitalize() + tokens[2].capitalize()
     if fact not in FACTS:
         raise ValueError(f"no such fact: {fact}")
+    if FACTS[fact].terminal != (tokens[4] == END) or not (tokens[4] == END or _NUMBER.fullmatch(tokens[4])):
+        raise ValueError(f"not the subject of a {fact}: its last token is {tokens[4][:20]!r}")
     number = None if tokens[4] == END else int(tokens[4])
     return EventSubject(_LANE[tokens[0]], fact, tokens[3], number)

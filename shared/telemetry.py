@@ -29,6 +29,7 @@ DROPPED = Counter("answerbus_dropped_total", "Facts acknowledged without work", 
 FAILURES = Counter("answerbus_stage_failures_total", "Failed tries", ["stage", "kind"])
 DEAD_LETTERS = Counter("answerbus_dead_letters_total", "Events that went to dead letters", ["stage", "kind"])
 PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes tried again", ["stage"])
+REFUSED = Counter("answerbus_questions_refused_total", "Questions refused because of the backlog")
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter("answerbus_publish_duplicates_total", "Facts the broker already had", ["stage"])
 ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])

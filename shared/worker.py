@@ -17,7 +17,7 @@ from shared import subjects, telemetry
 from shared.delivery import Connection, Delivery, Publisher
 from shared.delivery.answering import Desk
 from shared.delivery.event_log import NatsEventLog
-from shared.delivery.overview import overview
+from shared.delivery.overview import oldest_waiting, overview
 from shared.errors import AnswerbusError
 from shared.pipelines import Sections
 from shared.probes import Probes
@@ -97,6 +97,7 @@ class Worker:
                 connection.broker, stage, budget=CLIENT_PATIENCE, raw_ttl=self.settings.raw_ttl_seconds
             ),
             overview=lambda: overview(connection.client),
+            oldest_waiting=lambda: oldest_waiting(connection.client),
             is_connected=lambda: connection.is_connected,
         )
 

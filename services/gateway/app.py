@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
 from services.gateway.face import HttpFace
 from services.gateway.handler import Reception
@@ -27,7 +28,9 @@ def build(resources: Resources) -> Stage:
         sessions=resources.stores.key_value(SESSIONS_BUCKET),
         bodies=resources.stores.objects(DOCUMENTS_BUCKET),
     )
-    stage.opens(HttpFace(Gateway(resources, reception, feed, Doorkeeper(resources.settings))))
+    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
+    stage.opens(admission)
+    stage.opens(HttpFace(Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)))
     return stage
 
 

@@ -11,5 +11,5 @@ class GatewaySettings(Section):
     """What a client may ask, and how long it may wait."""
 
     deadline_seconds: float = Field(default=30, gt=0, le=900, description="A question without an answer ends then.")
-    max_question_chars: int = Field(default=2000, gt=0, le=100_000)
+    max_question_chars: int = Field(default=2000, gt=0, le=100_000, description="Longer questions are refused.")
     turns: int = Field(default=5, ge=0, le=50, description="Earlier turns sent along with a question.")

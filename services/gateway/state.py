@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
 from services.gateway.handler import Reception
 from services.gateway.stream import LiveFeed
@@ -18,6 +19,7 @@ class Gateway:
     reception: Reception
     feed: LiveFeed
     doorkeeper: Doorkeeper
+    admission: Admission
 
 
 def gateway(request: Request) -> Gateway:

@@ -17,7 +17,7 @@ def build(resources: Resources) -> Stage:
     archivist = Archivist(record)
 
     # Many at once: whatever waits together is committed together.
-    stage = Stage("persistence", settings=PersistenceSettings, concurrency=128)
+    stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128)
     stage.opens(record)
     stage.on(recorder.record)
     stage.on(recorder.feedback)

@@ -84,9 +84,9 @@ class Connection:
         self.closing = True
         await self.broker.stop()
 
-    async def has_durable(self, name: str) -> bool:
+    async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
         try:
-            await self.jetstream.consumer_info(subjects.STREAM, name)
+            await self.jetstream.consumer_info(stream, name)
         except NatsNotFoundError:
             return False
         return True

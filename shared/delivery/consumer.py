@@ -14,13 +14,13 @@ from typing import Any
 
 import structlog
 from faststream.nats import NatsMessage
-from nats.aio.msg import Msg
 
 from shared import telemetry
 from shared.delivery.connection import Connection
 from shared.delivery.failures import Failures
 from shared.delivery.publisher import Publisher
-from shared.delivery.pull import Pull
+from shared.delivery.pull import Pull, undecoded, whole
+from shared.delivery.undertaker import Undertaker
 from shared.delivery.withdrawals import Withdrawals
 from shared.delivery.work import Job, Work
 from shared.domain import Lane
@@ -52,6 +52,7 @@ class Delivery:
         )
         self.withdrawals = Withdrawals()
         failures = Failures(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)
+        self._undertaker = Undertaker(connection, failures) if stage.buries_undelivered else None
         self.work = Work(stage, self.publisher, sections, tracer, failures, self.withdrawals)
         self._limit = (
             settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
@@ -80,6 +81,9 @@ class Delivery:
                 self._subscribe(hearing, lane)
         if any(not fact.aside for hearing in self.stage.hearings for fact in hearing.facts):
             await self.withdrawals.listen(self.connection.client)
+        if self._undertaker:
+            await self._undertaker.start()
+            self._pulls.append(self._undertaker.pull)
         await self.connection.broker.start()
         self.connection.on_reconnect(self._ask_again)
         for pull in self._pulls:
@@ -109,14 +113,12 @@ class Delivery:
     def _subscribe(self, hearing: Hearing, lane: Lane) -> None:
         pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), self._limit, self._step)
         self._pulls.append(pull)
-        subscriber = self.connection.broker.subscriber(pull.inbox, parser=_whole, decoder=_undecoded, no_reply=True)
+        subscriber = self.connection.broker.subscriber(pull.inbox, parser=whole, decoder=undecoded, no_reply=True)
         subscriber(self._receiver(hearing, pull))
 
     def _receiver(self, hearing: Hearing, pull: Pull) -> Callable[[Any], Awaitable[None]]:
         async def receive(message: NatsMessage) -> None:
-            status = message.headers.get("Status")
-            if status and not message.raw_message.reply:
-                await pull.status(status, message.headers)
+            if await pull.is_status(message):
                 return
             if self._draining:
                 await message.raw_message.nak(delay=HAND_BACK_DELAY)
@@ -171,13 +173,3 @@ class Delivery:
             if time.monotonic() > until:
                 raise ConfigurationError(f"the bus has no durable {missing[0]}; run: answerbus bus provision")
             await asyncio.sleep(0.5)
-
-
-async def _whole(message: Msg) -> NatsMessage:
-    """The message as it came; FastStream's own parser for core subjects takes away the right to acknowledge."""
-    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=message.headers or {})
-
-
-async def _undecoded(message: NatsMessage) -> NatsMessage:
-    """Work decodes by itself: a bad body must reach dead letters, not FastStream's log."""
-    return message

@@ -62,18 +62,27 @@ class Failures:
         await job.message.nack(delay=delay)
         return "handed_back"
 
-    async def give_up(self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception) -> None:
-        """End the question for its asker, and keep the event as a dead letter with its reason."""
+    async def give_up(
+        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, *, stage: str = ""
+    ) -> None:
+        """End the question for its asker, and keep the event as a dead letter with its reason.
+
+        `stage` is the one that failed, when it is not this one.
+
+        Raises:
+            UnavailableError: the bus took neither.
+        """
+        failed = stage or self._stage.name
         kind = getattr(error, "kind", type(error).__name__)
         log.error("given up", kind=kind, subject=".".join(subject.split(".")[:3]), exc_info=error)
-        abandoned = self._abandonment(subject, data, event, error)
+        abandoned = self._abandonment(subject, data, event, error, failed)
         if abandoned is not None:
             await self._publisher.say(abandoned)
-        telemetry.DEAD_LETTERS.labels(self._stage.name, kind).inc()
-        await self._bury(subject, data, error, kind)
+        telemetry.DEAD_LETTERS.labels(failed, kind).inc()
+        await self._bury(subject, data, error, kind, failed)
 
     def _abandonment(
-        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception
+        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, failed: str
     ) -> Event[QuestionAbandoned] | None:
         if QuestionAbandoned not in self._stage.said:
             return None
@@ -82,7 +91,7 @@ class Failures:
         kind = getattr(error, "kind", "internal") if isinstance(error, PermanentError) else "internal"
         default = EXPIRED_MESSAGE if kind == "expired" else DEFAULT_MESSAGE
         message = (error.message if isinstance(error, PermanentError) else "") or default
-        fact = QuestionAbandoned(stage=self._stage.name, kind=kind, message=message)
+        fact = QuestionAbandoned(stage=failed, kind=kind, message=message)
         cause = event or _loose_envelope(data)
         if cause is not None:
             return following(self._stage.name, fact, cause)
@@ -99,7 +108,7 @@ class Failures:
             )
         return None
 
-    async def _bury(self, subject: str, data: bytes, error: Exception, kind: str) -> None:
+    async def _bury(self, subject: str, data: bytes, error: Exception, kind: str, failed: str) -> None:
         tokens = subject.split(".")
         cid = tokens[3] if len(tokens) == 5 and subjects.is_correlation_id(tokens[3]) else "unknown"
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
@@ -111,9 +120,9 @@ class Failures:
             "Answerbus-Kind": kind,
             "Answerbus-Error": _header(str(error) if ours else type(error).__name__),
             "Answerbus-Stack": _header(frames),
-            "Nats-Msg-Id": f"dead/{self._stage.name}/{subject}",
+            "Nats-Msg-Id": f"dead/{failed}/{subject}",
         }
-        await self._publisher.dead_letter(subjects.dead(self._stage.name, cid, number), data, headers)
+        await self._publisher.dead_letter(subjects.dead(failed, cid, number), data, headers)
 
 
 def _header(text: str) -> str:

@@ -45,6 +45,28 @@ async def overview(client: Client) -> list[StageReport]:
         raise UnavailableError("the state of the stages could not be read; the bus is away") from None
 
 
+async def oldest_waiting(client: Client) -> float:
+    """Age in seconds of the oldest live step of a question that no worker has finished.
+
+    Raises:
+        UnavailableError: the bus is away or not provisioned.
+    """
+    jetstream = client.jetstream(timeout=5)
+    try:
+        infos = await jetstream.consumers_info(subjects.STREAM)
+        ages = [await _oldest(jetstream, info) for info in infos if _hears_steps(info)]
+    except (NatsError, APIError, OSError):
+        raise UnavailableError("the backlog could not be read; the bus is away") from None
+    return max(ages, default=0.0)
+
+
+def _hears_steps(info: ConsumerInfo) -> bool:
+    metadata = info.config.metadata or {}
+    if metadata.get("lane") != Lane.LIVE or not info.num_pending:
+        return False
+    return any(not FACTS[fact].aside and not FACTS[fact].terminal for fact in _facts(metadata["heard"]))
+
+
 async def roll_call(client: Client) -> list[WorkerReport]:
     """Every worker that answers within a moment."""
     inbox = client.new_inbox()

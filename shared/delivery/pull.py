@@ -13,7 +13,9 @@ import time
 from collections.abc import Mapping
 
 import structlog
+from faststream.nats import NatsMessage
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from shared import subjects, telemetry
 
@@ -38,8 +40,9 @@ class Pull:
     stage a request per message.
     """
 
-    def __init__(self, durable: str, inbox: str, limit: int, step: int) -> None:
+    def __init__(self, durable: str, inbox: str, limit: int, step: int, stream: str = subjects.STREAM) -> None:
         self.durable = durable
+        self._subject = subjects.pull(durable, stream)
         self.inbox = inbox
         self._limit = limit
         self._step = step
@@ -86,8 +89,16 @@ class Pull:
         self._held -= 1
         await self._top_up()
 
-    async def status(self, code: str, headers: Mapping[str, str]) -> None:
-        """The broker says something of a request: how much of it is left, or that it declines."""
+    async def is_status(self, message: NatsMessage) -> bool:
+        """Whether this is the broker's word on a request rather than a message; if so it is dealt with."""
+        status = message.headers.get("Status")
+        if not status or message.raw_message.reply:
+            return False
+        await self._status(status, message.headers)
+        return True
+
+    async def _status(self, code: str, headers: Mapping[str, str]) -> None:
+        """How much of a request is left, or that the broker declines."""
         if code == IDLE_HEARTBEAT:
             return
         left = headers.get("Nats-Pending-Messages")
@@ -113,4 +124,14 @@ class Pull:
         self._credit += room
         self._asked_at = time.monotonic()
         request = json.dumps({"batch": room, "expires": int(EXPIRES * 1e9)}).encode()
-        await client.publish(subjects.pull(self.durable), request, reply=self.inbox)
+        await client.publish(self._subject, request, reply=self.inbox)
+
+
+async def whole(message: Msg) -> NatsMessage:
+    """The message as it came; FastStream's own parser for core subjects takes away the right to acknowledge."""
+    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=message.headers or {})
+
+
+async def undecoded(message: NatsMessage) -> NatsMessage:
+    """Who receives decodes by itself: a bad body must reach dead letters, not FastStream's log."""
+    return message

@@ -16,9 +16,9 @@ from shared.delivery.publisher import Publisher
 from shared.delivery.withdrawals import Withdrawals
 from shared.domain import Timing
 from shared.envelope import Event, decode, following
-from shared.errors import ExpiredError, InvalidEventError
+from shared.errors import ExpiredError, InvalidEventError, PermanentError, PipelineError
 from shared.facts import Fact
-from shared.pipelines import Sections
+from shared.pipelines import Section, Sections
 from shared.resources import Said
 from shared.stage import Hearing, Stage
 
@@ -127,7 +127,7 @@ class Work:
         """
         section = None
         if self._stage.settings is not None:
-            section = await self._sections.section(event.pipeline, self._stage.name, self._stage.settings)
+            section = await self._section(self._stage.settings, event)
         if _outlives_question(event):
             return await hearing.perform(event, section)
         remaining = event.remaining
@@ -141,6 +141,19 @@ class Work:
             if deadline.expired():
                 raise ExpiredError("the deadline passed while the stage worked") from None
             raise
+
+    async def _section(self, kind: type[Section], event: Event[Fact]) -> Section:
+        """The stage's settings of the event's own pipeline revision.
+
+        Raises:
+            PermanentError: that revision is gone, and the event needs it.
+        """
+        try:
+            return await self._sections.section(event.pipeline, self._stage.name, kind)
+        except PipelineError as error:
+            if _outlives_question(event):
+                return kind()  # what has happened is recorded whatever became of its pipeline
+            raise PermanentError(str(error), kind=error.kind) from None
 
 
 def _outlives_question(event: Event[Fact]) -> bool:

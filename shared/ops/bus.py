@@ -95,6 +95,7 @@ async def provision(client: Client, settings: Settings, stages: list[Stage]) -> 
         fresh = changes[0].did == "created"
         for name, (hearing, lane) in declared.items():
             changes.append(await _durable(jetstream, name, hearing, lane, settings, fresh))
+        changes.append(await _undertaker(jetstream, settings))
         changes += await _remove_stale(jetstream, set(declared))
     except APIError as error:
         raise ConfigurationError(f"the NATS server refused: {error.description}") from error
@@ -129,6 +130,15 @@ def _streams(settings: Settings) -> list[StreamConfig]:
             max_age=30 * DAY,
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
+        ),
+        StreamConfig(
+            name=subjects.ADVISORY_STREAM,
+            description="What the server says of events it will not deliver again.",
+            subjects=list(subjects.ADVISORY_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=7 * DAY,
         ),
     ]
 
@@ -189,6 +199,19 @@ async def _durable(
     config.opt_start_time = before.opt_start_time
     after = (await jetstream.add_consumer(subjects.STREAM, config)).config
     return Change("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
+
+
+async def _undertaker(jetstream: JetStreamContext, settings: Settings) -> Change:
+    """The durable over advisories, for events that no worker survived."""
+    config = ConsumerConfig(
+        durable_name=subjects.UNDERTAKER, ack_policy=AckPolicy.EXPLICIT, ack_wait=settings.ack_wait_seconds
+    )
+    try:
+        await jetstream.consumer_info(subjects.ADVISORY_STREAM, subjects.UNDERTAKER)
+        return Change("durable", subjects.UNDERTAKER, "unchanged")
+    except NotFoundError:
+        await jetstream.add_consumer(subjects.ADVISORY_STREAM, config)
+        return Change("durable", subjects.UNDERTAKER, "created")
 
 
 async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[Change]:

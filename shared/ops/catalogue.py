@@ -48,6 +48,7 @@ def stages(settings: Settings | None = None) -> list[Stage]:
         pipelines=offline,
         facts=lambda _: cast("FactSayer", offline),
         overview=lambda: offline.overview(),
+        oldest_waiting=lambda: offline.oldest_waiting(),
         is_connected=lambda: False,
     )
     return [builder(name)(resources) for name in STAGES]
