@@ -1,0 +1,79 @@
+"""Stores that keep everything in this process's memory: what tests give to a stage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shared.domain import PipelineRef
+from shared.errors import NotFoundError, PipelineError, UnavailableError
+from shared.pipelines import Pipeline
+
+
+class MemoryKeyValue:
+    """A `KeyValue`; `clock` gives seconds, so that a test can let time pass; `away` lets it fail."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.away = False
+        self._values: dict[str, tuple[bytes, float]] = {}
+
+    async def get(self, key: str) -> bytes | None:
+        self._reach()
+        value, until = self._values.get(key, (None, 0.0))
+        return value if self.clock() < until else None
+
+    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+        self._reach()
+        self._values[key] = (value, self.clock() + ttl if ttl is not None else float("inf"))
+
+    async def delete(self, key: str) -> None:
+        self._reach()
+        self._values.pop(key, None)
+
+    def _reach(self) -> None:
+        if self.away:
+            raise UnavailableError("the key-value store is away")
+
+
+class MemoryObjects:
+    """An `ObjectStore`; what it keeps is in `bodies`."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, bytes] = {}
+
+    async def put(self, name: str, body: bytes) -> None:
+        self.bodies[name] = body
+
+    async def get(self, name: str) -> bytes:
+        if name not in self.bodies:
+            raise NotFoundError("nothing is kept under that name")
+        return self.bodies[name]
+
+    async def delete(self, name: str) -> None:
+        self.bodies.pop(name, None)
+
+
+class MemoryPipelines:
+    """A `PipelineSource` that keeps every revision."""
+
+    def __init__(self) -> None:
+        self._revisions: list[Pipeline] = []
+
+    def apply(self, name: str, sections: Mapping[str, dict[str, Any]]) -> PipelineRef:
+        """Store a document; the revision is one more than the last of any name, as in the key-value store."""
+        self._revisions.append(Pipeline(name=name, sections=dict(sections)))
+        return PipelineRef(name=name, revision=len(self._revisions))
+
+    def current(self, name: str) -> PipelineRef | None:
+        numbers = [number for number, one in enumerate(self._revisions, start=1) if one.name == name]
+        return PipelineRef(name=name, revision=numbers[-1]) if numbers else None
+
+    def names(self) -> list[str]:
+        return sorted({one.name for one in self._revisions})
+
+    async def pipeline(self, ref: PipelineRef) -> Pipeline:
+        if not 0 < ref.revision <= len(self._revisions) or self._revisions[ref.revision - 1].name != ref.name:
+            raise PipelineError(f"no revision {ref.revision} of pipeline {ref.name} is kept")
+        return self._revisions[ref.revision - 1]

@@ -1,0 +1,318 @@
+"""Stages on a list instead of a broker: for the tests of whoever writes or changes a stage.
+
+    async with MemoryBus(moderation.build, translation.build, sections={"moderation": {"short_words": 0}}) as bus:
+        asked = await bus.question("May I bring a dog?")     # said, heard, answered ... until nothing is left
+        assert bus.only(asked.correlation_id, QuestionCleared).question.language == "eng"
+
+What becomes of an event is decided by the delivery's own `Work` and `Failures`, so deadlines, retries, withdrawal, dead
+letters and timelines are those of a worker. Replaced is what NATS does: events are kept as bytes in a list, an id is
+stored once, a question ends once, and everything stored or signalled reaches those who `follow`. Work is done one event
+at a time, in the order of the list; a retry comes at once, its delay is noted in `handed_back`. An error that is not
+one of ours is a bug of the stage and leaves `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, Self, TypeVar, cast
+
+from faststream.nats import NatsMessage
+from pydantic import BaseModel
+
+from shared import subjects, telemetry
+from shared.delivery import Publisher
+from shared.delivery.failures import Failures
+from shared.delivery.withdrawals import Withdrawals
+from shared.delivery.work import Job, Work
+from shared.domain import Lane
+from shared.envelope import Event, opening
+from shared.errors import AnswerbusError, UnavailableError
+from shared.facts import Fact, QuestionAsked, QuestionWithdrawn
+from shared.log import StoredEvent
+from shared.overview import StageReport
+from shared.pipelines import Sections
+from shared.resources import Resources, Said
+from shared.settings import Settings
+from shared.signals import Signal
+from shared.stage import Hearing, Stage
+from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
+from shared.stores.ports import M
+
+Build = Callable[[Resources], Stage]
+Callback = Callable[[StoredEvent], None]
+
+F = TypeVar("F", bound=Fact)
+
+
+class MemoryLog:
+    """An `EventLog` and a `FactSayer` over one list; set `away` to let both fail as without a bus.
+
+    `lost` are the endings (and first facts) that came second, `dead` what went to dead letters.
+    """
+
+    def __init__(self) -> None:
+        self.stored: list[StoredEvent] = []
+        self.lost: list[Event[Fact]] = []
+        self.dead: list[DeadLetter] = []
+        self.away = False
+        self._ids: set[str] = set()
+        self._followers: list[tuple[str, Callback]] = []
+
+    async def say(self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False) -> Said:
+        """Store the event, judged as the broker judges it."""
+        self._reach()
+        if event.event_id in self._ids:
+            return Said.DUPLICATE
+        if (first and self._of(event.correlation_id)) or (event.payload.terminal and self._ending(event)):
+            self.lost.append(event)
+            return Said.LOST
+        self._ids.add(event.event_id)
+        sequence = len(self.stored) + 1
+        self.stored.append(StoredEvent(event.subject, sequence, datetime.now(UTC), event.encode()))
+        self.republish(self.stored[-1])
+        return Said.NEW
+
+    async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
+        """Keep what could not be worked on."""
+        self.dead.append(DeadLetter(subject, data, headers))
+
+    def republish(self, event: StoredEvent) -> None:
+        """Hand an event to those who follow, as the server does with everything stored."""
+        self.signal(subjects.live(event.subject), event)
+
+    def signal(self, subject: str, event: StoredEvent) -> None:
+        """Hand out what is said on a live subject and kept nowhere."""
+        for pattern, callback in list(self._followers):
+            if _matches(pattern, subject):
+                callback(event)
+
+    async def biography(self, correlation_id: str) -> list[StoredEvent]:
+        self._reach()
+        return self._of(correlation_id)
+
+    async def ending(self, correlation_id: str) -> StoredEvent | None:
+        self._reach()
+        return next((one for one in self._of(correlation_id) if one.terminal), None)
+
+    async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
+        follower = (subject, callback)
+        self._followers.append(follower)
+
+        async def stop() -> None:
+            self._followers.remove(follower)
+
+        return stop
+
+    def _of(self, correlation_id: str) -> list[StoredEvent]:
+        """The last event of every subject, as the server's direct get has it."""
+        last = {one.subject: one for one in self.stored if one.correlation_id == correlation_id}
+        return sorted(last.values(), key=lambda one: one.sequence)
+
+    def _reach(self) -> None:
+        if self.away:
+            raise UnavailableError("the bus is away")
+
+    def _ending(self, event: Event[Fact]) -> bool:
+        scope = subjects.ending_of(event.lane, event.correlation_id)
+        return any(_matches(scope, one.subject) for one in self.stored)
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """An event that could not be worked on: where it would be kept, its bytes, and why in the headers."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+
+
+class MemoryBus:
+    """Stages by their `build`, over the ports of this module; see the head of the file.
+
+    `sections` is the default pipeline. It plays `Stores`, `Speaker` and `Asker` itself, as a worker's connection does.
+    """
+
+    def __init__(
+        self, *builds: Build, sections: Mapping[str, dict[str, Any]] | None = None, settings: Settings | None = None
+    ) -> None:
+        self.settings = settings or Settings()
+        self.log = MemoryLog()
+        self.pipelines = MemoryPipelines()
+        self.pipelines.apply(self.settings.default_pipeline, sections or {})
+        self.spoken: list[tuple[str, Signal]] = []
+        self.handed_back: list[tuple[str, float]] = []
+        self.reports: list[StageReport] = []
+        self.backlog_seconds = 0.0
+        self._key_values: dict[str, MemoryKeyValue] = {}
+        self._objects: dict[str, MemoryObjects] = {}
+        self._waiting: deque[tuple[Hearing, _Message]] = deque()
+        self._arrived = asyncio.Event()
+        self._withdrawals: list[Withdrawals] = []
+        self._works: dict[str, Work] = {}
+        self.stages = [build(self.resources()) for build in builds]
+        for stage in self.stages:
+            self._employ(stage)
+
+    def resources(self) -> Resources:
+        """What a stage's `build` gets."""
+        return Resources(
+            settings=self.settings,
+            stores=self,
+            speaker=self,
+            asker=self,
+            log=self.log,
+            pipelines=self.pipelines,
+            facts=lambda _: self.log,
+            overview=self._overview,
+            oldest_waiting=self._oldest_waiting,
+            is_connected=lambda: not self.log.away,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.log.follow(">", self._heard)
+        for stage in self.stages:
+            for port in stage.ports:
+                await port.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for stage in reversed(self.stages):
+            for port in reversed(stage.ports):
+                await port.close()
+
+    async def question(self, text: str, *, pipeline: str = "", deadline: float = 60.0, **fields: Any) -> Event[Fact]:
+        """Say `QuestionAsked` and let the stages work; `fields` are those of the fact and of `opening`."""
+        envelope = {key: fields.pop(key) for key in ("correlation_id", "conversation_id", "lane") if key in fields}
+        ref = self.pipelines.current(pipeline or self.settings.default_pipeline)
+        assert ref is not None
+        fact = QuestionAsked(text=text, **fields)
+        return await self.say(opening("gateway", fact, pipeline=ref, deadline_seconds=deadline, **envelope))
+
+    async def say(self, event: Event[Fact]) -> Event[Fact]:
+        """Say an event and let the stages work until nothing is left; returns the event."""
+        await self.log.say(event)
+        await self.run()
+        return event
+
+    async def run(self) -> None:
+        """Do all work there is, and what comes of it."""
+        while self._waiting:
+            hearing, message = self._waiting.popleft()
+            # A task of its own, as in a worker: a withdrawal cancels it.
+            await asyncio.create_task(self._works[hearing.stage].do(Job(hearing, cast("NatsMessage", message))))
+            if message.delay is not None:
+                self.handed_back.append((hearing.word, message.delay))
+                self._waiting.append((hearing, _Message(message.stored, message.delivery + 1)))
+
+    async def serve(self) -> None:
+        """Work for ever, for tests in which a client waits meanwhile; run it as a task and cancel it."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            await self.run()
+
+    def biography(self, correlation_id: str) -> list[Event[Fact]]:
+        """What was said of a question, in order, read back from its bytes."""
+        return [one.decode() for one in self.log.stored if one.correlation_id == correlation_id]
+
+    def names(self, correlation_id: str) -> list[str]:
+        """The names of its facts, in order."""
+        return [event.fact for event in self.biography(correlation_id)]
+
+    def only(self, correlation_id: str, kind: type[F]) -> F:
+        """The one fact of that kind.
+
+        Raises:
+            AssertionError: there is none, or another one; the text names what there is.
+        """
+        found = [event.payload for event in self.biography(correlation_id) if isinstance(event.payload, kind)]
+        assert len(found) == 1, f"{len(found)} {kind.__name__} among {self.names(correlation_id)}"
+        return found[0]
+
+    # Stores, Speaker, Asker
+    def key_value(self, bucket: str) -> MemoryKeyValue:
+        return self._key_values.setdefault(bucket, MemoryKeyValue())
+
+    def objects(self, bucket: str) -> MemoryObjects:
+        return self._objects.setdefault(bucket, MemoryObjects())
+
+    async def speak(self, correlation_id: str, signal: Signal) -> None:
+        self.spoken.append((correlation_id, signal))
+        subject = subjects.signal(signal.kind, correlation_id)
+        event = StoredEvent(subject, 0, datetime.now(UTC), signal.model_dump_json().encode())
+        self.log.signal(subject, event)
+
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M]) -> M:
+        """Put the request to the stage here, as JSON both ways."""
+        here = (one for each in self.stages if each.name == stage for one in each.answerings if one.verb == verb)
+        answering = next(here, None)
+        if answering is None:
+            raise UnavailableError(f"no {stage} worker is running")
+        answered = await answering.handler(answering.request.model_validate_json(request.model_dump_json()))
+        return reply.model_validate_json(answered.model_dump_json())
+
+    async def _overview(self) -> list[StageReport]:
+        return self.reports
+
+    async def _oldest_waiting(self) -> float:
+        return self.backlog_seconds
+
+    def _employ(self, stage: Stage) -> None:
+        withdrawals = Withdrawals()
+        publisher = cast("Publisher", self.log)
+        failures = _Failures(stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline)
+        tracer = telemetry.Tracer(self.settings, stage.name)
+        self._withdrawals.append(withdrawals)
+        self._works[stage.name] = Work(stage, publisher, Sections(self.pipelines), tracer, failures, withdrawals)
+
+    def _heard(self, event: StoredEvent) -> None:
+        """Put work on the list for every stage that hears the event."""
+        if not event.sequence:
+            return
+        if subjects.parse(event.subject).fact == QuestionWithdrawn.__name__:
+            for withdrawals in self._withdrawals:
+                withdrawals.withdraw(event.correlation_id)
+        for stage in self.stages:
+            for hearing in stage.hearings:
+                if any(_matches(hearing.filter(lane), event.subject) for lane in Lane):
+                    self._waiting.append((hearing, _Message(event)))
+        self._arrived.set()
+
+
+class _Failures(Failures):
+    """Lets bugs out instead of handing their events back."""
+
+    async def handle(self, job: Job, event: Event[Fact], error: Exception) -> str:
+        if not isinstance(error, AnswerbusError):
+            raise error
+        return await super().handle(job, event, error)
+
+
+class _Message:
+    """What `Work` uses of a broker's message; `delay` is set when it was handed back."""
+
+    def __init__(self, stored: StoredEvent, delivery: int = 1) -> None:
+        self.stored = stored
+        self.delivery = delivery
+        self.delay: float | None = None
+        metadata = SimpleNamespace(num_delivered=delivery, timestamp=stored.time)
+        self.raw_message = SimpleNamespace(subject=stored.subject, data=stored.data, headers=None, metadata=metadata)
+
+    async def ack(self) -> None:
+        self.delay = None
+
+    async def nack(self, delay: float) -> None:
+        self.delay = delay
+
+
+def _matches(pattern: str, subject: str) -> bool:
+    """Whether a subject fits a filter with `*` and a closing `>`, as the broker sees it."""
+    wanted, found = pattern.split("."), subject.split(".")
+    if wanted[-1] == ">":
+        wanted, found = wanted[:-1], found[: len(wanted) - 1]
+    return len(wanted) == len(found) and all(one in ("*", other) for one, other in zip(wanted, found, strict=True))
