@@ -63,12 +63,23 @@ def test_configuration_page_lists_every_setting_with_its_default() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `(ANSWERBUS_\w+)` \| (\S+) \| .+ \|$", page, re.MULTILINE))
 
-    assert rows == {name: _shown(field.get_default(call_default_factory=True)) for name, field in SETTINGS.items()}
+    wanted = {name: _shown(field.get_default(call_default_factory=True)) for name, field in SETTINGS.items()}
+    assert sorted(wanted.items() - rows.items()) == []
+    assert sorted(set(rows) - set(wanted)) == []
 
 
 def _shown(default: object) -> str:
     plain = default.get_secret_value() if isinstance(default, SecretStr) else default
     return "empty" if plain in ("", {}) else f"`{plain}`"
+
+
+def test_runbook_explains_every_metric() -> None:
+    telemetry = (ROOT / "shared" / "telemetry.py").read_text("utf-8")
+    runbook = (ROOT / "deploy" / "runbook.md").read_text("utf-8")
+
+    assert set(re.findall(r"^\| `(answerbus_\w+)` \|", runbook, re.MULTILINE)) == set(
+        re.findall(r'"(answerbus_\w+)"', telemetry)
+    )
 
 
 def test_every_stage_has_a_service_built_for_it(compose: dict[str, Any]) -> None:
