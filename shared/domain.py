@@ -72,7 +72,8 @@ class Passage(Value):
     """A piece of a source: `start` and `end` are character offsets in the source's text.
 
     `score` is the fused score (higher is better, comparable within one search only); `via` names the legs that
-    found it (`bm25`, `dense`, `graph`, `web`, `index`).
+    found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
+    `YYYY-MM-DD`; empty when it is not known.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Passage(Value):
     end: int = 0
     score: float = 0.0
     via: tuple[str, ...] = ()
+    date: str = ""
 
 
 class Link(Value):
@@ -172,8 +174,9 @@ class ObjectRef(Value):
 class Document(Value):
     """A document as submitted: `text` for a body that fits an event, `body` for one kept by reference.
 
-    `media_type` chooses the reader (`text/markdown`, `text/plain`, `text/html`, `application/pdf`). `digest` is
-    the sha256 hex of the bytes: the same digest under the same source is not indexed again.
+    `media_type` chooses the reader (`text/markdown`, `text/plain`, `text/html`, `application/pdf`, …). `digest` is
+    the sha256 hex of the bytes: the same digest under the same source is not indexed again. `date` is the day it was
+    last changed (`YYYY-MM-DD`), for documents that do not say theirs.
     """
 
     source: str
@@ -183,5 +186,6 @@ class Document(Value):
     language: str = ""
     collection: str = ""
     digest: str = ""
+    date: str = ""
     text: str | None = None
     body: ObjectRef | None = None

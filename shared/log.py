@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from shared import subjects
 from shared.envelope import Event, decode
+from shared.errors import InvalidEventError
 from shared.facts import Fact
 
 
@@ -36,6 +38,15 @@ class StoredEvent:
             InvalidEventError: the bytes do not fit the subject.
         """
         return decode(self.subject, self.data)
+
+
+def readable(stored: list[StoredEvent]) -> list[Event[Fact]]:
+    """The events whose bytes can be read; one that cannot is in dead letters and must not hide the others."""
+    events = []
+    for one in stored:
+        with contextlib.suppress(InvalidEventError):
+            events.append(one.decode())
+    return events
 
 
 class EventLog(Protocol):

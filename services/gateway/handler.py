@@ -25,7 +25,7 @@ from shared.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
-from shared.log import EventLog, StoredEvent
+from shared.log import EventLog, StoredEvent, readable
 from shared.pipelines import PipelineSource, Sections
 from shared.resources import FactSayer, Said
 from shared.sessions import decode_turns, session_key
@@ -162,7 +162,7 @@ class Reception:
         ended = next((one for one in stored if one.terminal), None)
         if ended is not None:
             return ended.decode()
-        said = following("gateway", QuestionWithdrawn(by=by), stored[-1].decode())
+        said = following("gateway", QuestionWithdrawn(by=by), _newest(stored))
         if await self._facts.say(said) is not Said.LOST:
             return said
         ended = await self._log.ending(correlation_id)
@@ -176,7 +176,7 @@ class Reception:
         """
         stored = await self.find(correlation_id)
         # Several people may rate one answer: the millisecond tells their facts apart.
-        event = following("gateway", feedback, stored[-1].decode(), number=time.time_ns() // 1_000_000)
+        event = following("gateway", feedback, _newest(stored), number=time.time_ns() // 1_000_000)
         await self._facts.say(event)
         return event
 
@@ -248,6 +248,18 @@ class Reception:
         if isinstance(first.payload, QuestionAsked) and first.payload.request_digest != asking.digest:
             raise RefusedError("Idempotency-Key: was used for another question; use a new key")
         return first
+
+
+def _newest(stored: list[StoredEvent]) -> Event[Fact]:
+    """The newest event that can be read.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    events = readable(stored)
+    if not events:
+        raise NotFoundError("none of this question's events can be read")
+    return events[-1]
 
 
 def _is_ending(stored: StoredEvent) -> bool:

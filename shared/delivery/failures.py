@@ -25,6 +25,8 @@ log = structlog.get_logger()
 #: Seconds before the first retry; doubled each time.
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 60.0
+#: Between two tries of what is not bound to a deadline.
+LASTING_DELAY = 10.0
 DEFAULT_MESSAGE = "Something went wrong and this question could not be answered. Please try again."
 EXPIRED_MESSAGE = "This took too long and was given up. Please try again."
 
@@ -46,16 +48,20 @@ class Failures:
         """
         kind = getattr(error, "kind", type(error).__name__)
         telemetry.FAILURES.labels(self._stage.name, kind).inc()
-        last = job.delivery >= self._max_deliveries
+        expected = isinstance(error, TransientError | UnavailableError | ConfigurationError)
+        lasting = event.payload.terminal or event.payload.aside
+        # What has happened is kept for as long as its store is away; a step of a question has only so many tries.
+        last = job.delivery >= self._max_deliveries and not (lasting and expected)
         if isinstance(error, PermanentError) or last:
             await self.give_up(job.subject, job.data, event, error)
             await job.message.ack()
             return "given_up"
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (job.delivery - 1))
-        if not (event.payload.terminal or event.payload.aside):
+        if lasting:
+            delay = min(delay, LASTING_DELAY)
+        else:
             # Never past the deadline: the asker hears then that it was given up.
             delay = max(0.05, min(delay, event.remaining + 0.05))
-        expected = isinstance(error, TransientError | UnavailableError | ConfigurationError)
         log.warning(
             "try failed", kind=kind, delivery=job.delivery, again_in=delay, exc_info=None if expected else error
         )

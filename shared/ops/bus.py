@@ -183,7 +183,8 @@ async def _durable(
         filter_subject=hearing.filter(lane),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=settings.ack_wait_seconds,
-        max_deliver=settings.max_deliveries,
+        # Endings and asides are recorded however long their store is away; the worker limits tries of another kind.
+        max_deliver=-1 if all(fact.terminal or fact.aside for fact in hearing.facts) else settings.max_deliveries,
         max_ack_pending=MAX_ACK_PENDING,
         metadata={OWNER: "durable", "stage": hearing.stage, "lane": lane.value, "heard": hearing.word},
     )

@@ -46,10 +46,10 @@ def _settings(**given: Any) -> Any:
 
 @app.command()
 def up(
-    port: Annotated[int, typer.Option(help="Port of the gateway; 0 for any free one.")] = 8080,
+    port: Annotated[int | None, typer.Option(help="Port of the gateway, 0 for any free one [default: 8080].")] = None,
     host: Annotated[
-        str, typer.Option(help="Address of the gateway; beyond loopback only with API keys.")
-    ] = "127.0.0.1",
+        str, typer.Option(help="Address of the gateway [default: 127.0.0.1]; beyond loopback only with API keys.")
+    ] = "",
     data: Data = DATA,
     scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; may be repeated.")] = None,
     nats_url: NatsUrl = "",

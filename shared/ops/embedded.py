@@ -25,6 +25,8 @@ server_name: answerbus
 max_payload: 8MB
 jetstream {{
   store_dir: {store}
+  # The streams have limits of their own; without this the server reserves by the disk's free space and may refuse them.
+  max_file_store: 1TB
   sync_interval: always
 }}
 """

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.platform import Platform, cli, running, write_corpus
+from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
 from tests.support.reassembly import Reassembled, follow
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -29,6 +29,8 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     root = tmp_path_factory.mktemp("kill")
     # The deadline must not be what ends a question here: a killed worker's events come again after the ack wait.
     with running(root / "data") as up:
+        patient = write_pipeline(root / "default", deadline_seconds=120)
+        assert cli("pipelines", "apply", str(patient), "--data", str(up.data)).returncode == 0
         done = cli("ingest", str(write_corpus(root / "corpus")), "--url", up.url)
         assert done.returncode == 0, done.stderr
         yield up

@@ -165,3 +165,10 @@ def write_corpus(folder: Path) -> Path:
     for name, text in CORPUS.items():
         (folder / name).write_text(text)
     return folder
+
+
+def write_pipeline(folder: Path, *, deadline_seconds: float) -> Path:
+    """The default pipeline with more patience."""
+    folder.mkdir(parents=True)
+    (folder / "pipeline.yaml").write_text(f"name: default\ngateway:\n  deadline_seconds: {deadline_seconds}\n")
+    return folder

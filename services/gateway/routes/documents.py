@@ -28,6 +28,7 @@ from shared.envelope import Event
 from shared.errors import NotFoundError
 from shared.facts import DocumentIndexed, DocumentRefused, Fact
 from shared.languages import code3
+from shared.log import readable
 
 router = APIRouter(prefix="/api/v1", tags=["documents"])
 
@@ -133,7 +134,7 @@ async def submit(
 @router.get("/submissions/{submission_id}")
 async def submission_status(submission_id: str, here: Here, _: Editor) -> dict[str, Any]:
     """What became of a document that was handed in."""
-    stored = [one.decode() for one in await here.reception.find(submission_id)]
+    stored = readable(await here.reception.find(submission_id))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
     return {"id": submission_id, **_outcome(outcome)}
 

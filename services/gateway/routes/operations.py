@@ -10,8 +10,9 @@ from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
+from shared import subjects
 from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
-from shared.errors import NotFoundError
+from shared.errors import InvalidEventError, NotFoundError
 from shared.log import StoredEvent
 
 router = APIRouter(tags=["operations"])
@@ -89,7 +90,10 @@ async def conversation(conversation_id: str, here: Here, _: Client) -> dict[str,
 
 def event_json(stored: StoredEvent) -> dict[str, Any]:
     """`{fact, subject, sequence, time, attempt, payload}` and the envelope's times."""
-    event = stored.decode()
+    try:
+        event = stored.decode()
+    except InvalidEventError as error:
+        return _unreadable(stored, str(error))
     return {
         "fact": event.fact,
         "subject": stored.subject,
@@ -99,4 +103,19 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
         "pipeline": event.pipeline.model_dump(),
         "timeline": [timing.model_dump() for timing in event.timeline],
         "payload": event.payload.model_dump(mode="json"),
+    }
+
+
+def _unreadable(stored: StoredEvent, reason: str) -> dict[str, Any]:
+    """An event whose bytes do not fit its fact: where it is, and why it cannot be shown."""
+    spelled = subjects.parse(stored.subject)
+    return {
+        "fact": spelled.fact,
+        "subject": stored.subject,
+        "sequence": stored.sequence,
+        "time": stored.time.isoformat(),
+        "attempt": spelled.number or 0,
+        "pipeline": None,
+        "timeline": [],
+        "payload": {"unreadable": reason},
     }

@@ -20,6 +20,7 @@ from shared.asks.persistence import ExchangeReply, ExchangeRequest
 from shared.envelope import Event
 from shared.errors import NotFoundError
 from shared.facts import Fact, FeedbackGiven
+from shared.log import readable
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
 
@@ -118,7 +119,10 @@ async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
         if reply.exchange is None:
             raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
         return _json(_recorded(reply))
-    return _json(question_json(_newest(stored_events=[one.decode() for one in stored])))
+    events = readable(stored)
+    if not events:
+        raise NotFoundError(f"none of the events of question {question_id} can be read; see answerbus events show")
+    return _json(question_json(_newest(events)))
 
 
 @router.get("/questions/{question_id}/events")
@@ -145,10 +149,10 @@ async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Cl
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
 
 
-def _newest(stored_events: list[Event[Fact]]) -> Event[Fact]:
+def _newest(events: list[Event[Fact]]) -> Event[Fact]:
     """The ending, or the newest step; asides say nothing about the status."""
-    steps = [event for event in stored_events if not event.payload.aside]
-    return next((event for event in steps if event.payload.terminal), steps[-1] if steps else stored_events[-1])
+    steps = [event for event in events if not event.payload.aside]
+    return next((event for event in steps if event.payload.terminal), steps[-1] if steps else events[-1])
 
 
 def _recorded(reply: ExchangeReply) -> dict[str, Any]:
