@@ -51,7 +51,8 @@ class Resources:
     """Everything a stage may use beside the fact in its hand.
 
     `facts(stage)` hands out a sayer; only a stage that speaks for clients needs one, the others return their facts.
-    `overview()` is the state of every stage, `oldest_waiting()` the age of its backlog in seconds; `is_connected()` whether the bus is there.
+    `overview()` is the state of every stage, `oldest_waiting()` the age of its backlog in seconds, `is_connected()`
+    whether the bus is there.
     """
 
     settings: Settings

@@ -56,12 +56,9 @@ class Failures:
             await self.give_up(job.subject, job.data, event, error)
             await job.message.ack()
             return "given_up"
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (job.delivery - 1))
-        if lasting:
-            delay = min(delay, LASTING_DELAY)
-        else:
-            # Never past the deadline: the asker hears then that it was given up.
-            delay = max(0.05, min(delay, event.remaining + 0.05))
+        delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(job.delivery - 1, 10))
+        # Never past the deadline: the asker hears then that it was given up.
+        delay = min(delay, LASTING_DELAY) if lasting else max(0.05, min(delay, event.remaining + 0.05))
         log.warning(
             "try failed", kind=kind, delivery=job.delivery, again_in=delay, exc_info=None if expected else error
         )
