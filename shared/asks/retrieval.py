@@ -10,7 +10,8 @@ from shared.domain import Passage, Value
 class IndexedDocument(Value):
     """A document that can be found: `digest` is of its bytes, `version` of everything that shaped its passages.
 
-    `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC.
+    `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
+    (`YYYY-MM-DD`), `description` one line on what it is about.
     """
 
     source: str
@@ -22,6 +23,8 @@ class IndexedDocument(Value):
     collection: str = ""
     chunks: int = 0
     indexed_at: str = ""
+    date: str = ""
+    description: str = ""
 
 
 class SearchRequest(Value):
@@ -57,6 +60,28 @@ class DocumentsReply(Value):
     documents: tuple[IndexedDocument, ...]
     total: int = 0
     after: str = ""
+
+
+class KbIndexRequest(Value):
+    """`kb_index`: the sources of some collections (none: of all), each with one line on what it is about."""
+
+    collections: tuple[str, ...] = ()
+    limit: int = Field(default=10_000, ge=1, le=100_000)
+
+
+class KbIndexEntry(Value):
+    """One source of the index; `description` is one line."""
+
+    source: str
+    title: str = ""
+    description: str = ""
+
+
+class KbIndexReply(Value):
+    """By source; `total` counts those beyond the limit too."""
+
+    entries: tuple[KbIndexEntry, ...]
+    total: int = 0
 
 
 class RemoveRequest(Value):

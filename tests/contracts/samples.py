@@ -79,6 +79,7 @@ _PASSAGE = Passage(
     end=498,
     score=11.625,
     via=("bm25", "graph"),
+    date="2025-09-01",
 )
 _CITATION = Citation(
     number=1,
@@ -229,6 +230,7 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
                 language="eng",
                 collection="leisure",
                 digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+                date="2025-09-01",
                 body=ObjectRef(bucket="documents", name="rules", size=183_204),
             )
         ),
