@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
+from faststream import AckPolicy
 from faststream.nats import NatsMessage
 
 from shared import telemetry
@@ -113,7 +114,14 @@ class Delivery:
     def _subscribe(self, hearing: Hearing, lane: Lane) -> None:
         pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), self._limit, self._step)
         self._pulls.append(pull)
-        subscriber = self.connection.broker.subscriber(pull.inbox, parser=whole, decoder=undecoded, no_reply=True)
+        subscriber = self.connection.broker.subscriber(
+            pull.inbox,
+            parser=whole,
+            decoder=undecoded,
+            no_reply=True,
+            # By itself FastStream would acknowledge when `receive` returns, before the work is done.
+            ack_policy=AckPolicy.MANUAL,
+        )
         subscriber(self._receiver(hearing, pull))
 
     def _receiver(self, hearing: Hearing, pull: Pull) -> Callable[[Any], Awaitable[None]]:
