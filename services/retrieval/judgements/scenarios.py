@@ -1,0 +1,72 @@
+"""Texts written for a department, a topic or certain words: what the answer must know beside the passages."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pydantic import Field, model_validator
+
+from services.retrieval.judgements.departments import Matter
+from services.retrieval.judgements.explanation import Change, Explanation
+from services.retrieval.judgements.phrases import PhraseBook
+from shared.pipelines import Section
+from shared.text import words
+
+NAME = "scenarios"
+
+
+class Scenario(Section):
+    """One text and when it applies: every condition that is given must hold."""
+
+    name: str = Field(min_length=1, description="Shown in explanations.")
+    text: str = Field(min_length=1, description="What the answer must know; usually `!file scenarios/<name>.md`.")
+    department: str = Field(default="", description="Applies to questions for this department (its code).")
+    topic: str = Field(default="", description="Applies to this topic.")
+    words: tuple[str, ...] = Field(default=(), description="Applies when the question says one of these.")
+    always: bool = Field(default=False, description="Applies to every question.")
+
+    @model_validator(mode="after")
+    def _has_an_occasion(self) -> Scenario:
+        if not (self.always or self.department or self.topic or self.words):
+            raise ValueError("say when it applies: department, topic, words, or always: true")
+        return self
+
+
+class ScenarioSettings(Section):
+    """The scenarios."""
+
+    scenarios: tuple[Scenario, ...] = Field(default=(), description="In order; the narrowest apply first.")
+    max_chars: int = Field(
+        default=6000, ge=0, description="All together at most this long; the widest are left out first."
+    )
+
+    @cached_property
+    def book(self) -> PhraseBook[int]:
+        """The words of every scenario, leading to its number."""
+        return PhraseBook((phrase, number) for number, one in enumerate(self.scenarios) for phrase in one.words)
+
+
+def applying(question: str, matter: Matter, settings: ScenarioSettings) -> tuple[list[Scenario], Explanation]:
+    """The scenarios that apply, those with more conditions first, as far as they fit."""
+    if not settings.scenarios:
+        return [], Explanation(NAME)
+    heard = {number for met in settings.book.find(words(question)) for number in met.values}
+    fitting = [one for number, one in enumerate(settings.scenarios) if _applies(one, matter, said=number in heard)]
+    fitting.sort(key=lambda one: -sum(map(bool, (one.department, one.topic, one.words))))  # stable
+    chosen: list[Scenario] = []
+    changes: list[Change] = []
+    left = settings.max_chars
+    for one in fitting:
+        if len(one.text) <= left:
+            left -= len(one.text)
+            chosen.append(one)
+        changes.append(Change(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
+    return chosen, Explanation(NAME, tuple(changes))
+
+
+def _applies(one: Scenario, matter: Matter, *, said: bool) -> bool:
+    return (
+        (not one.department or one.department.casefold() == matter.department.casefold())
+        and (not one.topic or one.topic.casefold() == matter.topic.casefold())
+        and (not one.words or said)
+    )
