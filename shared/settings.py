@@ -56,6 +56,14 @@ class Settings(BaseSettings):
     record_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in data_dir.")
     vector_url: str = Field(default="", description="Qdrant server; empty: Qdrant Edge in data_dir.")
     vector_api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
+    embed_url: str = Field(
+        default="",
+        description="OpenAI-compatible embeddings, e.g. http://127.0.0.1:11434/v1; empty: none, or in process.",
+    )
+    embed_model: str = Field(
+        default="", description="Its model; without a URL a model of fastembed or a folder; empty: no dense search."
+    )
+    embed_api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
 
     host: str = Field(default="127.0.0.1", description="Where the gateway listens; beyond loopback only with API keys.")
     port: int = Field(default=8080, ge=0, le=65535)

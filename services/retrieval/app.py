@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.edge import EdgeIndex
 from services.retrieval.index.server import ServerIndex
-from services.retrieval.settings import RetrievalSettings
+from services.retrieval.legs import MeaningLeg, WordsLeg
+from services.retrieval.ports import Leg
+from services.retrieval.searching import Searcher
+from services.retrieval.settings import RetrievalSettings, settings_by_name
 from shared.resources import Resources
 from shared.settings import Settings
 from shared.stage import Stage
@@ -13,12 +17,18 @@ from shared.subjects import DOCUMENTS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
-    index = _index(resources.settings)
-    retriever = Retriever(index)
-    store = "server" if resources.settings.vector_url else "embedded"
-    librarian = Librarian(index, resources.stores.objects(DOCUMENTS_BUCKET), store=store)
     stage = Stage("retrieval", settings=RetrievalSettings)
+    index = _index(resources.settings)
     stage.opens(index)
+    legs: list[Leg] = [WordsLeg(index)]
+    embeddings = embeddings_of(resources.settings)
+    if embeddings is not None:
+        stage.opens(embeddings)
+        legs.append(MeaningLeg(index, embeddings))
+    store = "server" if resources.settings.vector_url else "embedded"
+    objects = resources.stores.objects(DOCUMENTS_BUCKET)
+    librarian = Librarian(index, objects, store=store, embeddings=embeddings)
+    retriever = Retriever(Searcher(legs), settings_by_name(resources))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)

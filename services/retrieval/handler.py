@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from services.retrieval.budget import within_budget
-from services.retrieval.diversity import diverse
+from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.index.points import ENCODING
 from services.retrieval.ingest.prepare import prepare, version
-from services.retrieval.ports import VectorIndex
-from services.retrieval.settings import RetrievalSettings
+from services.retrieval.ports import Vector, VectorIndex
+from services.retrieval.searching import Searcher
+from services.retrieval.settings import LEGS, RetrievalSettings
 from shared.asks.retrieval import (
     DocumentsReply,
     DocumentsRequest,
@@ -24,7 +25,14 @@ from shared.asks.retrieval import (
     StatsRequest,
 )
 from shared.domain import Context, Document, Passage, Question
-from shared.errors import DocumentError, NotFoundError, TransientError, UnavailableError
+from shared.errors import (
+    ConfigurationError,
+    DocumentError,
+    NotFoundError,
+    RefusedError,
+    TransientError,
+    UnavailableError,
+)
 from shared.facts import (
     AnswerRefuted,
     DocumentIndexed,
@@ -36,12 +44,15 @@ from shared.facts import (
 from shared.languages import UNKNOWN
 from shared.stores.ports import ObjectStore
 
+SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
+
 
 class Retriever:
-    """Answers questions with passages."""
+    """Answers questions with passages. `settings` gives those of a pipeline by its name, for searches beside them."""
 
-    def __init__(self, index: VectorIndex) -> None:
-        self._index = index
+    def __init__(self, searcher: Searcher, settings: SettingsByName) -> None:
+        self._searcher = searcher
+        self._settings = settings
 
     async def retrieve(self, cleared: QuestionCleared, settings: RetrievalSettings) -> PassagesRetrieved:
         """The passages for a question; none is an answer too."""
@@ -58,48 +69,45 @@ class Retriever:
         )
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        """What the index finds, as it ranks it: `ask.retrieval.search`."""
-        began = time.perf_counter()
-        passages = await self._index.search(
-            request.query, language=request.language, limit=request.limit, collections=request.collections
+        """What a question would find, and with `explain` how: `ask.retrieval.search`."""
+        unknown = sorted(set(request.legs) - set(LEGS))
+        if unknown:
+            raise RefusedError(f"no leg is called {unknown[0]}; legs: {', '.join(LEGS)}")
+        found = await self._searcher.search(
+            request.query,
+            await self._settings(request.pipeline),
+            language=request.language,
+            count=request.limit,
+            collections=request.collections,
+            only=request.legs,
+            explain=request.explain,
         )
-        return SearchReply(passages=tuple(passages), took_ms=_since(began))
+        return SearchReply(
+            passages=tuple(found.passages),
+            took_ms=found.took_ms,
+            missing=found.trace.get("missing", {}),
+            explanation=found.explanation() if request.explain else None,
+        )
 
     async def _find(
         self, question: Question, wanted: str, settings: RetrievalSettings
     ) -> tuple[tuple[Passage, ...], Context]:
-        began = time.perf_counter()
         try:
-            candidates = await self._index.search(
-                wanted,
-                language=_language_of_search(question),
-                limit=settings.candidates,
-                collections=settings.collections,
-            )
+            found = await self._searcher.search(wanted, settings, language=_language_of_search(question))
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        trace: dict[str, Any] = {
-            "bm25": {
-                "candidates": len(candidates),
-                "took_ms": _since(began),
-                "top_score": candidates[0].score if candidates else 0.0,
-            }
-        }
-        chosen = diverse(
-            candidates,
-            count=settings.passages,
-            per_source=settings.per_source,
-            duplicate_share=settings.duplicate_share,
-        )
-        fitting = within_budget(chosen, max_chars=settings.max_passage_chars)
-        return tuple(fitting), Context(standalone_question=wanted, trace=trace)
+        fitting = within_budget(found.passages, max_chars=settings.max_passage_chars)
+        return tuple(fitting), Context(standalone_question=wanted, trace=found.trace)
 
 
 class Librarian:
     """Takes documents in, lists them, takes them out again."""
 
-    def __init__(self, index: VectorIndex, objects: ObjectStore, *, store: str) -> None:
+    def __init__(
+        self, index: VectorIndex, objects: ObjectStore, *, store: str, embeddings: Embeddings | None = None
+    ) -> None:
         self._index = index
+        self._embeddings = embeddings
         self._objects = objects
         self._store = store
 
@@ -142,12 +150,19 @@ class Librarian:
         languages = await self._index.languages()
         documents = await self._index.documents()
         return StatsReply(
-            documents=len(documents), passages=sum(languages.values()), languages=languages, store=self._store
+            documents=len(documents),
+            passages=sum(languages.values()),
+            languages=languages,
+            store=self._store,
+            model=self._embeddings.name if self._embeddings else "",
+            embedded=await self._index.embedded(),
         )
 
     async def _index_once(self, document: Document, settings: RetrievalSettings) -> DocumentIndexed:
         began = time.perf_counter()
-        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap)
+        # With embeddings turned on, or another model, the same bytes are other points.
+        model = (self._embeddings.name,) if self._embeddings else ()
+        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, *model)
         body: bytes | None = None
         digest = document.digest
         if not digest:
@@ -162,9 +177,20 @@ class Librarian:
         registered, passages = await asyncio.to_thread(
             prepare, document, body, digest, wanted, size=settings.chunk_chars, overlap=settings.chunk_overlap
         )
-        await self._index.replace(registered, passages)
+        await self._index.replace(registered, passages, await self._vectors(passages))
         seconds = round(time.perf_counter() - began, 3)
         return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)
+
+    async def _vectors(self, passages: Sequence[Passage]) -> Sequence[Vector]:
+        """Their vectors, in order; none when there is no model."""
+        if self._embeddings is None:
+            return ()
+        try:
+            vectors = await self._embeddings.of_passages([f"{one.title}\n{one.text}" for one in passages])
+        except ConfigurationError as error:
+            raise DocumentError(str(error)) from error
+        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
+        return vectors
 
     async def _body(self, document: Document) -> bytes:
         if document.text is not None:
@@ -185,7 +211,3 @@ def _language_of_search(question: Question) -> str:
     if question.pivot_text and question.pivot_language != UNKNOWN:
         return question.pivot_language
     return question.language
-
-
-def _since(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 2)

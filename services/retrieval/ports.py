@@ -3,10 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
+
+Vector = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for: `language` (ISO 639-3) is that of the text; `collections` empty means all."""
+
+    text: str
+    language: str = "und"
+    limit: int = 30
+    collections: tuple[str, ...] = ()
+
+
+class Leg(Protocol):
+    """One way of finding passages."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def search(self, wanted: Wanted) -> Sequence[Passage]:
+        """The passages it finds, best first.
+
+        Raises:
+            AnswerbusError: this leg cannot search now; the others still do.
+        """
+
+
+class Embedder(Protocol):
+    """Texts to vectors of one model; what is near in meaning is near by cosine."""
+
+    name: str
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in order, all of one length.
+
+        Raises:
+            UnavailableError: the model is away; what was asked for may be asked for again.
+            ConfigurationError: it never will answer as it is set up: key, model name, missing library.
+        """
 
 
 class VectorIndex(Protocol):
@@ -25,8 +70,10 @@ class VectorIndex(Protocol):
 
     async def close(self) -> None: ...
 
-    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
-        """Make these the passages of the document, in place of any it had.
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
+        """Make these the passages of the document, in place of any it had; `vectors` as `keep_vectors` announced.
 
         The new ones go in first, the old ones out next, the register is written last: a document is on the register
         only when all its passages are in, and doing it again after a crash leaves nothing behind.
@@ -42,6 +89,18 @@ class VectorIndex(Protocol):
 
         `language` (ISO 639-3) is that of the text; `und` is read as the language most passages are in.
         """
+
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        """Keep vectors of this model from now on; those of any other are dropped, so that the two are never mixed."""
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        """The passages whose vectors are nearest by cosine, `via=("dense",)`; none before `keep_vectors`."""
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages of these ids, in no order, without a score; ids that are gone are left out."""
+
+    async def embedded(self) -> int:
+        """How many passages have a vector of the model in use."""
 
     async def document(self, source: str) -> IndexedDocument | None: ...
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
 from pydantic import Field, model_validator
 
-from shared.pipelines import Section
+from shared.errors import NotFoundError
+from shared.pipelines import Section, Sections
+from shared.resources import Resources
+
+LEGS = ("bm25", "dense", "graph")
 
 
 class RetrievalSettings(Section):
@@ -12,13 +19,21 @@ class RetrievalSettings(Section):
 
     passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
-    candidates: int = Field(default=30, ge=1, le=200, description="How many are fetched from the index to choose from.")
+    candidates: int = Field(default=30, ge=1, le=1000, description="How many every leg fetches to choose from.")
     max_passage_chars: int = Field(
         default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
     )
     duplicate_share: float = Field(
         default=0.9, gt=0, le=1, description="Two passages sharing this share of their words are the same one."
     )
+    legs: tuple[Literal["bm25", "dense", "graph"], ...] = Field(
+        default=("bm25", "dense", "graph"),
+        min_length=1,
+        description="How passages are found: by words, by meaning (where embeddings are configured), by links.",
+    )
+    bm25_seconds: float = Field(default=2.0, gt=0, description="The search by words is given up after this long.")
+    dense_seconds: float = Field(default=1.5, gt=0, description="The search by meaning is left out after this long.")
+    graph_seconds: float = Field(default=0.5, gt=0, description="The walk along links is left out after this long.")
     collections: tuple[str, ...] = Field(default=(), description="Search these collections only; empty: all.")
     chunk_chars: int = Field(
         default=512, ge=100, le=8000, description="Documents are cut to about this many characters."
@@ -27,8 +42,27 @@ class RetrievalSettings(Section):
         default=50, ge=0, description="Whole sentences up to this many characters are repeated in the next passage."
     )
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The time each leg has."""
+        return {"bm25": self.bm25_seconds, "dense": self.dense_seconds, "graph": self.graph_seconds}
+
     @model_validator(mode="after")
     def _overlap_fits(self) -> RetrievalSettings:
         if self.chunk_overlap * 2 > self.chunk_chars:
             raise ValueError("chunk_overlap may be half of chunk_chars at most")
         return self
+
+
+def settings_by_name(resources: Resources) -> Callable[[str], Awaitable[RetrievalSettings]]:
+    """The settings of the pipeline of that name as it is now; an empty name is the default pipeline's."""
+    sections = Sections(resources.pipelines)
+
+    async def settings(name: str) -> RetrievalSettings:
+        name = name or resources.settings.default_pipeline
+        current = resources.pipelines.current(name)
+        if current is None:
+            raise NotFoundError(f"no pipeline is called {name}; pipelines: {', '.join(resources.pipelines.names())}")
+        return await sections.section(current, "retrieval", RetrievalSettings)
+
+    return settings

@@ -28,19 +28,65 @@ class IndexedDocument(Value):
 
 
 class SearchRequest(Value):
-    """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown."""
+    """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
+
+    `legs` limits the search to those named (`bm25`, `dense`, `graph`); `explain` asks for what led to the passages.
+    `pipeline` names whose settings apply; empty: the default's.
+    """
 
     query: str = Field(min_length=1, max_length=10_000)
     language: str = "und"
-    limit: int = Field(default=10, ge=1, le=50)
+    limit: int = Field(default=10, ge=1, le=1000)
     collections: tuple[str, ...] = ()
+    legs: tuple[str, ...] = ()
+    pipeline: str = ""
+    explain: bool = False
+
+
+class Placed(Value):
+    """A passage in a ranking: `rank` from 1, the score it had there, the legs that had found it by then."""
+
+    rank: int
+    id: str
+    source: str
+    title: str = ""
+    score: float = 0.0
+    via: tuple[str, ...] = ()
+
+
+class LegTold(Value):
+    """What one leg found, in how many milliseconds; `missing` says why it found nothing where it failed."""
+
+    name: str
+    took_ms: float
+    missing: str = ""
+    hits: tuple[Placed, ...] = ()
+
+
+class StepTold(Value):
+    """One decision after the legs: the ranking before and after it, in milliseconds; `note` says what it saw."""
+
+    name: str
+    took_ms: float
+    before: tuple[Placed, ...] = ()
+    after: tuple[Placed, ...] = ()
+    note: str = ""
+
+
+class Explanation(Value):
+    """How a search came to its passages, in the order it was done."""
+
+    legs: tuple[LegTold, ...] = ()
+    steps: tuple[StepTold, ...] = ()
 
 
 class SearchReply(Value):
-    """Best first; `took_ms` is the time the index needed, in milliseconds."""
+    """Best first; `took_ms` is the time the search needed, in milliseconds; `missing` the legs that failed, and why."""
 
     passages: tuple[Passage, ...]
     took_ms: float
+    missing: dict[str, str] = {}
+    explanation: Explanation | None = None
 
 
 class DocumentsRequest(Value):
@@ -101,9 +147,14 @@ class StatsRequest(Value):
 
 
 class StatsReply(Value):
-    """How much can be found: counts of documents, of passages, and of passages by language (ISO 639-3)."""
+    """How much can be found: counts of documents, of passages, and of passages by language (ISO 639-3).
+
+    `embedded` counts the passages with a vector of `model`, the embeddings model in use (empty: none).
+    """
 
     documents: int
     passages: int
     languages: dict[str, int]
     store: str
+    model: str = ""
+    embedded: int = 0

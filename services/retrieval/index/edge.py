@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from services.retrieval.index.points import (
     BM25,
+    DENSE,
     DOCUMENT,
     KEYWORDS,
     KIND,
@@ -21,10 +22,14 @@ from services.retrieval.index.points import (
     document_id,
     document_payload,
     found,
+    model_id,
+    model_payload,
     most_used,
     passage_payload,
     ranked,
+    vector_name,
 )
+from services.retrieval.ports import Vector
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
 from shared.errors import ConfigurationError
@@ -39,19 +44,22 @@ _FLUSH_SECONDS = 2.0
 class EdgeIndex:
     """Plays `VectorIndex` on a directory. The write-ahead log stays on: it survives kill -9 and keeps others out.
 
-    Searches run beside each other on a thread of their own, writes one after another.
+    Searches run beside each other on threads of their own, writes one after another.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._shard: Any = None
         self._usual: str | None = None
+        #: The name of the vectors in use; empty when passages are kept without.
+        self._near = ""
         self._flushed = 0.0
         self._searching: ThreadPoolExecutor | None = None
         self._writing: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
-        self._searching = ThreadPoolExecutor(1, thread_name_prefix="index-search")
+        # Two, so that the words and the meaning of a question are looked for beside each other.
+        self._searching = ThreadPoolExecutor(2, thread_name_prefix="index-search")
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
         await self._write(self._open)
 
@@ -64,8 +72,14 @@ class EdgeIndex:
             self._writing.shutdown()
             self._searching.shutdown()
 
-    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
-        await self._write(lambda: self._replace(document, passages))
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
+        await self._write(lambda: self._replace(document, passages, vectors))
+
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        if self._near != vector_name(model, dimension):
+            await self._write(lambda: self._keep_vectors(model, dimension))
 
     async def delete_source(self, source: str) -> bool:
         return await self._write(lambda: self._delete_source(source))
@@ -74,6 +88,15 @@ class EdgeIndex:
         self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
     ) -> list[Passage]:
         return await self._read(lambda: self._search(text, language, limit, collections))
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        return await self._read(lambda: self._search_near(vector, limit, collections))
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        return await self._read(lambda: self._fetch(ids))
+
+    async def embedded(self) -> int:
+        return await self._read(self._embedded)
 
     async def document(self, source: str) -> IndexedDocument | None:
         return await self._read(lambda: self._document(source))
@@ -123,15 +146,33 @@ class EdgeIndex:
         except OSError:
             shutil.rmtree(fresh)  # another process was first; opening will say so
 
-    def _replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    def _keep_vectors(self, model: str, dimension: int) -> None:
+        import qdrant_edge as edge
+
+        name = vector_name(model, dimension)
+        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
+        former = str(records[0].payload["vector"]) if records else ""
+        if former != name:
+            if former:
+                self._update(edge.UpdateOperation.delete_vector_name(former))
+            self._update(edge.UpdateOperation.create_dense_vector(name, dimension, edge.Distance.Cosine))
+            kept = edge.Point(model_id(), {}, model_payload(model, dimension))
+            self._update(edge.UpdateOperation.upsert_points([kept]))
+        self._near = name
+
+    def _replace(self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector]) -> None:
         import qdrant_edge as edge
 
         from services.retrieval.index.encoder import encode_passage
 
         points = []
-        for passage in passages:
-            vector = edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
-            points.append(edge.Point(passage.id, {BM25: vector}, passage_payload(passage, document)))
+        for number, passage in enumerate(passages):
+            vector: dict[str, Any] = {
+                BM25: edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
+            }
+            if vectors:
+                vector[self._near] = list(vectors[number])
+            points.append(edge.Point(passage.id, vector, passage_payload(passage, document)))
         for first in range(0, len(points), _BATCH):
             self._update(edge.UpdateOperation.upsert_points(points[first : first + _BATCH]))
         older = edge.Filter(
@@ -169,10 +210,35 @@ class EdgeIndex:
         indices, values = encode_query(text, language)
         if not indices:
             return []
-        within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
         query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
+        return self._query(query, limit, collections, BM25)
+
+    def _search_near(self, vector: Vector, limit: int, collections: Sequence[str]) -> list[Passage]:
+        import qdrant_edge as edge
+
+        if not self._near:
+            return []
+        return self._query(edge.Query.Nearest(list(vector), using=self._near), limit, collections, DENSE)
+
+    def _query(self, query: Any, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
+        import qdrant_edge as edge
+
+        within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
         hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within, with_payload=True))
-        return ranked([found(str(hit.id), hit.payload, hit.score) for hit in hits])
+        return ranked([found(str(hit.id), hit.payload, hit.score, via) for hit in hits])
+
+    def _fetch(self, ids: Sequence[str]) -> list[Passage]:
+        records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
+        return [found(str(record.id), record.payload, 0.0) for record in records]
+
+    def _embedded(self) -> int:
+        import qdrant_edge as edge
+
+        if not self._near:
+            return 0
+        near = edge.Filter(must=[edge.HasVectorCondition(self._near)])
+        counted: int = self._shard.count(edge.CountRequest(filter=near))
+        return counted
 
     def _document(self, source: str) -> IndexedDocument | None:
         records = self._shard.retrieve([document_id(source)], with_payload=True, with_vector=False)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from typing import Any
 
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
 
-BM25 = "bm25"
+BM25, DENSE = "bm25", "dense"
 #: Changes when the same passage would be encoded otherwise, so that documents are indexed again.
 ENCODING = "bm25-1"
-KIND, PASSAGE, DOCUMENT = "kind", "passage", "document"
+KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
 #: Payload fields that are filtered or counted by.
 KEYWORDS = (KIND, "source", "version", "collection", "language")
 
 _NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
-_SHOWN = ("source", "text", "title", "url", "language", "start", "end")
+_SHOWN = ("source", "text", "title", "url", "language", "start", "end", "date")
 
 
 def passage_id(source: str, version: str, number: int) -> str:
@@ -28,6 +29,21 @@ def document_id(source: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, source))
 
 
+def model_id() -> str:
+    """The point that says whose vectors the index keeps."""
+    return str(uuid.uuid5(_NAMESPACE, MODEL))
+
+
+def model_payload(model: str, dimension: int) -> dict[str, Any]:
+    return {KIND: MODEL, "model": model, "dimension": dimension, "vector": vector_name(model, dimension)}
+
+
+def vector_name(model: str, dimension: int) -> str:
+    """Vectors of each model have a name of their own, so that a search can never meet those of another."""
+    digest = hashlib.sha256(f"{model}\x1f{dimension}".encode()).hexdigest()
+    return f"{DENSE}-{digest[:16]}"
+
+
 def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, Any]:
     shown = {name: getattr(passage, name) for name in _SHOWN}
     return {KIND: PASSAGE, "version": document.version, "collection": document.collection, **shown}
@@ -37,10 +53,10 @@ def document_payload(document: IndexedDocument) -> dict[str, Any]:
     return {KIND: DOCUMENT, **document.model_dump()}
 
 
-def found(point: str, payload: dict[str, Any], score: float) -> Passage:
-    """The passage as it was found, by its words."""
-    shown = {name: payload[name] for name in _SHOWN}
-    return Passage(id=point, score=round(score, 4), via=(BM25,), **shown)
+def found(point: str, payload: dict[str, Any], score: float, *via: str) -> Passage:
+    """The passage as it was found, and by which leg."""
+    shown = {name: payload[name] for name in _SHOWN if name in payload}
+    return Passage(id=point, score=round(score, 4), via=via, **shown)
 
 
 def ranked(passages: list[Passage]) -> list[Passage]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from services.retrieval.index.points import (
     BM25,
+    DENSE,
     DOCUMENT,
     KEYWORDS,
     KIND,
@@ -17,10 +18,14 @@ from services.retrieval.index.points import (
     document_id,
     document_payload,
     found,
+    model_id,
+    model_payload,
     most_used,
     passage_payload,
     ranked,
+    vector_name,
 )
+from services.retrieval.ports import Vector
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
 from shared.errors import ConfigurationError, UnavailableError
@@ -45,6 +50,8 @@ class ServerIndex:
         self._client: Any = None
         self._usual = "und"
         self._usual_until = 0.0
+        #: The name of the vectors in use; empty when passages are kept without.
+        self._near = ""
 
     async def open(self) -> None:
         self._client = self._connect()
@@ -60,9 +67,28 @@ class ServerIndex:
             await self._client.close()
             self._client = None
 
-    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        name = vector_name(model, dimension)
+        if self._near == name:
+            return
         models = _models()
-        points = await asyncio.to_thread(_points, document, passages)
+        async with self._reaching():
+            records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
+            former = str(records[0].payload["vector"]) if records else ""
+            if former != name:
+                if former:
+                    await self._client.delete_vector_name(self._name, former)
+                dense = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
+                await self._client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
+                kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
+                await self._client.upsert(self._name, [kept], wait=True)
+        self._near = name
+
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
+        models = _models()
+        points = await asyncio.to_thread(_points, document, passages, self._near, vectors)
         older = models.Filter(
             must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
         )
@@ -89,21 +115,28 @@ class ServerIndex:
     ) -> list[Passage]:
         from services.retrieval.index.encoder import encode_query
 
-        models = _models()
         indices, values = encode_query(text, await self._most_used() if language == "und" else language)
         if not indices:
             return []
-        within = models.Filter(must=[_is_any("collection", collections)]) if collections else None
+        query = _models().SparseVector(indices=indices, values=values)
+        return await self._query(query, BM25, limit, collections, BM25)
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        return await self._query(list(vector), self._near, limit, collections, DENSE) if self._near else []
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._reaching():
-            reply = await self._client.query_points(
-                self._name,
-                query=models.SparseVector(indices=indices, values=values),
-                using=BM25,
-                query_filter=within,
-                limit=limit,
-                with_payload=True,
-            )
-        return ranked([found(str(hit.id), hit.payload, hit.score) for hit in reply.points])
+            records = await self._client.retrieve(self._name, list(ids), with_payload=True)
+        return [found(str(record.id), record.payload, 0.0) for record in records]
+
+    async def embedded(self) -> int:
+        if not self._near:
+            return 0
+        models = _models()
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._near)])
+        async with self._reaching():
+            counted: int = (await self._client.count(self._name, count_filter=near, exact=True)).count
+        return counted
 
     async def document(self, source: str) -> IndexedDocument | None:
         async with self._reaching():
@@ -135,6 +168,14 @@ class ServerIndex:
         async with self._reaching():
             facet = await self._client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
         return {str(hit.value): hit.count for hit in facet.hits}
+
+    async def _query(self, query: Any, using: str, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
+        within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
+        async with self._reaching():
+            reply = await self._client.query_points(
+                self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=True
+            )
+        return ranked([found(str(hit.id), hit.payload, hit.score, via) for hit in reply.points])
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._usual_until:
@@ -177,14 +218,16 @@ class ServerIndex:
             raise UnavailableError(f"the Qdrant server at {self._url} is away: {type(error).__name__}") from error
 
 
-def _points(document: IndexedDocument, passages: Sequence[Passage]) -> list[Any]:
+def _points(document: IndexedDocument, passages: Sequence[Passage], near: str, vectors: Sequence[Vector]) -> list[Any]:
     from services.retrieval.index.encoder import encode_passage
 
     models = _models()
     points = []
-    for passage in passages:
+    for number, passage in enumerate(passages):
         indices, values = encode_passage(passage.title, passage.text, passage.language)
-        vector = {BM25: models.SparseVector(indices=indices, values=values)}
+        vector: dict[str, Any] = {BM25: models.SparseVector(indices=indices, values=values)}
+        if vectors:
+            vector[near] = list(vectors[number])
         points.append(models.PointStruct(id=passage.id, vector=vector, payload=passage_payload(passage, document)))
     return points
 

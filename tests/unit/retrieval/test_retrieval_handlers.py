@@ -11,6 +11,9 @@ import pytest
 
 from services.retrieval.app import build
 from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.legs import WordsLeg
+from services.retrieval.ports import Vector
+from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings
 from shared.asks.retrieval import (
     DocumentsRequest,
@@ -35,14 +38,19 @@ class ShelfIndex:
         self.shelf: dict[str, tuple[IndexedDocument, list[Passage]]] = {}
         self.asked: list[tuple[str, str, tuple[str, ...]]] = []
         self.replaced = 0
+        self.vectors: dict[str, Vector] = {}
+        self.model = ("", 0)
         self.away = False
 
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
 
-    async def replace(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
         self._reach()
+        self.vectors |= dict(zip((one.id for one in passages), vectors, strict=False))
         self.replaced += 1
         self.shelf[document.source] = (document, list(passages))
 
@@ -62,6 +70,28 @@ class ShelfIndex:
             if (score := len(wanted & set(words(passage.text))))
         ]
         return sorted(hits, key=lambda passage: -passage.score)[:limit]
+
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        if self.model != (model, dimension):
+            self.model, self.vectors = (model, dimension), {}
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        def nearness(passage: Passage) -> float:
+            return sum(one * other for one, other in zip(vector, self.vectors[passage.id], strict=True))
+
+        near = [
+            passage.model_copy(update={"score": nearness(passage), "via": ("dense",)})
+            for _, passages in self.shelf.values()
+            for passage in passages
+            if passage.id in self.vectors
+        ]
+        return sorted(near, key=lambda passage: -passage.score)[:limit]
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        return [one for _, passages in self.shelf.values() for one in passages if one.id in ids]
+
+    async def embedded(self) -> int:
+        return len(self.vectors)
 
     async def document(self, source: str) -> IndexedDocument | None:
         self._reach()
@@ -117,6 +147,14 @@ def librarian(index: ShelfIndex, bodies: Bodies) -> Librarian:
     return Librarian(index, bodies, store="embedded")
 
 
+async def _settings(name: str) -> RetrievalSettings:
+    return SETTINGS
+
+
+def _retriever(index: ShelfIndex) -> Retriever:
+    return Retriever(Searcher([WordsLeg(index)]), _settings)
+
+
 def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
     return DocumentSubmitted(document=Document(source=source, text=text, language="eng", **said))
 
@@ -130,7 +168,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIn
     await librarian.index(_submitted("Nothing of the kind.", "kb:b"), SETTINGS)
     # When a question was cleared
     question = Question(text="When is the tax office open?", language="eng")
-    told = await Retriever(index).retrieve(QuestionCleared(question=question), SETTINGS)
+    told = await _retriever(index).retrieve(QuestionCleared(question=question), SETTINGS)
     # Then its passages come best first, with the decisions beside them
     assert [passage.source for passage in told.passages] == ["kb:a", "kb:b"]
     assert told.question == question
@@ -140,7 +178,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIn
 
 
 async def test_retrieve_says_so_with_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
-    told = await Retriever(index).retrieve(QuestionCleared(question=Question(text="Anything?")), SETTINGS)
+    told = await _retriever(index).retrieve(QuestionCleared(question=Question(text="Anything?")), SETTINGS)
     assert told.passages == ()
     assert told.context.trace["bm25"]["top_score"] == 0.0
 
@@ -157,7 +195,7 @@ async def test_retrieve_searches_in_the_language_of_the_documents(
     index: ShelfIndex, question: Question, asked: tuple[str, str]
 ) -> None:
     settings = RetrievalSettings(collections=("x",))
-    await Retriever(index).retrieve(QuestionCleared(question=question), settings)
+    await _retriever(index).retrieve(QuestionCleared(question=question), settings)
     assert index.asked == [(*asked, ("x",))]
 
 
@@ -170,7 +208,7 @@ async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobyte
         text = " ".join(f"été{number}x{word}" for word in range(900))
         await librarian.index(_submitted(f"été {text}", f"kb:{number}"), settings)
     # When they are all found
-    told = await Retriever(index).retrieve(QuestionCleared(question=Question(text="été")), settings)
+    told = await _retriever(index).retrieve(QuestionCleared(question=Question(text="été")), settings)
     # Then only what fits an event is said
     assert 0 < len(told.passages) < 20
     assert len(told.model_dump_json().encode()) < 64_000
@@ -179,7 +217,7 @@ async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobyte
 async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_on(index: ShelfIndex) -> None:
     question = Question(text="Wie hoch?", language="deu", pivot_text="How much?", pivot_language="eng")
     refuted = AnswerRefuted(question=question, rewritten_question="passport fee", feedback="cite the fee")
-    told = await Retriever(index).retry(refuted, SETTINGS)
+    told = await _retriever(index).retry(refuted, SETTINGS)
     assert index.asked == [("passport fee", "eng", ())]
     assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
 
@@ -187,12 +225,12 @@ async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_
 async def test_retrieve_is_tried_again_later_when_the_index_is_away(index: ShelfIndex) -> None:
     index.away = True
     with pytest.raises(TransientError):
-        await Retriever(index).retrieve(QuestionCleared(question=Question(text="tax")), SETTINGS)
+        await _retriever(index).retrieve(QuestionCleared(question=Question(text="tax")), SETTINGS)
 
 
 async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, librarian: Librarian) -> None:
     await librarian.index(_submitted("The tax office."), SETTINGS)
-    reply = await Retriever(index).search(SearchRequest(query="tax", limit=3))
+    reply = await _retriever(index).search(SearchRequest(query="tax", limit=3))
     assert [passage.text for passage in reply.passages] == ["The tax office."]
     assert reply.took_ms >= 0
 
@@ -328,7 +366,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Given a place that does not exist, or a server that is not there
     settings = Settings(vector_url=url, data_dir=tmp_path / "data")
     # When the stage is built
-    stage = build(SimpleNamespace(settings=settings, stores=bodies))  # type: ignore[arg-type]
+    stage = build(SimpleNamespace(settings=settings, stores=bodies, pipelines=None))  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
     assert {hearing.word for hearing in stage.hearings} == {"question-cleared", "answer-refuted", "document-submitted"}
     assert {each.verb for each in stage.answerings} == {"search", "documents", "remove", "stats"}
