@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
+from nats.errors import ConnectionClosedError, ConnectionReconnectingError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
 from pydantic import BaseModel
@@ -81,8 +82,13 @@ class Connection:
         await self.broker.connect()
 
     async def close(self) -> None:
+        """Let go of the bus, also while it is away."""
         self.closing = True
-        await self.broker.stop()
+        try:
+            await self.broker.stop()
+        except (ConnectionReconnectingError, ConnectionClosedError):
+            # It cannot be drained: what was not acknowledged is delivered again when the bus is back.
+            await self.client.close()
 
     async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
         try:

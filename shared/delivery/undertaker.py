@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 import structlog
+from faststream import AckPolicy
 from faststream.nats import NatsMessage
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
@@ -53,7 +54,10 @@ class Undertaker:
             raise ConfigurationError(f"the bus has no durable {subjects.UNDERTAKER}; run: answerbus bus provision")
         inbox = self._connection.client.new_inbox()
         self._pull = Pull(subjects.UNDERTAKER, inbox, AT_ONCE, 1, stream=subjects.ADVISORY_STREAM)
-        self._connection.broker.subscriber(inbox, parser=whole, decoder=undecoded, no_reply=True)(self._receive)
+        subscriber = self._connection.broker.subscriber(
+            inbox, parser=whole, decoder=undecoded, no_reply=True, ack_policy=AckPolicy.MANUAL
+        )
+        subscriber(self._receive)
 
     async def _receive(self, message: NatsMessage) -> None:
         if await self.pull.is_status(message):
