@@ -1,0 +1,164 @@
+"""A real nats-server with workers in this process: what the integration tests drive the delivery with."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js.api import ConsumerInfo, RawStreamMsg
+
+from shared import subjects
+from shared.delivery import Connection, Publisher
+from shared.delivery.event_log import NatsEventLog
+from shared.domain import PipelineRef
+from shared.envelope import Event, opening
+from shared.facts import Fact, QuestionAsked
+from shared.ops import bus
+from shared.resources import Resources
+from shared.settings import Settings
+from shared.stage import Stage
+from shared.worker import Worker
+from tests.support.servers import Server
+
+Handler = Callable[..., Awaitable[Fact | None]]
+Build = Callable[[Resources], Stage]
+
+PIPELINE = PipelineRef(name="default", revision=1)
+#: Seconds a condition may take on a busy machine; tests end as soon as it holds.
+PATIENCE = 20.0
+
+
+async def until(condition: Callable[[], Any], what: str = "", *, patience: float = PATIENCE) -> Any:
+    """Wait until the condition (sync or async) gives something true, and return that."""
+    deadline = time.monotonic() + patience
+    while True:
+        result = condition()
+        if isinstance(result, Awaitable):
+            result = await result
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"never became true: {what or condition}"
+        await asyncio.sleep(0.01)
+
+
+def stage_of(*handlers: Handler, name: str = "moderation", **options: Any) -> Build:
+    """The `build` of a stage with these handlers."""
+
+    def build(_: Resources) -> Stage:
+        stage = Stage(name, **options)
+        for handler in handlers:
+            stage.on(handler)
+        return stage
+
+    return build
+
+
+def asked(text: str = "Why is it so?", *, deadline: float = 60.0, **fields: Any) -> Event[QuestionAsked]:
+    """A question as the gateway would put it."""
+    return opening("gateway", QuestionAsked(text=text), pipeline=PIPELINE, deadline_seconds=deadline, **fields)
+
+
+@dataclass
+class Rig:
+    """One bus for one test."""
+
+    server: Server
+    client: Client
+    speaker: Connection
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def settings(self, **options: Any) -> Settings:
+        return Settings(nats_url=self.server.url, **{"graceful_seconds": 5, **self.options, **options})
+
+    def publisher(self, stage: str = "gateway", *, budget: float = 10, raw_ttl: int = 60) -> Publisher:
+        return Publisher(self.speaker.broker, stage, budget=budget, raw_ttl=raw_ttl)
+
+    async def provision(self, *builds: Build, **options: Any) -> dict[str, str]:
+        """What was done to each thing, by its name."""
+        stages = [build(None) for build in builds]  # type: ignore[arg-type]
+        return {one.name: one.did for one in await bus.provision(self.client, self.settings(**options), stages)}
+
+    @asynccontextmanager
+    async def worker(self, build: Build, **options: Any) -> AsyncIterator[Worker]:
+        worker = Worker(build, self.settings(**options))
+        await worker.start()
+        try:
+            yield worker
+        finally:
+            if not worker.connection.closing:
+                await worker.stop()
+
+    async def say(self, event: Event[Fact]) -> Event[Fact]:
+        await self.publisher().say(event)
+        return event
+
+    async def facts(self, cid: str) -> list[str]:
+        """Names of what is known of the question, in order."""
+        stored = await NatsEventLog(lambda: self.client).biography(cid)
+        return [subjects.parse(one.subject).fact for one in stored]
+
+    async def event(self, cid: str, fact: type[Fact]) -> Event[Fact]:
+        """The event of that fact, once it is there."""
+
+        async def found() -> Event[Fact] | None:
+            stored = await NatsEventLog(lambda: self.client).biography(cid)
+            return next((one.decode() for one in stored if subjects.parse(one.subject).fact == fact.__name__), None)
+
+        event: Event[Fact] = await until(found, f"{fact.__name__} of {cid}")
+        return event
+
+    async def info(self, durable: str) -> ConsumerInfo:
+        info: ConsumerInfo = await self.client.jetstream().consumer_info(subjects.STREAM, durable)
+        return info
+
+    async def settled(self, durable: str) -> None:
+        """Until everything was delivered and acknowledged."""
+
+        async def idle() -> bool:
+            info = await self.info(durable)
+            return not info.num_pending and not info.num_ack_pending
+
+        await until(idle, f"{durable} is done")
+
+    async def dead(self) -> list[RawStreamMsg]:
+        """Every dead letter, in order."""
+        jetstream = self.client.jetstream()
+        last = (await jetstream.stream_info(subjects.DEAD_STREAM)).state.last_seq
+        return [await jetstream.get_msg(subjects.DEAD_STREAM, seq=number) for number in range(1, last + 1)]
+
+    @asynccontextmanager
+    async def tap(self) -> AsyncIterator[list[str]]:
+        """Every subject the server sees, in its order: facts (again at delivery), dead letters, acknowledgements."""
+        seen: list[str] = []
+
+        async def heard(message: Msg) -> None:
+            seen.append(message.subject)
+
+        subscription = await self.client.subscribe(">", cb=heard)
+        await self.client.flush()
+        yield seen
+        await subscription.unsubscribe()
+
+
+@asynccontextmanager
+async def rig_on(server: Server) -> AsyncIterator[Rig]:
+    """Connections to the server that outlive its restarts."""
+    client = await nats.connect(server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=_quiet)
+    speaker = Connection(Settings(nats_url=server.url), "test")
+    await speaker.open()
+    try:
+        yield Rig(server, client, speaker)
+    finally:
+        await speaker.close()
+        await client.close()
+
+
+async def _quiet(_: Exception) -> None:
+    """Lost connections are meant here."""

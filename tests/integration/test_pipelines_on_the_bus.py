@@ -1,0 +1,111 @@
+"""Pipelines in the key-value store: seen by every worker without a restart, and every revision readable."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from shared.domain import PipelineRef, Question
+from shared.envelope import opening
+from shared.errors import PipelineError, UnavailableError
+from shared.facts import QuestionAbandoned, QuestionApproved, QuestionAsked
+from shared.pipelines import Pipeline, Section
+from shared.stores.pipelines_nats import NatsPipelines
+from tests.integration.rig import Rig, stage_of, until
+
+pytestmark = pytest.mark.integration
+
+
+class Manners(Section):
+    greeting: str = "Hello"
+
+
+async def greet(asked: QuestionAsked, settings: Manners) -> QuestionApproved:
+    return QuestionApproved(question=Question(text=f"{settings.greeting}! {asked.text}"))
+
+
+def polite(greeting: str) -> Pipeline:
+    return Pipeline(name="default", sections={"moderation": {"greeting": greeting}})
+
+
+@contextlib.asynccontextmanager
+async def opened(rig: Rig) -> AsyncIterator[NatsPipelines]:
+    """Pipelines as one process sees them."""
+    pipelines = NatsPipelines(rig.client.jetstream)
+    await pipelines.open()
+    yield pipelines
+    await pipelines.close()
+
+
+async def test_what_one_process_applies_another_sees_and_the_old_revision_stays_readable(rig: Rig) -> None:
+    await rig.provision()
+    async with opened(rig) as here, opened(rig) as there:
+        first, is_new = await here.apply(polite("Hi"))
+        second, _ = await here.apply(polite("Good day"))
+        await until(lambda: there.current("default") == second, "the other one sees the change")
+
+        assert is_new
+        assert second.revision > first.revision
+        assert (await there.pipeline(first)).sections["moderation"]["greeting"] == "Hi"
+        assert (await there.pipeline(second)).sections["moderation"]["greeting"] == "Good day"
+        assert await there.revisions("default") == [first.revision, second.revision]
+        assert there.names() == ["default"]
+
+    async with opened(rig) as later:  # one that starts now knows the newest and can still read the oldest
+        assert later.current("default") == second
+        assert (await later.pipeline(first)).sections["moderation"]["greeting"] == "Hi"
+
+
+async def test_the_same_document_is_no_new_revision(rig: Rig) -> None:
+    await rig.provision()
+    async with opened(rig) as pipelines:
+        first, _ = await pipelines.apply(polite("Hi"))
+        again, is_new = await pipelines.apply(polite("Hi"))
+
+    assert (again, is_new) == (first, False)
+
+
+async def test_a_revision_that_never_was_is_an_error_with_its_number(rig: Rig) -> None:
+    await rig.provision()
+    async with opened(rig) as pipelines:
+        await pipelines.apply(polite("Hi"))
+        with pytest.raises(PipelineError, match="no revision 99 of pipeline default"):
+            await pipelines.pipeline(PipelineRef(name="default", revision=99))
+        assert pipelines.current("other") is None
+        assert await pipelines.revisions("other") == []
+
+
+async def test_a_bus_that_is_not_provisioned_names_the_remedy(rig: Rig) -> None:
+    with pytest.raises(UnavailableError, match="answerbus bus provision"):
+        await NatsPipelines(rig.client.jetstream).open()
+
+
+async def test_a_worker_obeys_the_revision_that_each_event_names_without_a_restart(rig: Rig) -> None:
+    stage = stage_of(greet, settings=Manners)
+    await rig.provision(stage)
+    async with opened(rig) as pipelines, rig.worker(stage):
+        texts = []
+        first, _ = await pipelines.apply(polite("Hi"))
+        second, _ = await pipelines.apply(polite("Good day"))
+        for ref in (second, first):
+            event = opening("gateway", QuestionAsked(text="Why?"), pipeline=ref, deadline_seconds=60)
+            await rig.say(event)
+            approved = (await rig.event(event.correlation_id, QuestionApproved)).payload
+            assert isinstance(approved, QuestionApproved)
+            texts.append(approved.question.text)
+
+    assert texts == ["Good day! Why?", "Hi! Why?"]
+
+
+async def test_a_question_of_a_revision_that_is_gone_is_abandoned_and_not_tried_for_ever(rig: Rig) -> None:
+    stage = stage_of(greet, settings=Manners)
+    await rig.provision(stage)
+    gone = PipelineRef(name="default", revision=77)
+    async with rig.worker(stage):
+        event = await rig.say(opening("gateway", QuestionAsked(text="Why?"), pipeline=gone, deadline_seconds=60))
+        abandoned = (await rig.event(event.correlation_id, QuestionAbandoned)).payload
+
+    assert isinstance(abandoned, QuestionAbandoned)
+    assert abandoned.kind == "pipeline"

@@ -1,0 +1,134 @@
+"""Provisioning: the only maker of streams and durables, safe to run again, and the way to apply a changed setting."""
+
+from __future__ import annotations
+
+import pytest
+from nats.js.api import AckPolicy, ConsumerConfig
+from nats.js.errors import NotFoundError
+
+from shared import subjects
+from shared.domain import Lane, Question
+from shared.errors import ConfigurationError
+from shared.facts import QuestionApproved, QuestionAsked, QuestionCleared
+from shared.ops import bus
+from shared.ops.catalogue import stages
+from shared.settings import Settings
+from tests.integration.rig import Rig, asked, stage_of, until
+
+pytestmark = pytest.mark.integration
+
+
+async def approve(question: QuestionAsked) -> QuestionApproved:
+    return QuestionApproved(question=Question(text=question.text))
+
+
+async def clear(approved: QuestionApproved) -> QuestionCleared:
+    return QuestionCleared(question=approved.question)
+
+
+MODERATION = stage_of(approve)
+TRANSLATION = stage_of(clear, name="translation")
+#: The same fact heard by a stage that comes later.
+LATECOMER = stage_of(approve, name="latecomer")
+
+
+async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
+    first = await bus.provision(rig.client, rig.settings(), stages())
+    again = await bus.provision(rig.client, rig.settings(), stages())
+
+    assert {change.did for change in first} == {"created"}
+    assert {change.did for change in again} == {"unchanged"}
+    assert [change.name for change in again] == [change.name for change in first]
+
+
+async def test_every_hearing_has_a_durable_for_each_lane(rig: Rig) -> None:
+    await bus.provision(rig.client, rig.settings(), stages())
+
+    wanted = {hearing.durable(lane) for stage in stages() for hearing in stage.hearings for lane in Lane}
+    there = {info.name for info in await rig.client.jetstream().consumers_info(subjects.STREAM)}
+    assert there == wanted
+
+
+async def test_a_changed_ack_wait_is_applied_to_a_durable_that_exists(rig: Rig) -> None:
+    await rig.provision(MODERATION, ack_wait_seconds=30, max_deliveries=8)
+    event = await rig.say(asked())
+
+    done = await rig.provision(MODERATION, ack_wait_seconds=2, max_deliveries=3)
+
+    config = (await rig.info("moderation-question-asked")).config
+    assert done["moderation-question-asked"] == "updated"
+    assert (config.ack_wait, config.max_deliver) == (2, 3)
+    async with rig.worker(MODERATION):  # and it lost nothing of what waited
+        await rig.event(event.correlation_id, QuestionApproved)
+
+
+async def test_a_new_durable_on_an_existing_log_begins_now(rig: Rig) -> None:
+    await rig.provision(MODERATION)
+    before = await rig.say(asked("Before?"))
+
+    done = await rig.provision(MODERATION, LATECOMER)
+
+    heard: list[str] = []
+
+    async def listen(question: QuestionAsked) -> QuestionApproved:
+        heard.append(question.text)
+        return await approve(question)
+
+    async with rig.worker(stage_of(listen, name="latecomer")):
+        after = await rig.say(asked("After?"))
+        await rig.event(after.correlation_id, QuestionApproved)
+    assert done["latecomer-question-asked"] == "created"
+    assert heard == ["After?"]
+    assert await rig.facts(before.correlation_id) == ["QuestionAsked"]
+
+
+async def test_a_durable_on_a_fresh_bus_misses_nothing_said_before_its_worker_came(rig: Rig) -> None:
+    await rig.provision(MODERATION)
+    event = await rig.say(asked())
+
+    async with rig.worker(MODERATION):
+        await rig.event(event.correlation_id, QuestionApproved)
+
+
+async def test_a_durable_of_a_stage_that_is_gone_is_removed_and_a_foreign_one_stays(rig: Rig) -> None:
+    await rig.provision(MODERATION, TRANSLATION)
+    foreign = ConsumerConfig(durable_name="somebody-elses", ack_policy=AckPolicy.EXPLICIT)
+    await rig.client.jetstream().add_consumer(subjects.STREAM, foreign)
+
+    done = await rig.provision(MODERATION)
+
+    assert done["translation-question-approved"] == "removed"
+    assert done["translation-question-approved-background"] == "removed"
+    with pytest.raises(NotFoundError):
+        await rig.info("translation-question-approved")
+    assert (await rig.info("somebody-elses")).name == "somebody-elses"
+
+
+async def test_status_counts_the_log_and_names_the_remedy_before_there_is_one(rig: Rig) -> None:
+    with pytest.raises(ConfigurationError, match="answerbus bus provision"):
+        await bus.status(rig.client)
+    await rig.provision(MODERATION)
+    await rig.say(asked())
+    await rig.say(asked())
+
+    status = await bus.status(rig.client)
+
+    assert (status.messages, status.last_sequence, status.dead_letters, status.durables) == (2, 2, 0, 2)
+
+
+async def test_a_setting_that_the_server_refuses_is_named(rig: Rig) -> None:
+    with pytest.raises(ConfigurationError, match="NATS server refused"):
+        await bus.provision(rig.client, Settings(replicas=3), [])
+
+
+async def test_raw_questions_disappear_after_their_time_and_other_facts_stay(rig: Rig) -> None:
+    await rig.provision(MODERATION)
+    event = asked()
+    await rig.publisher(raw_ttl=1).say(event)
+    async with rig.worker(MODERATION):
+        await rig.event(event.correlation_id, QuestionApproved)
+
+    async def only_approved() -> bool:
+        return await rig.facts(event.correlation_id) == ["QuestionApproved"]
+
+    await until(only_approved, "the raw text expires")
