@@ -71,6 +71,7 @@ class Worker:
             await port.open()
         await self.connection.client.subscribe(subjects.ROLL_CALL, cb=self._report)
         await self.delivery.start()
+        await self.connection.client.flush()  # what asks from now on finds this worker
         self._open = True
         log.info("working", hears=[hearing.word for hearing in self.stage.hearings])
 
