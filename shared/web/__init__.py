@@ -1,0 +1,1 @@
+"""Fetching pages of the web for the platform, safely: the one place where an address somebody wrote is connected to."""
