@@ -71,7 +71,9 @@ class Worker:
             await port.open()
         await self.connection.client.subscribe(subjects.ROLL_CALL, cb=self._report)
         await self.delivery.start()
-        await self.connection.client.flush()  # what asks from now on finds this worker
+        # Who asks from now on finds this worker. Twice, as nats-py's ping overtakes what waits to be written.
+        await self.connection.client.flush()
+        await self.connection.client.flush()
         self._open = True
         log.info("working", hears=[hearing.word for hearing in self.stage.hearings])
 

@@ -133,6 +133,11 @@ class Rig:
         last = (await jetstream.stream_info(subjects.DEAD_STREAM)).state.last_seq
         return [await jetstream.get_msg(subjects.DEAD_STREAM, seq=number) for number in range(1, last + 1)]
 
+    async def known(self) -> None:
+        """Until the server knows the subscriptions of `client`; its first ping overtakes what waits to be written."""
+        await self.client.flush()
+        await self.client.flush()
+
     @asynccontextmanager
     async def tap(self) -> AsyncIterator[list[str]]:
         """Every subject the server sees, in its order: facts (again at delivery), dead letters, acknowledgements."""
@@ -142,7 +147,7 @@ class Rig:
             seen.append(message.subject)
 
         subscription = await self.client.subscribe(">", cb=heard)
-        await self.client.flush()
+        await self.known()
         yield seen
         await subscription.unsubscribe()
 

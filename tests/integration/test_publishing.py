@@ -183,7 +183,7 @@ async def test_the_log_is_followed_live_with_the_sequence_it_has_in_the_history(
     log = NatsEventLog(lambda: rig.client)
     heard: list[tuple[str, int]] = []
     stop = await log.follow("live.qa.*.*.*.*", lambda event: heard.append((event.subject, event.sequence)))
-    await rig.client.flush()
+    await rig.known()
 
     event = await rig.say(asked())
     await rig.say(following("gateway", WITHDRAWN, event))
