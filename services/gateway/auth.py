@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
@@ -15,7 +16,7 @@ from shared.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
 _RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
-_LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1", "testserver")
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ class Doorkeeper:
         """Who calls.
 
         Raises:
-            Problem: 401 without a valid key; 403 when a foreign site's name leads to this loopback server.
+            Problem: 401 without a valid key; 403 when a foreign site's name leads to this loopback server, or a
+                foreign site's page calls it.
         """
         if self.open:
-            host = request.headers.get("host", "").rsplit(":", 1)[0] if "host" in request.headers else "localhost"
-            if host not in _LOCAL_NAMES:
+            addresses = (f"//{request.headers.get('host', 'localhost')}", request.headers.get("origin", "//localhost"))
+            if not all(map(_is_local, addresses)):
                 raise Problem(403, "This server has no API keys and answers only to localhost.")
             return Caller("local", "operator")
         given = hashlib.sha256(_presented(request).encode()).digest()
@@ -60,6 +62,13 @@ class Doorkeeper:
             challenge = {"WWW-Authenticate": "Bearer"}
             raise Problem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)
         return found
+
+
+def _is_local(address: str) -> bool:
+    try:
+        return urlsplit(address).hostname in _LOCAL_NAMES
+    except ValueError:
+        return False
 
 
 def _label(label: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """The SSE `id:`: how far a client has read, in the log's own sequence.
 
-1234        everything of the fact with sequence 1234
-1234.2      the first two frames of the fact with sequence 1234
-1234~0.87   everything of fact 1234, then 87 characters of the draft of attempt 0
+1234                everything of the fact with sequence 1234
+1234.2              the first two frames of the fact with sequence 1234
+1234~0.87.1f0c3a9e  everything of fact 1234, and 87 characters of the draft of attempt 0, with their CRC-32
 """
 
 from __future__ import annotations
@@ -10,23 +10,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FORM = re.compile(r"^(\d{1,19})(?:\.(\d{1,4})|~(\d{1,3})\.(\d{1,9}))?$")
+_FORM = re.compile(r"([0-9]{1,19})(?:\.([1-9][0-9]{0,3})|~([0-9]{1,3})\.([1-9][0-9]{0,8})\.([0-9a-f]{8}))?")
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """`sequence` is read in full unless `frames` says how many of its frames were."""
+    """`sequence` is read in full unless `frames` says how many of its frames were.
+
+    `offset` characters of the draft of `attempt` were read too; `checksum` is theirs, so that a draft that turned out
+    otherwise than it was streamed is not patched onto them.
+    """
 
     sequence: int = 0
     frames: int = 0
     attempt: int = 0
     offset: int = 0
+    checksum: int = 0
 
     def __str__(self) -> str:
         if self.frames:
             return f"{self.sequence}.{self.frames}"
         if self.offset:
-            return f"{self.sequence}~{self.attempt}.{self.offset}"
+            return f"{self.sequence}~{self.attempt}.{self.offset}.{self.checksum:08x}"
         return str(self.sequence)
 
     @classmethod
@@ -36,11 +41,11 @@ class Cursor:
         Raises:
             ValueError: it is not one of ours.
         """
-        found = _FORM.match(text.strip())
+        found = _FORM.fullmatch(text.strip())
         if not found:
             raise ValueError("Last-Event-ID must be an id that this server sent")
-        sequence, frames, attempt, offset = (int(group or 0) for group in found.groups())
-        return cls(sequence, frames, attempt, offset)
+        sequence, frames, attempt, offset = (int(group or 0) for group in found.groups()[:4])
+        return cls(sequence, frames, attempt, offset, int(found[5] or "0", 16))
 
     def already_read(self, sequence: int) -> bool:
         return sequence < self.sequence or (sequence == self.sequence and not self.frames)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.problems import respond
 from shared.settings import Settings
 
 DOCUMENT_PATHS = ("/api/v1/documents", "/api/v1/ingest")
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 class BodyLimit:
@@ -28,9 +25,9 @@ class BodyLimit:
         documents = scope["path"].startswith(DOCUMENT_PATHS)
         limit = self._settings.max_document_bytes if documents else self._settings.max_body_bytes
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        too_large = respond(413, f"The body may have at most {limit} bytes.")
+        detail = f"The body may have at most {limit} bytes."
         if declared.isdigit() and int(declared) > limit:
-            await too_large(scope, receive, send)
+            await respond(413, detail)(scope, receive, send)
             return
         received = 0
 
@@ -39,10 +36,8 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
-                raise _TooLargeError
+                # The one kind of error that the framework hands on while it reads a body.
+                raise HTTPException(413, detail)
             return message
 
-        try:
-            await self._app(scope, counted, send)
-        except _TooLargeError:
-            await too_large(scope, receive, send)
+        await self._app(scope, counted, send)

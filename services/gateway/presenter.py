@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+from zlib import crc32
 
 from services.gateway.cursor import Cursor
 from shared import facts
@@ -144,6 +145,7 @@ class Presenter:
 
     Tokens may come late, twice or never: the draft's own fact supplies what was not streamed, so the tokens a client
     puts together are always the whole draft. Feed facts in sequence order; those the cursor has read stay silent.
+    Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again.
     """
 
     def __init__(self, cursor: Cursor | None = None) -> None:
@@ -151,7 +153,9 @@ class Presenter:
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
         self._offset = self._cursor.offset
-        self._text: str | None = None if self._cursor.offset else ""
+        self._checksum = self._cursor.checksum
+        #: The newest attempt whose draft is known.
+        self._drafted = -1
         self.ended = False
 
     def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
@@ -161,18 +165,20 @@ class Presenter:
         self.ended = self.ended or event.payload.terminal
         if read:
             return []
+        self._sequence = sequence
         frames = self._frames(event)
         numbered = [
-            replace(frame, id=str(sequence) if index == len(frames) else f"{sequence}.{index}")
+            replace(frame, id=self._position() if index == len(frames) else str(Cursor(sequence, frames=index)))
             for index, frame in enumerate(frames, start=1)
         ]
         if sequence == self._cursor.sequence:
             numbered = numbered[self._cursor.frames :]
-        self._sequence = sequence
         return drafted + numbered
 
     def token(self, token: Token) -> list[Frame]:
         """Frames of a token: none when it was seen, or when one before it is missing (the draft will bring it)."""
+        if self.ended or token.attempt <= self._drafted:
+            return []
         frames: list[Frame] = []
         if token.attempt > self._attempt and token.offset == 0:
             frames += self._reset(token.attempt)
@@ -184,32 +190,39 @@ class Presenter:
     def _draft(self, event: Event[Fact], read: bool) -> list[Frame]:
         """What of the draft was not streamed yet."""
         assert isinstance(event.payload, facts.AnswerDrafted)
-        content = event.payload.answer.content
-        if read:
-            self._attempt, self._offset, self._text = event.attempt, len(content), content
-            return []
         frames: list[Frame] = []
-        if event.attempt > self._attempt and self._offset:
-            frames += self._reset(event.attempt)
-        self._attempt = event.attempt
-        if self._text is not None and not content.startswith(self._text):
-            frames += self._reset(event.attempt)
+        if event.attempt >= self._attempt:
+            frames = self._rest(event.payload.answer.content, event.attempt, read)
+        self._drafted = max(self._drafted, event.attempt)
+        return frames
+
+    def _rest(self, content: str, attempt: int, read: bool) -> list[Frame]:
+        if read:
+            self._attempt, self._offset, self._checksum = attempt, len(content), crc32(content.encode())
+            return []
+        shown = content[: self._offset]
+        as_shown = attempt == self._attempt and len(shown) == self._offset and crc32(shown.encode()) == self._checksum
+        frames = [] if as_shown else self._reset(attempt)
         if self._offset < len(content):
             frames.append(self._token(content[self._offset :]))
         return frames
 
     def _reset(self, attempt: int) -> list[Frame]:
         had_text = self._offset > 0
-        self._attempt, self._offset, self._text = attempt, 0, ""
+        self._attempt, self._offset, self._checksum = attempt, 0, 0
         return [Frame("reset", {"attempt": attempt})] if had_text else []
 
     def _token(self, text: str) -> Frame:
         offset = self._offset
         self._offset += len(text)
-        if self._text is not None:
-            self._text += text
-        cursor = Cursor(self._sequence, attempt=self._attempt, offset=self._offset)
-        return Frame("token", {"attempt": self._attempt, "offset": offset, "text": text}, str(cursor))
+        self._checksum = crc32(text.encode(), self._checksum)
+        return Frame("token", {"attempt": self._attempt, "offset": offset, "text": text}, self._position())
+
+    def _position(self) -> str:
+        """The id of what was just said: a draft that is not known yet is read as far as it was streamed."""
+        if self.ended or self._attempt <= self._drafted:
+            return str(Cursor(self._sequence))
+        return str(Cursor(self._sequence, 0, self._attempt, self._offset, self._checksum))
 
     def _frames(self, event: Event[Fact]) -> list[Frame]:
         fact = event.payload

@@ -142,10 +142,15 @@ class QuestionStream:
 
     async def _take(self, heard: StoredEvent) -> list[Frame]:
         if heard.sequence == 0:
-            return self._presenter.token(Token.model_validate_json(heard.data))
+            # A cursor does not tell of drafts that were read in full: before the history, a token has no place.
+            return self._presenter.token(Token.model_validate_json(heard.data)) if self._sequence else []
         if heard.sequence <= self._sequence:
             return []
-        event = heard.decode()
+        try:
+            event = heard.decode()
+        except InvalidEventError:
+            log.warning("a live event cannot be read", correlation_id=self._cid)
+            return []
         if event.causation_id and event.causation_id not in self._seen:
             return await self._history()
         return self._emit(heard, event)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import hashlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.gateway.auth import Caller, needs
 from services.gateway.handler import Submission
@@ -66,7 +66,7 @@ class DocumentIn(BaseModel):
             raise Problem(422, f"{self.source}: send either text or base64")
         try:
             body = self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
-        except binascii.Error:
+        except ValueError:  # also for letters outside ASCII
             raise Problem(422, f"{self.source}: base64 cannot be decoded") from None
         description = self.model_dump(exclude={"text", "base64"})
         return Submission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
@@ -113,7 +113,10 @@ async def submit(
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     body = await request.body()
     if media_type == "application/json":
-        submission = DocumentIn.model_validate_json(body).submission()
+        try:
+            submission = DocumentIn.model_validate_json(body).submission()
+        except ValidationError as error:
+            raise RequestValidationError(error.errors(include_input=False)) from None
     elif not source:
         raise Problem(422, "source: say which document this is, e.g. ?source=kb:guide.pdf")
     else:

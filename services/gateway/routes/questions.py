@@ -30,7 +30,7 @@ QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The id t
 IdempotencyKey = Annotated[
     str, Header(alias="Idempotency-Key", max_length=255, description="The same key is the same question.")
 ]
-_TOKEN = re.compile(r"^[A-Za-z0-9_.:-]{1,128}$")
+_TOKEN = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
 class QuestionIn(BaseModel):
@@ -58,7 +58,7 @@ class QuestionIn(BaseModel):
     @field_validator("conversation_id")
     @classmethod
     def _plain(cls, text: str) -> str:
-        if text and not _TOKEN.match(text):
+        if text and not _TOKEN.fullmatch(text):
             raise ValueError("must be 1 to 128 letters, digits or _ . : -")
         return text
 
@@ -99,8 +99,9 @@ async def query(body: QuestionIn, request: Request, here: Here, caller: Client, 
     asking = body.asking(key, caller)
     media_type = wants_stream(request)
     if media_type:
+        cursor = cursor_of(request)
         event = await here.reception.ask(asking)
-        return streamed(here.reception.stream(event.correlation_id, cursor_of(request)), media_type)
+        return streamed(here.reception.stream(event.correlation_id, cursor), media_type)
     asked, ending = await here.reception.ask_and_wait(asking)
     if ending is None:
         return _json(overdue(asked.correlation_id, asked.conversation_id)[-1].data, 504)
