@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
+from shared.errors import AnswerbusError
 from shared.settings import Settings
 
 #: Seconds; from a cached reply to a slow model.
@@ -49,7 +51,7 @@ def configure_logging(settings: Settings, stage: str) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
+            _describe_exception,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.log_level.upper())),
@@ -58,6 +60,23 @@ def configure_logging(settings: Settings, stage: str) -> None:
     )
     structlog.contextvars.bind_contextvars(stage=stage)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+
+
+def _describe_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Where it happened and of which type: the text of an error that is not ours may quote what a person wrote."""
+    given = event.pop("exc_info", None)
+    error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
+    if error is not None:
+        event["exception"] = "\n".join(_told(error))
+    return event
+
+
+def _told(error: BaseException) -> list[str]:
+    """The error with those that led to it, the first one first."""
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    name = type(error).__name__
+    text = f"{name}: {error}" if isinstance(error, AnswerbusError) else name
+    return [*(_told(before) if before else ()), "".join(traceback.format_tb(error.__traceback__)) + text]
 
 
 class Tracer:
