@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from services.retrieval.ingest.dates import first_day
 from services.retrieval.ingest.decode import decode
 from services.retrieval.ingest.readable import Readable, Writer, squeeze
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
+#: Where a page may say when it was last changed, the most telling first.
+_DATES = (
+    *("dcterms.modified", "dc.date.modified", "article:modified_time", "og:updated_time", "last-modified"),
+    *("dcterms.issued", "dc.date.issued", "article:published_time", "dc.date", "date", "pubdate"),
+)
 _UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
 #: Outside the main part of a page they carry the site's name and links.
 _FRAME = ["header", "footer"]
@@ -44,25 +50,36 @@ def read_html(body: bytes) -> Readable:
 
     declared = _CHARSET.search(body[:4096])
     page = LexborHTMLParser(decode(body, declared[1].decode("ascii") if declared else ""))
-    title, language, url = _said_of_itself(page)
+    said = _said_of_itself(page)
     page.strip_tags(_UNSEEN)
     root = _main_part(page)
     if root is None:
-        return Writer().finish(title=title, url=url, language=language)
+        return Writer().finish(**said)
     walk = _Walk()
     walk.through(root)
-    return walk.writer.finish(title=title, url=url, language=language)
+    return walk.writer.finish(**said)
 
 
-def _said_of_itself(page: LexborHTMLParser) -> tuple[str, str, str]:
+def _said_of_itself(page: LexborHTMLParser) -> dict[str, str]:
+    """What the page says of itself, by the names that `Writer.finish` takes."""
     title = page.css_first("head > title")
     canonical = page.css_first('link[rel="canonical"]')
     root = page.root
-    return (
-        squeeze(title.text()) if title else "",
-        (root.attributes.get("lang") or "") if root else "",
-        (canonical.attributes.get("href") or "") if canonical else "",
-    )
+    meta: dict[str, str] = {}
+    for tag in page.css("meta[content]"):
+        name = tag.attributes.get("property") or tag.attributes.get("name") or ""
+        meta.setdefault(name.lower(), tag.attributes.get("content") or "")
+    marked = page.css_first('time[property="dateModified"], [itemprop="dateModified"]')
+    days = [meta.get(name, "") for name in _DATES]
+    if marked:
+        days.insert(0, marked.attributes.get("datetime") or marked.attributes.get("content") or marked.text())
+    return {
+        "title": squeeze(title.text()) if title else "",
+        "language": (root.attributes.get("lang") or "") if root else "",
+        "url": (canonical.attributes.get("href") or "") if canonical else "",
+        "date": first_day(days),
+        "description": meta.get("description") or meta.get("og:description") or meta.get("dcterms.description") or "",
+    }
 
 
 def _main_part(page: LexborHTMLParser) -> LexborNode | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from services.retrieval.ingest.dates import first_day
 from services.retrieval.ingest.decode import decode
 from services.retrieval.ingest.readable import Readable, Writer, squeeze
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+#: Where front matter may say when the page was last changed, the most telling first.
+_DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 def read_markdown(body: bytes) -> Readable:
-    """Read Markdown (CommonMark with tables); front matter gives `title`, `url` and `lang` or `language`."""
+    """Read Markdown (CommonMark with tables); front matter gives `title`, `url`, `lang`, dates, `description`."""
     text = decode(body)
     front: dict[str, Any] = {}
     matter = _FRONT_MATTER.match(text)
@@ -28,8 +31,14 @@ def read_markdown(body: bytes) -> Readable:
     scribe = _Scribe()
     for token in _parser().parse(text):
         scribe.take(token)
-    named = {name: squeeze(str(front.get(name) or "")) for name in ("title", "url", "lang", "language")}
-    return scribe.writer.finish(title=named["title"], url=named["url"], language=named["lang"] or named["language"])
+    said = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
+    return scribe.writer.finish(
+        title=said.get("title", ""),
+        url=said.get("url", ""),
+        language=said.get("lang") or said.get("language", ""),
+        date=first_day(said.get(name, "") for name in _DATES),
+        description=said.get("description") or said.get("summary", ""),
+    )
 
 
 def _front_matter(text: str) -> dict[str, Any]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import io
 import logging
 import re
+from typing import TYPE_CHECKING
 
+from services.retrieval.ingest.dates import first_day
 from services.retrieval.ingest.readable import Readable, Writer, squeeze
 from shared.errors import DocumentError
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
 
 #: A word cut at the end of a line: `docu-` / `ment`.
 _CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
@@ -36,6 +41,7 @@ def read_pdf(body: bytes) -> Readable:
             for paragraph in re.split(r"\n[ \t]*\n", _CUT_WORD.sub("", page.extract_text())):
                 writer.add("paragraph", paragraph)
         title = squeeze(str(reader.metadata.title or "")) if reader.metadata else ""
+        date = _changed_on(reader)
     except DocumentError:
         raise
     except (FileNotDecryptedError, DependencyError):
@@ -44,4 +50,11 @@ def read_pdf(body: bytes) -> Readable:
         raise DocumentError(f"this PDF is damaged and cannot be read ({type(error).__name__})") from None
     if not writer.blocks:
         raise DocumentError("this PDF holds no text, perhaps only scanned pages; hand it in after text recognition")
-    return writer.finish(title=title)
+    return writer.finish(title=title, date=date)
+
+
+def _changed_on(reader: PdfReader) -> str:
+    """When it was last changed; `D:20250131…` in the file."""
+    said = reader.metadata
+    raw = (said.get("/ModDate") or said.get("/CreationDate") or "") if said else ""
+    return first_day([re.sub(r"^D:(\d{4})(\d\d)(\d\d).*", r"\1-\2-\3", str(raw), flags=re.DOTALL)])

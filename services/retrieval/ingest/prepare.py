@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime
 
 from services.retrieval.index.points import passage_id
+from services.retrieval.ingest.dates import day
+from services.retrieval.ingest.describe import describe
 from services.retrieval.ingest.readable import Readable
 from services.retrieval.ingest.readers import read
 from services.retrieval.ingest.split import Chunk, split
@@ -17,11 +19,14 @@ from shared.text import guess_language
 
 _TITLE_CHARS = 200
 #: Changes when the same bytes would be read or cut otherwise, so that documents are indexed again.
-_VERSION = "ingest-1"
+_VERSION = "ingest-2"
 
 
 def version(document: Document, digest: str, *rules: object) -> str:
-    """A digest of everything that shapes the passages: the bytes, what is said of them, and the rules."""
+    """A digest of everything that shapes the passages: the bytes, what is said of them, and the rules.
+
+    The date of the file is not in it: one that was touched and not changed keeps the date it was indexed with.
+    """
     said = (digest, document.media_type, document.title, document.url, document.language, document.collection)
     return hashlib.sha256("\x1f".join(map(str, (_VERSION, *said, *rules))).encode()).hexdigest()[:32]
 
@@ -38,6 +43,7 @@ def prepare(
     title = (document.title or readable.title or _named_after(document.source))[:_TITLE_CHARS]
     url = document.url or readable.url
     language = _language(document, readable)
+    changed = readable.date or day(document.source.rpartition("/")[2]) or day(document.date)
     passages = [
         Passage(
             id=passage_id(document.source, version, number),
@@ -48,6 +54,7 @@ def prepare(
             language=language,
             start=chunk.start,
             end=chunk.end,
+            date=changed,
         )
         for number, chunk in enumerate(split(readable, size, overlap))
     ]
@@ -60,6 +67,8 @@ def prepare(
         language=language,
         collection=document.collection,
         chunks=len(passages),
+        date=changed,
+        description=describe(readable, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     return registered, passages

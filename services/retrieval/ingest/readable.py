@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["heading", "paragraph", "item", "code"]
+Kind = Literal["heading", "paragraph", "item", "record", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,18 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Plain text in blocks, and what the document says of itself; empty where it says nothing."""
+    """Plain text in blocks, and what the document says of itself; empty where it says nothing.
+
+    `date` is the day it was last changed (`YYYY-MM-DD`), `description` what it calls its content, on one line.
+    """
 
     text: str
     blocks: tuple[Block, ...]
     title: str = ""
     url: str = ""
     language: str = ""
+    date: str = ""
+    description: str = ""
 
 
 @dataclass
@@ -51,7 +56,7 @@ class Writer:
         if not text.strip():
             return
         if self.blocks:
-            together = kind == "item" and self.blocks[-1].kind == "item"
+            together = kind in ("item", "record") and self.blocks[-1].kind == kind
             self._append("\n" if together else "\n\n")
         start = self._length
         self._append(text)
@@ -64,12 +69,24 @@ class Writer:
             return
         if level == 1 and not self.first_title:
             self.first_title = text
-        self._path = [(above, name) for above, name in self._path if above < level]
+        self.leave(level)
         self.add("heading", text)
         self._path.append((level, text))
 
-    def finish(self, *, title: str = "", url: str = "", language: str = "") -> Readable:
-        return Readable("".join(self.parts), tuple(self.blocks), title or self.first_title, url, language)
+    def enter(self, level: int, name: str) -> None:
+        """What follows stands under the name, as under a heading that the text does not show."""
+        self.leave(level)
+        self._path.append((level, squeeze(name)))
+
+    def leave(self, level: int) -> None:
+        """What follows stands under no heading of this level or below."""
+        self._path = [(above, name) for above, name in self._path if above < level]
+
+    def finish(
+        self, *, title: str = "", url: str = "", language: str = "", date: str = "", description: str = ""
+    ) -> Readable:
+        text, blocks = "".join(self.parts), tuple(self.blocks)
+        return Readable(text, blocks, title or self.first_title, url, language, date, squeeze(description))
 
     def _append(self, text: str) -> None:
         self.parts.append(text)

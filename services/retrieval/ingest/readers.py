@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from services.retrieval.ingest.code import read_code
 from services.retrieval.ingest.decode import decode
 from services.retrieval.ingest.html import read_html
 from services.retrieval.ingest.markdown import read_markdown
+from services.retrieval.ingest.office import read_docx, read_pptx, read_xlsx
 from services.retrieval.ingest.pdf import read_pdf
 from services.retrieval.ingest.readable import Readable, Writer
+from services.retrieval.ingest.table import read_csv
 from shared.errors import DocumentError
 
 Reader = Callable[[bytes], Readable]
@@ -23,14 +26,22 @@ def read_plain(body: bytes) -> Readable:
     return writer.finish()
 
 
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
 #: A new media type is one line here and one reader.
 READERS: dict[str, Reader] = {
     "application/pdf": read_pdf,
+    f"{_OFFICE}.presentationml.presentation": read_pptx,
+    f"{_OFFICE}.spreadsheetml.sheet": read_xlsx,
+    f"{_OFFICE}.wordprocessingml.document": read_docx,
     "application/xhtml+xml": read_html,
+    "text/csv": read_csv,
     "text/html": read_html,
     "text/markdown": read_markdown,
     "text/plain": read_plain,
+    "text/tab-separated-values": read_csv,
     "text/x-markdown": read_markdown,
+    "text/x-source": read_code,
 }
 
 
@@ -41,7 +52,7 @@ def read(body: bytes, media_type: str) -> Readable:
         DocumentError: no reader for the type, or the bytes do not fit it, or there is no text in it.
     """
     plain_type = media_type.partition(";")[0].strip().lower()
-    reader = READERS.get(plain_type) or (read_plain if plain_type.startswith("text/") else None)
+    reader = READERS.get(plain_type) or _reader_of_family(plain_type)
     if reader is None:
         raise DocumentError(
             f"no reader for {plain_type or 'an unnamed media type'}; there is one for {', '.join(READERS)}"
@@ -50,3 +61,10 @@ def read(body: bytes, media_type: str) -> Readable:
     if not document.blocks:
         raise DocumentError("the document holds no text")
     return document
+
+
+def _reader_of_family(plain_type: str) -> Reader | None:
+    """`text/x-python` and its like are code, any other text is plain."""
+    if plain_type.startswith(("text/x-", "application/x-sh")) or plain_type in _CODE:
+        return read_code
+    return read_plain if plain_type.startswith("text/") else None

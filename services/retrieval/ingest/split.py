@@ -25,17 +25,19 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A stretch that is not cut any further."""
+    """A stretch that is not cut any further; one that stands `alone` is not led into by what came before."""
 
     start: int
     end: int
+    alone: bool = False
 
 
 def split(document: Readable, size: int, overlap: int) -> list[Chunk]:
     """The chunks in order, each at most `size` characters (code blocks more) of one section.
 
-    A chunk begins with the last whole sentences of the one before, as far as they fit in `overlap` characters. The
-    headings are left to the chunks' titles, unless the document has nothing else.
+    A chunk begins with the last whole sentences of the one before, as far as they fit in `overlap` characters, unless
+    it begins with a record: that says all by itself. The headings are left to the chunks' titles, unless the document
+    has nothing else.
     """
     body = [block for block in document.blocks if block.kind != "heading"] or list(document.blocks)
     chunks: list[Chunk] = []
@@ -53,6 +55,9 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
             start, end = unit.start, unit.end
         elif unit.end - start <= size:
             end = unit.end
+        elif unit.alone:
+            yield start, end
+            start, end = unit.start, unit.end
         else:
             yield start, end
             start = _overlapping(text, (start, end), max(end - overlap, unit.end - size), unit.start)
@@ -64,7 +69,7 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
 def _units(text: str, block: Block, size: int) -> Iterator[_Unit]:
     length = block.end - block.start
     if length <= size or (block.kind == "code" and length <= size * _WHOLE_CODE):
-        yield _Unit(block.start, block.end)
+        yield _Unit(block.start, block.end, alone=block.kind == "record")
     elif block.kind == "code":
         yield from _lines(text, block.start, block.end, size)
     else:
