@@ -12,17 +12,17 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import chains, http_answers
+from . import chains, http_answers, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "http")
+PARTS = ("chains", "chains-fsync", "platform", "http")
 
 
 def main() -> None:
     arguments = _parser().parse_args()
-    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:2])
+    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:3])
     if "http" in parts and not (arguments.url and arguments.questions):
         sys.exit("the http part needs --url of a running platform and --questions")
     # Servers and hops are ended by the blocks that started them, also when somebody ends this process.
@@ -53,6 +53,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         for part in ("chains", "chains-fsync")
         if part in parts
     ]
+    if "platform" in parts:
+        sections += await whole.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,
