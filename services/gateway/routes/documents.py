@@ -18,6 +18,8 @@ from services.gateway.state import Gateway, gateway
 from shared.asks.retrieval import (
     DocumentsReply,
     DocumentsRequest,
+    KbIndexReply,
+    KbIndexRequest,
     RemoveReply,
     RemoveRequest,
     SearchReply,
@@ -53,6 +55,7 @@ class DocumentIn(BaseModel):
     url: str = Field(default="", max_length=4000)
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
+    date: str = Field(default="", max_length=40, description="When it was last changed, if it does not say so itself.")
     text: str | None = None
     base64: str | None = None
 
@@ -173,8 +176,32 @@ async def documents(
     return (await here.resources.asker.ask("retrieval", "documents", request, DocumentsReply)).model_dump()
 
 
+@router.get("/documents/index")
+async def kb_index(
+    request: Request,
+    here: Here,
+    _: Client,
+    collection: Annotated[list[str] | None, Query(max_length=100)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    after: str = "",
+) -> Any:
+    """The index of sources by id, a page at a time: each with one line on what it is about.
+
+    As plain text (`Accept: text/plain`) a source per line; `Link` leads to the next page then.
+    """
+    wanted = KbIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
+    reply = await here.resources.asker.ask("retrieval", "kb_index", wanted, KbIndexReply)
+    if "text/plain" not in request.headers.get("accept", ""):
+        return reply.model_dump()
+    onward = request.url.include_query_params(after=reply.after)
+    headers = {"link": f'<{onward.path}?{onward.query}>; rel="next"'} if reply.after else {}
+    return PlainTextResponse("".join(f"{entry.line()}\n" for entry in reply.entries), headers=headers)
+
+
 @router.delete("/documents")
-async def remove(here: Here, _: Editor, source: Annotated[list[str], Query(min_length=1)]) -> dict[str, Any]:
+async def remove(
+    here: Here, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
+) -> dict[str, Any]:
     """Remove documents by their source ids; their passages are gone when this returns."""
     reply = await here.resources.asker.ask("retrieval", "remove", RemoveRequest(sources=tuple(source)), RemoveReply)
     if not reply.removed:

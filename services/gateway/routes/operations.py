@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
@@ -50,7 +50,7 @@ async def metrics(_: Operator) -> Response:
 
 
 @router.get("/api/v1/stats")
-async def stats(here: Here, _: Operator, hours: float = 24) -> dict[str, Any]:
+async def stats(here: Here, _: Operator, hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24) -> dict[str, Any]:
     """Figures of the record: questions by outcome, times, feedback."""
     reply = await here.resources.asker.ask("persistence", "stats", StatsRequest(hours=hours), StatsReply)
     return reply.model_dump() | {"streams": here.feed.watchers}
