@@ -1,0 +1,67 @@
+"""Persistence and retrieval as the gateway asks them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from shared.asks.persistence import (
+    ConversationReply,
+    ConversationRequest,
+    Exchange,
+    ExchangeReply,
+    ExchangeRequest,
+    ExchangeSummary,
+    StatsReply,
+    StatsRequest,
+)
+from shared.asks.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
+from shared.resources import Resources
+from shared.stage import Stage
+from tests.unit.gateway.run import CID, Desk
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+class Others:
+    """Both of them; what was asked of retrieval is kept."""
+
+    def __init__(self) -> None:
+        self.searched: list[SearchRequest] = []
+        self.exchange: Exchange | None = None
+
+    def persistence(self, _: Resources) -> Stage:
+        stage = Stage("persistence")
+        stage.answers("exchange", self._exchange)
+        stage.answers("conversation", self._conversation)
+        stage.answers("stats", self._stats)
+        return stage
+
+    def retrieval(self, _: Resources) -> Stage:
+        stage = Stage("retrieval")
+        stage.answers("search", self._search)
+        stage.answers("remove", self._remove)
+        return stage
+
+    async def _exchange(self, request: ExchangeRequest) -> ExchangeReply:
+        return ExchangeReply(found=self.exchange is not None, exchange=self.exchange)
+
+    async def _conversation(self, request: ConversationRequest) -> ConversationReply:
+        line = ExchangeSummary(id=CID, question="When?", answer="At eight.", outcome="answered", ended_at=NOON)
+        return ConversationReply(id=request.id, exchanges=(line,) if request.id == "c-1" else ())
+
+    async def _stats(self, request: StatsRequest) -> StatsReply:
+        return StatsReply(hours=request.hours, since=NOON)
+
+    async def _search(self, request: SearchRequest) -> SearchReply:
+        self.searched.append(request)
+        return SearchReply(passages=(), took_ms=1.0)
+
+    async def _remove(self, request: RemoveRequest) -> RemoveReply:
+        return RemoveReply(removed=tuple(one for one in request.sources if one == "kb:a"))
+
+
+def joined(here: Desk) -> Others:
+    """Let persistence and retrieval work beside the gateway."""
+    others = Others()
+    here.bus.stages += [others.persistence(here.bus.resources()), others.retrieval(here.bus.resources())]
+    return others

@@ -1,0 +1,157 @@
+"""One question's run as the log keeps it, and the gateway's parts over a log in memory."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from services.gateway.admission import Admission
+from services.gateway.auth import Doorkeeper
+from services.gateway.face import application
+from services.gateway.handler import Reception
+from services.gateway.presenter import Frame
+from services.gateway.state import Gateway
+from services.gateway.stream import LiveFeed
+from shared import subjects
+from shared.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
+from shared.envelope import Event, following, opening
+from shared.facts import (
+    AnswerDrafted,
+    AnswerRefuted,
+    AnswerVerified,
+    Fact,
+    PassagesRetrieved,
+    QuestionApproved,
+    QuestionAsked,
+    QuestionCleared,
+)
+from shared.log import StoredEvent
+from shared.settings import Settings
+from shared.signals import Token
+from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.testing import MemoryBus
+from tests.support.http_client import SseEvent
+from tests.support.reassembly import Reassembled
+
+CID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
+QUESTION = Question(text="When does the harbour office open?", language="eng")
+CITATIONS = (
+    Citation(number=1, source="kb:harbour.md", passage="harbour-1", quote="It opens at eight."),
+    Citation(number=2, source="kb:office.md", passage="office-4", quote="Closed on Mondays."),
+)
+FOLLOWUPS = ("When does it close?",)
+_SAYER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
+
+
+def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) -> Event[Fact]:
+    """The first event of a run; `deadline` in seconds from now."""
+    pipeline = PipelineRef(name="default", revision=1)
+    return opening(
+        "gateway", QuestionAsked(text=text), pipeline=pipeline, deadline_seconds=deadline, correlation_id=cid
+    )
+
+
+def then(cause: Event[Fact], fact: Fact, stage: str = "verifier") -> Event[Fact]:
+    """What a stage said next."""
+    return following(stage, fact, cause, Timing(stage=stage, waited_ms=1.5, worked_ms=2.0))
+
+
+def drafted(content: str) -> AnswerDrafted:
+    return AnswerDrafted(question=QUESTION, answer=Answer(content=content), engine="extractive")
+
+
+def verified(content: str) -> AnswerVerified:
+    sentences = (Sentence(text=content, citations=(1,)),)
+    answer = Answer(content=content, sentences=sentences)
+    return AnswerVerified(
+        question=QUESTION, answer=answer, citations=CITATIONS, followups=FOLLOWUPS, confidence=7.5, engine="extractive"
+    )
+
+
+def run(*drafts: str, deadline: float = 60.0, ending: Fact | None = None) -> list[Event[Fact]]:
+    """A whole run: every draft but the last is refuted, the last is verified (or ends as `ending` says)."""
+    events = [asked(deadline=deadline)]
+    for fact in (QuestionApproved(question=QUESTION), QuestionCleared(question=QUESTION)):
+        events.append(then(events[-1], fact, _SAYER[type(fact)]))
+    for number, content in enumerate(drafts, start=1):
+        events.append(then(events[-1], PassagesRetrieved(question=QUESTION, passages=()), "retrieval"))
+        events.append(then(events[-1], drafted(content), "answer"))
+        if number < len(drafts):
+            refuted = AnswerRefuted(question=QUESTION, rewritten_question=QUESTION.text, feedback="Say when.")
+            events.append(then(events[-1], refuted))
+    last = ending or verified(drafts[-1] if drafts else "")
+    return [*events, then(events[-1], last)]
+
+
+def stored(events: Iterable[Event[Fact]], first: int = 40) -> list[StoredEvent]:
+    """The events as the log keeps them; other questions' events lie between, so every third sequence is theirs."""
+    now = datetime.now(UTC)
+    return [StoredEvent(event.subject, first + 3 * at, now, event.encode()) for at, event in enumerate(events)]
+
+
+def signal(token: Token, cid: str = CID) -> StoredEvent:
+    """A token as the live feed brings it."""
+    subject = subjects.signal(Token.kind, cid)
+    return StoredEvent(subject, 0, datetime.now(UTC), token.model_dump_json().encode())
+
+
+def read(frames: Iterable[Frame], whole: Reassembled | None = None) -> Reassembled:
+    """What a client makes of the frames, after those it had already."""
+    whole = whole or Reassembled()
+    for frame in frames:
+        whole.take(SseEvent(frame.id, frame.event, frame.data))
+    return whole
+
+
+def last_id(frames: Sequence[Frame]) -> str:
+    """What a client sends back after these frames: the id of the newest one that bears one."""
+    return next((frame.id for frame in reversed(frames) if frame.id), "")
+
+
+@dataclass
+class Desk:
+    """The gateway over a log in memory, and a client of its HTTP face."""
+
+    bus: MemoryBus
+    gateway: Gateway
+    http: httpx.AsyncClient
+
+    @property
+    def reception(self) -> Reception:
+        return self.gateway.reception
+
+    async def say(self, *events: Event[Fact]) -> None:
+        for event in events:
+            await self.bus.log.say(event)
+
+
+@contextlib.asynccontextmanager
+async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: Any) -> AsyncIterator[Desk]:
+    """Open the gateway; `settings` are the process's, `sections` the default pipeline's."""
+    bus = MemoryBus(settings=Settings(**settings), sections=sections)
+    resources = bus.resources()
+    feed = LiveFeed(resources.log)
+    reception = Reception(
+        settings=resources.settings,
+        pipelines=resources.pipelines,
+        facts=resources.facts("gateway"),
+        event_log=resources.log,
+        feed=feed,
+        sessions=bus.key_value(SESSIONS_BUCKET),
+        bodies=bus.objects(DOCUMENTS_BUCKET),
+    )
+    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
+    gateway = Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)
+    # A bug is to be seen as its client sees it.
+    transport = httpx.ASGITransport(application(gateway), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        await feed.open()
+        try:
+            yield Desk(bus, gateway, http)
+        finally:
+            await feed.close()

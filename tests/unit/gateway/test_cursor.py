@@ -1,0 +1,76 @@
+"""The ids of a stream: what is printed is read back, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.cursor import Cursor
+
+SEQUENCES = st.integers(0, 10**19 - 1)
+CURSORS = st.one_of(
+    st.builds(Cursor, SEQUENCES),
+    st.builds(Cursor, SEQUENCES, st.integers(1, 9999)),
+    st.builds(Cursor, SEQUENCES, st.just(0), st.integers(0, 999), st.integers(1, 10**9 - 1), st.integers(0, 2**32 - 1)),
+)
+
+
+@given(CURSORS)
+def test_a_cursor_is_read_back_as_it_was_printed(cursor: Cursor) -> None:
+    assert Cursor.parse(str(cursor)) == cursor
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_accepted_prints_as_the_same_place(text: str) -> None:
+    try:
+        cursor = Cursor.parse(text)
+    except ValueError:
+        return
+    assert Cursor.parse(str(cursor)) == cursor
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "latest",
+        "-1",
+        "12.0",
+        "12.",
+        "12.10000",
+        "12~0",
+        "12~0.87",
+        "12~0.0.00000000",
+        "12~0.87.1F0C3A9E",
+        "12~0.87.1f0c3a9",
+        "12~1000.1.1f0c3a9e",
+        "12.2~0.87.1f0c3a9e",
+        "1" * 20,
+        "12\n13",
+        "١٢",
+    ],
+)
+def test_an_id_that_no_server_sent_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(ValueError, match="Last-Event-ID must be an id that this server sent"):
+        Cursor.parse(text)
+
+
+def test_an_id_may_have_blanks_around_it() -> None:
+    assert Cursor.parse(" 12.3 \n") == Cursor(12, 3)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "sequence", "read"),
+    [
+        (Cursor(12), 11, True),
+        (Cursor(12), 12, True),
+        (Cursor(12), 13, False),
+        (Cursor(12, frames=2), 11, True),
+        (Cursor(12, frames=2), 12, False),
+        (Cursor(12, offset=5, checksum=1), 12, True),
+        (Cursor(), 1, False),
+    ],
+)
+def test_a_fact_is_read_when_it_lies_before_the_cursor_in_full(cursor: Cursor, sequence: int, read: bool) -> None:
+    assert cursor.already_read(sequence) is read

@@ -1,0 +1,293 @@
+"""Facts and tokens become frames: each fact's own, and a draft whatever became of its tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.gateway.cursor import Cursor
+from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, question_json, result_json, status_of
+from shared.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
+from shared.signals import Token
+from tests.contracts.samples import sample_events
+from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, read, run, stored, then
+
+SAMPLES = sample_events()
+STATUSES = {
+    "QuestionAsked": "MODERATING_QUESTION",
+    "QuestionApproved": "BUILDING_CONTEXT",
+    "PassagesRetrieved": "GENERATING_ANSWER",
+    "AnswerDrafted": "VERIFYING_CITATION",
+    "AnswerRefuted": "BUILDING_CONTEXT",
+    "ClarificationRequested": "NEED_CLARIFICATION",
+    "QuestionAbandoned": "ERROR",
+}
+SILENT = {"QuestionTranslated", "QuestionCleared"} | {name for name, fact in FACTS.items() if fact.aside}
+RESULT_KEYS = {
+    *("outcome", "answer", "citations", "confidence", "context"),
+    *("followups", "engine", "reused", "timings", "usage"),
+}
+
+
+def shown(presenter: Presenter, *contents: str) -> list[Frame]:
+    """The frames of a whole run, without tokens."""
+    return [
+        frame
+        for one, event in zip(stored(run(*contents)), run(*contents), strict=True)
+        for frame in presenter.fact(event, one.sequence)
+    ]
+
+
+def texts(frames: list[Frame]) -> list[str]:
+    return [frame.data["text"] if frame.event == "token" else frame.event for frame in frames]
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_every_fact_has_its_frames_and_the_last_bears_its_sequence(name: str) -> None:
+    frames = Presenter().fact(SAMPLES[name], 7)
+
+    if name in SILENT:
+        assert frames == []
+        return
+    statuses = [frame.data["status"] for frame in frames if frame.event == "status"]
+    assert statuses == [STATUSES.get(name, "COMPLETE")]
+    assert frames[-1].event == ("result" if FACTS[name].terminal else "status")
+    assert frames[-1].id == "7"
+    assert all(frame.id for frame in frames)
+
+
+@pytest.mark.parametrize("fact", TERMINAL)
+def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
+    event = SAMPLES[fact.__name__]
+    presenter = Presenter()
+
+    (*_, last) = presenter.fact(event, 7)
+
+    assert presenter.ended
+    assert last.data == question_json(event)
+    assert set(last.data) == {"id", "status", "pipeline", "conversation_id", "links", "result"}
+    result = last.data["result"]
+    assert set(result) >= RESULT_KEYS
+    assert result["outcome"] == OUTCOMES[fact]
+    assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links"}
+
+
+@pytest.mark.parametrize(("name", "status"), [*STATUSES.items(), ("AnswerVerified", "COMPLETE")])
+def test_a_question_has_the_status_of_its_newest_fact(name: str, status: str) -> None:
+    event = SAMPLES[name]
+
+    assert status_of(event.payload) == status
+    assert ("result" in question_json(event)) is event.payload.terminal
+
+
+def test_an_answer_is_its_citations_then_its_followups_then_its_result() -> None:
+    frames = Presenter().fact(run("At eight.")[-1], 9)
+
+    assert [frame.event for frame in frames] == ["citation", "citation", "followups", "status", "result"]
+    assert [frame.id for frame in frames] == ["9.1", "9.2", "9.3", "9.4", "9"]
+    assert [frame.data["number"] for frame in frames[:2]] == [one.number for one in CITATIONS]
+    assert frames[2].data == {"questions": list(FOLLOWUPS)}
+    assert frames[-1].data["result"]["attempts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("QuestionRejected", {"rejection": {"kind": "pii", "reply": True}}),
+        ("QuestionAbandoned", {"error": {"kind": "expired", "stage": "answer"}}),
+        ("AnswerReused", {"reused": {"origin": "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b", "similarity": 0.96875}}),
+        ("QuestionWithdrawn", {"outcome": "withdrawn", "reused": None}),
+    ],
+)
+def test_a_result_says_what_only_its_ending_has(name: str, expected: dict[str, Any]) -> None:
+    assert result_json(SAMPLES[name]).items() >= expected.items()
+
+
+def test_a_clarification_carries_its_options() -> None:
+    answer = result_json(SAMPLES["ClarificationRequested"])["answer"]
+
+    assert answer["type"] == "clarification"
+    assert answer["payload"] == {"options": ["North hall", "Harbour hall"]}
+
+
+def test_an_escalation_carries_the_emergency_resources() -> None:
+    answer = result_json(SAMPLES["QuestionEscalated"])["answer"]
+
+    assert answer["type"] == "emergency"
+    assert [link["url"] for link in answer["links"]] == ["tel:112"]
+
+
+def test_a_silent_rejection_has_no_content() -> None:
+    rejection = QuestionRejected(kind="profanity", text="…", message="Please be kind.", reply=False)
+
+    assert result_json(then(asked(), rejection))["answer"]["content"] == ""
+
+
+def test_timings_add_up_what_the_stages_needed() -> None:
+    events = run("At eight.")
+
+    timings = result_json(events[-1])["timings"]
+
+    assert [one["stage"] for one in timings["stages"]][:2] == ["moderation", "translation"]
+    assert timings["total_ms"] == 3.5 * (len(events) - 1)
+
+
+def test_a_draft_without_tokens_is_shown_by_its_fact() -> None:
+    whole = read(shown(Presenter(), "At eight."))
+
+    assert whole.text == "At eight."
+
+
+def test_the_fact_of_a_draft_brings_what_the_tokens_did_not() -> None:
+    presenter = Presenter()
+    first = presenter.token(Token(attempt=0, offset=0, text="At "))
+
+    frames = first + presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["At ", "eight.", "status"]
+    assert [frame.data["offset"] for frame in frames[:2]] == [0, 3]
+
+
+def test_a_token_that_comes_twice_is_shown_once() -> None:
+    presenter = Presenter()
+    token = Token(attempt=0, offset=0, text="At ")
+
+    assert texts(presenter.token(token) + presenter.token(token)) == ["At "]
+
+
+def test_of_a_token_that_overlaps_only_the_rest_is_shown() -> None:
+    presenter = Presenter()
+    presenter.token(Token(attempt=0, offset=0, text="At "))
+
+    assert texts(presenter.token(Token(attempt=0, offset=1, text="t eight"))) == ["eight"]
+
+
+def test_tokens_after_a_gap_wait_for_the_draft() -> None:
+    presenter = Presenter()
+    frames = presenter.token(Token(attempt=0, offset=0, text="At "))
+    frames += presenter.token(Token(attempt=0, offset=8, text="."))
+
+    frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["At ", "eight.", "status"]
+
+
+def test_a_token_that_comes_after_its_draft_says_nothing() -> None:
+    presenter = Presenter()
+    presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert presenter.token(Token(attempt=0, offset=9, text=" Or nine.")) == []
+
+
+def test_a_new_attempt_replaces_the_draft_at_its_first_token() -> None:
+    presenter = Presenter()
+    presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    frames = presenter.token(Token(attempt=1, offset=0, text="From"))
+
+    assert texts(frames) == ["reset", "From"]
+    assert frames[0].data == {"attempt": 1}
+
+
+def test_a_new_attempt_without_tokens_replaces_the_draft_by_its_fact() -> None:
+    frames = shown(Presenter(), "At eight.", "From nine.")
+
+    assert texts([frame for frame in frames if frame.event in ("token", "reset")]) == [
+        "At eight.",
+        "reset",
+        "From nine.",
+    ]
+
+
+def test_tokens_of_a_new_attempt_wait_when_its_first_is_missing() -> None:
+    presenter = Presenter()
+    presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert presenter.token(Token(attempt=1, offset=4, text=" nine")) == []
+
+
+def test_a_draft_that_was_streamed_otherwise_is_shown_anew() -> None:
+    presenter = Presenter()
+    frames = presenter.token(Token(attempt=0, offset=0, text="Around"))
+
+    frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["Around", "reset", "At eight.", "status"]
+
+
+def test_a_draft_shorter_than_what_was_streamed_is_shown_anew() -> None:
+    presenter = Presenter()
+    frames = presenter.token(Token(attempt=0, offset=0, text="At eight. Or"))
+
+    frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["At eight. Or", "reset", "At eight.", "status"]
+
+
+def test_a_reader_who_was_cut_off_in_a_draft_that_turned_out_otherwise_gets_it_anew() -> None:
+    before = Presenter().token(Token(attempt=0, offset=0, text="Around"))
+
+    after = Presenter(Cursor.parse(before[-1].id)).fact(then(asked(), drafted("At eight.")), 5)
+
+    assert read(after, read(before)).text == "At eight."
+
+
+def test_a_reader_who_was_cut_off_in_the_second_attempt_keeps_its_text() -> None:
+    events = run("At eight.", "From nine.")
+    presenter = Presenter()
+    before = [frame for at, event in enumerate(events[:7], 40) for frame in presenter.fact(event, at)]
+    before += presenter.token(Token(attempt=1, offset=0, text="From"))
+
+    resumed = Presenter(Cursor.parse(before[-1].id))
+    after = [frame for at, event in enumerate(events, 40) for frame in resumed.fact(event, at)]
+
+    assert texts(after)[:2] == [" nine.", "status"]
+    assert read(after, read(before)).text == "From nine."
+
+
+def test_a_fact_that_comes_in_the_middle_of_a_draft_does_not_lose_the_place() -> None:
+    events = run("At eight.")
+    presenter = Presenter()
+    before = presenter.token(Token(attempt=0, offset=0, text="At "))
+    before += presenter.fact(events[3], 40)
+
+    after = Presenter(Cursor.parse(before[-1].id)).fact(events[4], 41)
+
+    assert texts(after) == ["eight.", "status"]
+
+
+def test_nothing_is_said_after_the_ending() -> None:
+    presenter = Presenter()
+    shown(presenter, "At eight.")
+
+    assert presenter.ended
+    assert presenter.token(Token(attempt=1, offset=0, text="From")) == []
+
+
+def test_an_ending_in_the_middle_of_a_draft_bears_its_own_sequence() -> None:
+    presenter = Presenter()
+    presenter.token(Token(attempt=0, offset=0, text="At "))
+
+    abandoned = QuestionAbandoned(stage="answer", kind="expired", message="Too late.")
+    frames = presenter.fact(then(asked(), abandoned), 5)
+
+    assert [frame.id for frame in frames] == ["5.1", "5"]
+
+
+def test_a_reader_of_everything_gets_nothing_more() -> None:
+    frames = shown(Presenter(), "At eight.")
+    presenter = Presenter(Cursor.parse(frames[-1].id))
+
+    assert shown(presenter, "At eight.") == []
+    assert presenter.ended
+
+
+def test_an_overdue_question_gets_a_result_of_the_usual_shape_that_is_no_fact() -> None:
+    status, result = overdue(CID, "conversation")
+
+    assert status.data["status"] == result.data["status"] == "ERROR"
+    assert not status.id
+    assert not result.id
+    assert set(result.data["result"]) >= RESULT_KEYS
+    assert result.data["result"]["error"] == {"kind": "deadline", "stage": "gateway"}

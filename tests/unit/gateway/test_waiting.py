@@ -1,0 +1,92 @@
+"""Waiting for one event of a chain: the feed brings it, or the log has it, or patience ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from services.gateway import stream
+from services.gateway.stream import wait_for
+from shared.envelope import Event
+from shared.facts import DocumentIndexed, Fact, QuestionApproved
+from shared.log import StoredEvent
+from shared.signals import Token
+from tests.unit.gateway.run import CID, QUESTION, asked, run, signal, stored, then
+from tests.unit.gateway.wire import Wire
+
+
+@pytest.fixture(scope="module", autouse=True)
+def impatient() -> Iterator[None]:
+    """Silence is short here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "REREAD_AFTER", 0.01)
+        yield
+
+
+def is_ending(one: StoredEvent) -> bool:
+    return one.terminal
+
+
+async def awaited(wire: Wire, patience: float = 5.0) -> Event[Fact] | None:
+    return await wait_for(is_ending, wire.feed.watch(CID), wire.log, CID, patience)
+
+
+async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
+    wire = Wire()
+    await wire.feed.open()
+    queue = wire.feed.watch(CID)
+    wire.say(signal(Token(attempt=0, offset=0, text="At")))
+    for one in stored(run("At eight.")):
+        wire.say(one)
+
+    found = await wait_for(is_ending, queue, wire.log, CID, 5.0)
+
+    assert found is not None
+    assert found.fact == "AnswerVerified"
+
+
+async def test_waiting_finds_in_the_log_what_the_feed_has_lost() -> None:
+    wire = Wire()
+    wire.keep(*stored(run("At eight.")))
+
+    found = await awaited(wire)
+
+    assert found is not None
+    assert found.fact == "AnswerVerified"
+
+
+async def test_waiting_goes_on_after_its_queue_was_ended() -> None:
+    wire = Wire()
+    queue = wire.feed.watch(CID)
+    await wire.feed.close()
+    wire.keep(*stored(run("At eight.")))
+
+    assert await wait_for(is_ending, queue, wire.log, CID, 5.0) is not None
+
+
+async def test_waiting_ends_with_nothing_when_its_patience_does() -> None:
+    wire = Wire()
+    wire.keep(*stored([asked(), then(asked(), QuestionApproved(question=QUESTION), "moderation")]))
+
+    assert await awaited(wire, 0.0) is None
+
+
+async def test_waiting_ends_with_nothing_while_the_bus_is_away() -> None:
+    wire = Wire()
+    wire.log.away = True
+
+    assert await awaited(wire, 0.0) is None
+
+
+async def test_a_document_s_outcome_can_be_waited_for() -> None:
+    wire = Wire()
+    await wire.feed.open()
+    queue = wire.feed.watch(CID)
+    indexed = DocumentIndexed(source="kb:a.md", digest="d", chunks=3)
+    wire.say(stored([then(asked(), indexed, "retrieval")])[0])
+
+    found = await wait_for(lambda one: "indexed" in one.subject, queue, wire.log, CID, 5.0)
+
+    assert found is not None
+    assert found.payload == indexed

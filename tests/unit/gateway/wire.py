@@ -1,0 +1,49 @@
+"""A log that keeps everything, and a live feed that does as a test tells it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from services.gateway.cursor import Cursor
+from services.gateway.presenter import Frame
+from services.gateway.stream import LiveFeed, QuestionStream
+from shared.log import StoredEvent
+from shared.subjects import live
+from shared.testing import MemoryLog
+from tests.unit.gateway.run import CID
+
+#: How a thing that is said reaches the gateway.
+HEARD, LOST, TWICE, LATE, UNREADABLE = "heard", "lost", "twice", "late", "unreadable"
+
+
+class Wire:
+    """The log, and between it and the gateway a live feed that does as it is told."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.feed = LiveFeed(self.log)
+        self._late: list[StoredEvent] = []
+
+    def keep(self, *events: StoredEvent) -> None:
+        self.log.stored += events
+
+    def say(self, one: StoredEvent, how: str = HEARD) -> None:
+        """Keep a fact and let the gateway hear of it; what is late comes after the next thing."""
+        late, self._late = self._late, []
+        if one.sequence:
+            self.keep(one)
+        if how == LATE:
+            self._late = [one]
+        elif how == UNREADABLE:
+            self._hand_over(StoredEvent(one.subject, one.sequence, one.time, b"{}"))
+        elif how != LOST:
+            for _ in range(2 if how == TWICE else 1):
+                self._hand_over(one)
+        for before in late:
+            self._hand_over(before)
+
+    def _hand_over(self, one: StoredEvent) -> None:
+        self.log.signal(live(one.subject) if one.sequence else one.subject, one)
+
+    def frames(self, cursor: str = "") -> AsyncGenerator[Frame, None]:
+        return QuestionStream(self.feed, self.log, CID, Cursor.parse(cursor) if cursor else Cursor()).frames()
