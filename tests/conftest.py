@@ -1,0 +1,29 @@
+"""Tests are run without the settings of whoever runs them, and with logs that are plain lines."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import structlog
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_from_outside() -> None:
+    """ANSWERBUS_REQUIRE stays: it is for the tests themselves."""
+    for name in list(os.environ):
+        if name.startswith("ANSWERBUS_") and name != "ANSWERBUS_REQUIRE":
+            del os.environ[name]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def plain_logs() -> None:
+    """By itself structlog draws every traceback with its locals, which takes longer than most tests."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(key_order=["level", "event"]),
+        ]
+    )
