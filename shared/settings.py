@@ -56,6 +56,9 @@ class Settings(BaseSettings):
     record_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in data_dir.")
     vector_url: str = Field(default="", description="Qdrant server; empty: Qdrant Edge in data_dir.")
     vector_api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
+    graph_url: str = Field(default="", description="Neo4j server, bolt:// or neo4j://; empty: SQLite in data_dir.")
+    graph_user: str = Field(default="", description="User name, where the server asks for one.")
+    graph_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
     embed_url: str = Field(
         default="",
         description="OpenAI-compatible embeddings, e.g. http://127.0.0.1:11434/v1; empty: none, or in process.",

@@ -56,4 +56,6 @@ class Admission:
                 self._age = await self._oldest()
             except UnavailableError:
                 log.warning("the backlog could not be read; admission stays as it was")
+            except Exception:
+                log.exception("the backlog could not be read; admission stays as it was")
             await asyncio.sleep(INTERVAL)

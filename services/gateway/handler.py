@@ -17,6 +17,7 @@ from shared.domain import Document, ObjectRef, PipelineRef, Turn
 from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.errors import NotFoundError, RefusedError, UnavailableError
 from shared.facts import (
+    FACTS,
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
@@ -139,14 +140,25 @@ class Reception:
         return asked, ending
 
     async def find(self, correlation_id: str) -> list[StoredEvent]:
-        """The question's biography.
+        """The biography of a question, or of a document's submission.
 
         Raises:
             NotFoundError: nothing is known under that id.
         """
         stored = await self._log.biography(correlation_id)
         if not stored:
-            raise NotFoundError(f"no question {correlation_id} in the log")
+            raise NotFoundError(f"nothing is known of {correlation_id} in the log")
+        return stored
+
+    async def find_question(self, correlation_id: str) -> list[StoredEvent]:
+        """The question's biography.
+
+        Raises:
+            NotFoundError: nothing is known under that id, or it is a document's.
+        """
+        stored = await self.find(correlation_id)
+        if all(FACTS[parse(one.subject).fact].aside for one in stored):
+            raise NotFoundError(f"no question {correlation_id} in the log; ask one with POST /api/v1/questions")
         return stored
 
     def stream(self, correlation_id: str, cursor: Cursor) -> QuestionStream:
@@ -158,7 +170,7 @@ class Reception:
         Raises:
             NotFoundError: nothing is known under that id.
         """
-        stored = await self.find(correlation_id)
+        stored = await self.find_question(correlation_id)
         ended = next((one for one in stored if one.terminal), None)
         if ended is not None:
             return ended.decode()
@@ -174,7 +186,7 @@ class Reception:
         Raises:
             NotFoundError: nothing is known under that id.
         """
-        stored = await self.find(correlation_id)
+        stored = await self.find_question(correlation_id)
         # Several people may rate one answer: the millisecond tells their facts apart.
         event = following("gateway", feedback, _newest(stored), number=time.time_ns() // 1_000_000)
         await self._facts.say(event)

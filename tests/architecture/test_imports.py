@@ -31,6 +31,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     ),
     "alembic": ("services/persistence/migrations/",),
     "qdrant_edge": ("services/retrieval/index/",),
+    "neo4j": ("services/retrieval/graph/neo4j.py",),
     "qdrant_client": ("services/retrieval/index/server.py",),
     "markdown_it": ("services/retrieval/ingest/markdown.py",),
     "pypdf": ("services/retrieval/ingest/pdf.py",),

@@ -53,9 +53,8 @@ async def _speed(platform: Platform, questions: list[str], rounds: int, quick: b
                 raise RuntimeError(f"{count - figures.answered} questions were not answered: {figures.errors}")
             values = (figures.per_second, figures.p50_ms, figures.p95_ms, figures.p99_ms)
             section.add(f"{in_flight} in flight", dict(zip(section.measures, values, strict=True)))
-            say(
-                f"round {number + 1}, platform, {in_flight} in flight: {figures.per_second:,.0f}/s, {figures.p50_ms:.1f} ms"
-            )
+            said = f"{figures.per_second:,.0f}/s, {figures.p50_ms:.1f} ms"
+            say(f"round {number + 1}, platform, {in_flight} in flight: {said}")
     return section
 
 

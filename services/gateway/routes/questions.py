@@ -112,7 +112,7 @@ async def query(body: QuestionIn, request: Request, here: Here, caller: Client, 
 async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
     """The question as it stands; from the record when the log has let it go."""
     try:
-        stored = await here.reception.find(question_id)
+        stored = await here.reception.find_question(question_id)
     except NotFoundError:
         reply = await here.resources.asker.ask(
             "persistence", "exchange", ExchangeRequest(id=question_id), ExchangeReply
@@ -129,7 +129,7 @@ async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
 @router.get("/questions/{question_id}/events")
 async def watch(question_id: QuestionId, request: Request, here: Here, _: Client) -> Response:
     """The question's stream (SSE, or NDJSON by `Accept`), from the beginning or after `Last-Event-ID`."""
-    await here.reception.find(question_id)
+    await here.reception.find_question(question_id)
     cursor = cursor_of(request)
     return streamed(here.reception.stream(question_id, cursor), wants_stream(request) or SSE)
 

@@ -1,0 +1,146 @@
+"""What a document adds to the graph, found by rules: its names, where it defines them, and of what kind they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from services.retrieval.graph.kinds import kind_of
+from services.retrieval.graph.names import is_name, key
+from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+from shared.text import words
+
+#: Changes when the same passages would give another graphlet, so that documents are read again.
+EXTRACTION = "graph-1"
+
+_TITLE, _ALIAS, _HEADING, _TERM = 1.0, 1.0, 0.6, 0.2
+_JOINT = " — "
+
+_QUALIFIED = re.compile(r"^(?P<name>.+?)\s*\((?P<inside>[^()]{1,60})\)\s*$")
+_ACRONYM = re.compile(r"\b(?P<long>[^\W\d_][\w'’&-]*(?:[ -][\w'’&-]+){1,7}) \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)")
+_KNOWN_AS = re.compile(
+    r"\b(?:also|better|formerly|commonly|often|sometimes) (?:known as|called|named|referred to as) "
+    r"|\b(?:abbreviated(?: as| to)?|for short,?) "
+    r"|\b(?:aussi|également|parfois) (?:appelée?|nommée?|connue? sous le nom de) ",
+)
+_NAMED = re.compile(
+    r"[\"“«]?\s*(?P<name>(?:[A-Z0-9][\w'’&.-]*)"
+    r"(?: (?:(?:of|the|de|la|du|des|and|et|von|van) )?[A-Z0-9][\w'’&.-]*){0,5})"
+)
+_DEFINED = re.compile(
+    r"(?:^|[.!?]\s+|\n)(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?"
+    r"(?P<name>[^\W\d_a-z][\w-]*(?: [\w-]+){0,4}) (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) "
+)  # fmt: skip
+
+
+def extract(document: IndexedDocument, passages: Sequence[Passage]) -> Graphlet:
+    """The graphlet of a document and its passages, which are in order."""
+    if not passages:
+        return Graphlet(collection=document.collection)
+    taker = _Taker()
+    first = passages[0]
+    opening = first.text[:300]
+    for name in _names_of(document.title):
+        taker.define(name, first.id, _TITLE, opening)
+    for name in (*_known_as(opening), *_address(document.url)):
+        taker.define(name, first.id, _ALIAS, opening)
+    own = frozenset(taker.entities)
+    headed: set[str] = set()
+    for passage in passages:
+        heading = _heading(passage.title, document.title)
+        if heading and heading not in headed:
+            headed.add(heading)
+            taker.define(heading, passage.id, _HEADING, passage.text[:300])
+        for name in _terms(passage.text):
+            taker.define(name, passage.id, _TERM, "")
+    subject = key(document.title)
+    return Graphlet(
+        entities=tuple(taker.entities.values()),
+        definitions=tuple(Definition(*ends, weight) for ends, weight in taker.definitions.items()),
+        texts=tuple(Text(passage.id, tuple(words(passage.text))) for passage in passages),
+        subject=subject if subject in own else next(iter(taker.entities), "") if own else "",
+        own=own,
+        collection=document.collection,
+    )
+
+
+class _Taker:
+    """Takes names down: the first spelling counts, and the surest definition in each passage."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, Entity] = {}
+        self.definitions: dict[tuple[str, str], float] = {}
+
+    def define(self, name: str, passage: str, weight: float, context: str) -> None:
+        name = name.strip(" .,;:–-")
+        compared = key(name)
+        if not is_name(name, compared):
+            return
+        if compared not in self.entities:
+            self.entities[compared] = Entity(compared, name, kind_of(name, context))
+        ends = (passage, compared)
+        self.definitions[ends] = max(weight, self.definitions.get(ends, 0.0))
+
+
+def _names_of(title: str) -> Iterator[str]:
+    """Blue Train (album) is called Blue Train too; Application Interface (API) also API."""
+    yield title
+    qualified = _QUALIFIED.match(title)
+    if qualified:
+        yield qualified["name"]
+        inside, name = qualified["inside"], qualified["name"]
+        if _abbreviates(inside, name) or _abbreviates(name, inside):
+            yield inside
+
+
+def _known_as(text: str) -> Iterator[str]:
+    for cue in _KNOWN_AS.finditer(text):
+        named = _NAMED.match(text, cue.end())
+        if named:
+            yield named["name"]
+
+
+def _address(url: str) -> Iterator[str]:
+    """A document's address without its scheme: a text that links to it mentions it."""
+    if url:
+        yield re.sub(r"^\w+://(?:www\.)?", "", url)
+
+
+def _heading(passage_title: str, title: str) -> str:
+    """The innermost heading, unless it is the document's own title."""
+    last = passage_title.rpartition(_JOINT)[2]
+    return "" if last == title or not passage_title.startswith(title) or passage_title == title else last
+
+
+def _terms(text: str) -> Iterator[str]:
+    """What the text defines in passing: `A cache is a …`, `content delivery network (CDN)`."""
+    for defined in _DEFINED.finditer(text):
+        yield defined["name"]
+    if "(" in text:
+        for pair in _ACRONYM.finditer(text):
+            long = _long_form(pair["long"], pair["short"])
+            if long:
+                yield long
+                yield pair["short"]
+
+
+def _long_form(before: str, short: str) -> str:
+    """The last words of `before` that the acronym stands for; empty when it stands for none of them."""
+    said = before.replace("-", " ").split(" ")
+    for count in range(len(said), 1, -1):
+        if _abbreviates(short, " ".join(said[-count:])) and said[-count][:1].casefold() == short[0].casefold():
+            return " ".join(said[-count:])
+    return ""
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Whether the capitals of the short form are the initials of the long one, small words left out or not."""
+    letters = short.rstrip("s")
+    if not 2 <= len(letters) <= 10 or not letters.isupper():
+        return False
+    said = [word for word in re.split(r"[\s-]+", long) if word]
+    every = "".join(word[0] for word in said).upper()
+    great = "".join(word[0] for word in said if len(word) > 3 or word[0].isupper()).upper()
+    return letters.replace("-", "").replace("&", "") in (every, great)

@@ -1,0 +1,232 @@
+"""The graph on a Neo4j server (5.23 or newer), which several retrieval workers can share (extra `graph`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from services.retrieval.graph import neo4j_statements as say
+from services.retrieval.graph.kinds import relation_of
+from services.retrieval.graph.names import Lexicon, first_mentions, key, spans
+from services.retrieval.graph.ports import (
+    Counts,
+    Edge,
+    Entity,
+    Graphlet,
+    Neighbourhood,
+    Relation,
+    RelationKind,
+)
+from shared.errors import ConfigurationError, UnavailableError
+
+_BACKFILL = 1000
+_FOLLOWED = 8
+_TIMEOUT_SECONDS = 10.0
+#: How long a write is tried again when others write to the same nodes.
+_RETRY_SECONDS = 15.0
+
+Row = Mapping[str, Any]
+
+
+class Neo4jGraph:
+    """Plays `Graph` on the default database of a server; a put is one transaction."""
+
+    def __init__(self, url: str, user: str = "", password: str = "") -> None:
+        self._url = url
+        self._auth = (user, password) if user else None
+        self._driver: Any = None
+
+    async def open(self) -> None:
+        neo4j = _library()
+        try:
+            self._driver = neo4j.AsyncGraphDatabase.driver(
+                self._url,
+                auth=self._auth,
+                connection_timeout=_TIMEOUT_SECONDS,
+                connection_acquisition_timeout=_TIMEOUT_SECONDS,
+                max_transaction_retry_time=_RETRY_SECONDS,
+                notifications_min_severity="OFF",
+            )
+        except (ValueError, neo4j.exceptions.ConfigurationError) as error:
+            raise ConfigurationError(f"ANSWERBUS_GRAPH_URL: {error}") from None
+        for statement in say.SCHEMA:
+            await self._ask(statement)
+
+    async def close(self) -> None:
+        if self._driver is not None:
+            await self._driver.close()
+            self._driver = None
+
+    async def put(self, source: str, graphlet: Graphlet) -> Counts:
+        async with self._reaching() as driver, driver.session() as session:
+            counted: Counts = await session.execute_write(_put, source, graphlet)
+        return counted
+
+    async def remove(self, source: str) -> bool:
+        async with self._reaching() as driver, driver.session() as session:
+            known: bool = await session.execute_write(_remove, source)
+        return known
+
+    async def entities_named(self, names: Collection[str]) -> list[Entity]:
+        return [Entity(**row) for row in await self._ask(say.KNOWN, keys=list(names))]
+
+    async def neighbourhood(
+        self,
+        entities: Collection[str],
+        passages: Collection[str],
+        *,
+        hops: int = 2,
+        degree: int = 12,
+        collections: Sequence[str] = (),
+    ) -> Neighbourhood:
+        edges: dict[Edge, None] = {}
+        mentioned: dict[str, int] = {}
+
+        async def follow(statement: str, keys: Collection[str]) -> set[Edge]:
+            rows = await self._ask(statement, keys=list(keys), degree=degree, collections=list(collections))
+            mentioned.update((row["entity"], row["mentioned"]) for row in rows)
+            found = {Edge(row["passage"], row["entity"], row["weight"]) for row in rows}
+            edges.update(dict.fromkeys(found))
+            return found
+
+        at_passages = {*passages, *(edge.passage for edge in await follow(say.DEFINING, entities))}
+        at_entities: list[str] = []
+        seen: set[str] = set(at_passages)
+        for hop in range(hops):
+            if hop % 2 == 0:
+                reached = {edge.entity for edge in await follow(say.TOWARDS_ENTITIES, at_passages)} - seen
+                at_entities = sorted(reached, key=lambda entity: (mentioned[entity], entity))[: _FOLLOWED * degree]
+                seen.update(at_entities)
+            else:
+                at_passages = {edge.passage for edge in await follow(say.TOWARDS_PASSAGES, at_entities)} - seen
+                seen |= at_passages
+        return Neighbourhood(tuple(edges), mentioned)
+
+    async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
+        return [Relation(**row) for row in await self._ask(say.RELATIONS_OF, key=entity, limit=limit)]
+
+    async def related(self, entity: str, *, limit: int = 50) -> list[str]:
+        return [row["key"] for row in await self._ask(say.RELATED_TO, key=entity, limit=limit)]
+
+    async def search(self, text: str, *, limit: int = 10) -> list[Entity]:
+        # Quoted, so that no word is read as an operator of the query language.
+        wanted = " ".join(f'"{word}"' for word in key(text).split())
+        return [Entity(**row) for row in await self._ask(say.SEARCH, wanted=wanted, limit=limit)] if wanted else []
+
+    async def counts(self) -> Counts:
+        (row,) = await self._ask(say.COUNTS)
+        return Counts(**row)
+
+    async def _ask(self, statement: str, **parameters: Any) -> list[Row]:
+        async with self._reaching() as driver:
+            reply = await driver.execute_query(statement, parameters)
+        return [record.data() for record in reply.records]
+
+    @asynccontextmanager
+    async def _reaching(self) -> AsyncIterator[Any]:
+        """The driver; names the server's failures in our words."""
+        from neo4j.exceptions import AuthError, DriverError, Forbidden, Neo4jError
+
+        if self._driver is None:
+            raise UnavailableError("the graph is not open")
+        try:
+            yield self._driver
+        except (AuthError, Forbidden) as error:
+            raise ConfigurationError(
+                f"the Neo4j server at {self._url} does not accept ANSWERBUS_GRAPH_USER and ANSWERBUS_GRAPH_PASSWORD, "
+                f"or gives too few rights: {error.code}"
+            ) from None
+        except (DriverError, OSError) as error:
+            raise UnavailableError(f"the Neo4j server at {self._url} is away: {type(error).__name__}") from error
+        except Neo4jError as error:
+            raise UnavailableError(f"the Neo4j server at {self._url} answered {error.code}") from error
+
+
+async def _put(tx: Any, source: str, graphlet: Graphlet) -> Counts:
+    """All of a put; run again from the beginning when the server asks for it."""
+    before = await _take_out(tx, source)
+    keys = [entity.key for entity in graphlet.entities]
+    there = {row["key"] for row in await _rows(tx, say.KNOWN, keys=keys)}
+    new = [entity for entity in graphlet.entities if entity.key not in there]
+    await tx.run(say.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
+    await tx.run(say.SOURCE, source=source, collection=graphlet.collection)
+    texts = [{"key": text.passage, "words": " ".join(text.words)} for text in graphlet.texts]
+    await tx.run(say.PASSAGES, source=source, collection=graphlet.collection, rows=texts)
+    await tx.run(say.ABOUT, source=source, subject=graphlet.subject)
+    await tx.run(say.DEFINE, rows=[definition._asdict() for definition in graphlet.definitions])
+    await _mention(tx, source, graphlet)
+    await tx.run(say.DROP_UNDEFINED, keys=before)
+    for entity in new:
+        await _backfill(tx, source, entity.key)
+    (row,) = await _rows(tx, say.COUNTS_OF, source=source)
+    return Counts(**row)
+
+
+async def _remove(tx: Any, source: str) -> bool:
+    known = bool(await _rows(tx, "MATCH (s:Source {key: $source}) RETURN s.key AS key", source=source))
+    await tx.run(say.DROP_UNDEFINED, keys=await _take_out(tx, source))
+    return known
+
+
+async def _take_out(tx: Any, source: str) -> list[str]:
+    """All that came from the source but the names; gives those it defined."""
+    rows = await _rows(tx, say.TAKE_OUT, source=source)
+    return [name for row in rows for name in row["defined"]]
+
+
+async def _mention(tx: Any, source: str, graphlet: Graphlet) -> None:
+    """The names known so far, in the new texts."""
+    possible = {span for text in graphlet.texts for span in spans(text.words)}
+    lexicon = Lexicon(row["key"] for row in await _rows(tx, say.KNOWN, keys=list(possible)))
+    mentions: list[Row] = []
+    relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
+    for text in graphlet.texts:
+        for name, start in first_mentions(lexicon, text.words, graphlet.own).items():
+            mentions.append({"passage": text.passage, "entity": name})
+            if graphlet.subject:
+                relation = {"subject": graphlet.subject, "target": name, "source": source}
+                relations[relation_of(text.words, start)].append(relation)
+    await tx.run(say.MENTION, rows=mentions)
+    await _relate(tx, relations)
+
+
+async def _backfill(tx: Any, source: str, name: str) -> None:
+    """A new name, in the texts of before."""
+    mentions: list[Row] = []
+    relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
+    lexicon = Lexicon((name,))
+    for row in await _rows(tx, say.SAYING, phrase=f'"{name}"', source=source, limit=_BACKFILL):
+        said = row["words"].split(" ")
+        for found, start in first_mentions(lexicon, said).items():
+            mentions.append({"passage": row["passage"], "entity": found})
+            if row["subject"]:
+                relation = {"subject": row["subject"], "target": found, "source": row["source"]}
+                relations[relation_of(said, start)].append(relation)
+    await tx.run(say.MENTION, rows=mentions)
+    await _relate(tx, relations)
+
+
+async def _relate(tx: Any, relations: Mapping[RelationKind, Sequence[Row]]) -> None:
+    for kind, rows in relations.items():
+        await tx.run(say.RELATE[kind], rows=list(rows))
+
+
+async def _rows(tx: Any, statement: str, **parameters: Any) -> list[Row]:
+    result = await tx.run(statement, **parameters)
+    rows: list[Row] = await result.data()
+    return rows
+
+
+def _library() -> Any:
+    """The driver, which only this adapter needs.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        import neo4j
+    except ImportError:
+        raise ConfigurationError("ANSWERBUS_GRAPH_URL needs the Neo4j driver: pip install 'answerbus[graph]'") from None
+    return neo4j

@@ -1,0 +1,126 @@
+"""What is asked of Neo4j; every value is a parameter."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from services.retrieval.graph.ports import RelationKind
+
+#: Our kinds of relation as Neo4j writes them; a type cannot be a parameter, so it comes from here and nowhere else.
+RELATION_TYPES: dict[RelationKind, str] = {kind: kind.upper() for kind in get_args(RelationKind)}
+_ANY = "|".join(RELATION_TYPES.values())
+
+SCHEMA = (
+    "CREATE CONSTRAINT answerbus_source IF NOT EXISTS FOR (s:Source) REQUIRE s.key IS UNIQUE",
+    "CREATE CONSTRAINT answerbus_passage IF NOT EXISTS FOR (p:Passage) REQUIRE p.key IS UNIQUE",
+    "CREATE CONSTRAINT answerbus_entity IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE",
+    "CREATE FULLTEXT INDEX answerbus_entities IF NOT EXISTS FOR (e:Entity) ON EACH [e.key] "
+    "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}",
+    "CREATE FULLTEXT INDEX answerbus_words IF NOT EXISTS FOR (p:Passage) ON EACH [p.words] "
+    "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}",
+    "CALL db.awaitIndexes(60)",
+)
+
+#: Writers of one source wait for each other here.
+SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection"
+TAKE_OUT = """
+MATCH (s:Source {key: $source})
+OPTIONAL MATCH (s)-[:HAS]->(p:Passage)
+OPTIONAL MATCH (p)-[:DEFINES]->(e:Entity)
+WITH s, collect(DISTINCT p) AS passages, collect(DISTINCT e.key) AS defined
+CALL (s) {
+    MATCH (s)-[:ABOUT]->(subject:Entity)-[r]->(:Entity) WHERE r.source = s.key DELETE r
+}
+FOREACH (p IN passages | DETACH DELETE p)
+DETACH DELETE s
+RETURN defined
+"""
+KNOWN = "MATCH (e:Entity) WHERE e.key IN $keys RETURN e.key AS key, e.name AS name, e.kind AS kind"
+ENTITIES = """
+UNWIND $rows AS row
+MERGE (e:Entity {key: row.key}) ON CREATE SET e.name = row.name, e.kind = row.kind
+"""
+PASSAGES = """
+MATCH (s:Source {key: $source})
+UNWIND $rows AS row
+MERGE (p:Passage {key: row.key}) SET p.words = row.words, p.collection = $collection
+MERGE (s)-[:HAS]->(p)
+"""
+ABOUT = "MATCH (s:Source {key: $source}), (e:Entity {key: $subject}) MERGE (s)-[:ABOUT]->(e)"
+DEFINE = """
+UNWIND $rows AS row
+MATCH (p:Passage {key: row.passage}), (e:Entity {key: row.entity})
+MERGE (p)-[r:DEFINES]->(e) SET r.weight = row.weight
+"""
+MENTION = """
+UNWIND $rows AS row
+MATCH (p:Passage {key: row.passage}), (e:Entity {key: row.entity}) MERGE (p)-[:MENTIONS]->(e)
+"""
+RELATE = {
+    kind: f"""
+UNWIND $rows AS row
+MATCH (a:Entity {{key: row.subject}}), (b:Entity {{key: row.target}}) MERGE (a)-[:{name} {{source: row.source}}]->(b)
+"""
+    for kind, name in RELATION_TYPES.items()
+}
+DROP_UNDEFINED = """
+MATCH (e:Entity) WHERE e.key IN $keys AND NOT EXISTS { (e)<-[:DEFINES]-() } DETACH DELETE e
+"""
+SAYING = """
+CALL db.index.fulltext.queryNodes('answerbus_words', $phrase) YIELD node
+MATCH (s:Source)-[:HAS]->(node) WHERE s.key <> $source
+OPTIONAL MATCH (s)-[:ABOUT]->(subject:Entity)
+RETURN node.key AS passage, node.words AS words, s.key AS source, subject.key AS subject LIMIT $limit
+"""
+
+_MENTIONED = "COUNT { (e)<-[:MENTIONS]-() }"
+_COUNTS_TOO = "(size($collections) = 0 OR p.collection IN $collections)"
+#: From passages to names, the rarest first, and back.
+TOWARDS_ENTITIES = f"""
+UNWIND $keys AS key MATCH (p:Passage {{key: key}}) WHERE {_COUNTS_TOO}
+CALL (p) {{
+    MATCH (p)-[r:DEFINES]->(e:Entity) RETURN e, r.weight AS weight ORDER BY weight DESC LIMIT $degree
+    UNION ALL
+    MATCH (p)-[:MENTIONS]->(e:Entity) RETURN e, 0.0 AS weight ORDER BY {_MENTIONED} LIMIT $degree
+}}
+RETURN p.key AS passage, e.key AS entity, weight, {_MENTIONED} AS mentioned
+"""
+_DEFINING = f"""
+    MATCH (e)<-[r:DEFINES]-(p:Passage) WHERE {_COUNTS_TOO}
+    RETURN p, r.weight AS weight ORDER BY weight DESC, p.key LIMIT $degree
+"""
+_MENTIONING = f"""
+    MATCH (e)<-[:MENTIONS]-(p:Passage) WHERE {_COUNTS_TOO} RETURN p, 0.0 AS weight LIMIT $degree
+"""
+_BACK = """
+UNWIND $keys AS key MATCH (e:Entity {{key: key}})
+CALL (e) {{ {kinds} }}
+RETURN p.key AS passage, e.key AS entity, weight, {mentioned} AS mentioned
+"""
+DEFINING = _BACK.format(kinds=_DEFINING, mentioned=_MENTIONED)
+TOWARDS_PASSAGES = _BACK.format(kinds=f"{_DEFINING} UNION ALL {_MENTIONING}", mentioned=_MENTIONED)
+
+RELATIONS_OF = f"""
+MATCH (:Entity {{key: $key}})-[r:{_ANY}]-(:Entity)
+WITH DISTINCT startNode(r).key AS subject, toLower(type(r)) AS kind, endNode(r).key AS target
+RETURN subject, kind, target ORDER BY kind = 'related_to', subject, kind, target LIMIT $limit
+"""
+RELATED_TO = f"""
+MATCH (:Entity {{key: $key}})-[:{_ANY}*1..2]-(other:Entity) WHERE other.key <> $key
+RETURN DISTINCT other.key AS key ORDER BY key LIMIT $limit
+"""
+SEARCH = """
+CALL db.index.fulltext.queryNodes('answerbus_entities', $wanted) YIELD node, score
+RETURN node.key AS key, node.name AS name, node.kind AS kind ORDER BY score DESC, key LIMIT $limit
+"""
+COUNTS = f"""
+RETURN COUNT {{ (:Entity) }} AS entities, COUNT {{ (:Passage) }} AS passages,
+    COUNT {{ (:Passage)-[:MENTIONS]->(:Entity) }} AS mentions,
+    COUNT {{ MATCH (a:Entity)-[r:{_ANY}]->(b:Entity) RETURN DISTINCT a, type(r), b }} AS relations
+"""
+COUNTS_OF = f"""
+MATCH (s:Source {{key: $source}})
+RETURN COUNT {{ MATCH (s)-[:HAS]->()-[:DEFINES]->(e) RETURN DISTINCT e }} AS entities,
+    COUNT {{ (s)-[:HAS]->() }} AS passages, COUNT {{ (s)-[:HAS]->()-[:MENTIONS]->() }} AS mentions,
+    COUNT {{ MATCH (s)-[:ABOUT]->()-[r:{_ANY}]->() WHERE r.source = s.key RETURN r }} AS relations
+"""

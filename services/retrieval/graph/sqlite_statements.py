@@ -1,0 +1,133 @@
+"""The tables of the graph in SQLite, and what is asked of them.
+
+Passages are joined to names by two adjacency tables, each read in both directions; names are joined by relations. The
+words of the passages are indexed too, so that a new name finds the passages of before that mention it.
+"""
+
+from __future__ import annotations
+
+#: Of the tables; another one means that the documents must be ingested again.
+VERSION = 1
+
+SCHEMA = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS source (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, subject INTEGER
+);
+CREATE INDEX IF NOT EXISTS source_subject ON source (subject);
+CREATE TABLE IF NOT EXISTS passage (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source INTEGER NOT NULL, words TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS passage_source ON passage (source);
+CREATE TABLE IF NOT EXISTS entity (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, kind TEXT NOT NULL,
+    mentioned INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS defines (
+    passage INTEGER NOT NULL, entity INTEGER NOT NULL, weight REAL NOT NULL, PRIMARY KEY (passage, entity)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS defines_entity ON defines (entity, weight DESC, passage);
+CREATE TABLE IF NOT EXISTS mentions (
+    passage INTEGER NOT NULL, entity INTEGER NOT NULL, PRIMARY KEY (passage, entity)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS mentions_entity ON mentions (entity, passage);
+CREATE TABLE IF NOT EXISTS relation (
+    subject INTEGER NOT NULL, kind TEXT NOT NULL, target INTEGER NOT NULL, source INTEGER NOT NULL,
+    PRIMARY KEY (subject, kind, target, source)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS relation_target ON relation (target, kind, subject);
+CREATE INDEX IF NOT EXISTS relation_source ON relation (source);
+
+CREATE VIRTUAL TABLE IF NOT EXISTS passage_words USING fts5 (
+    words, content='passage', content_rowid='id', tokenize="unicode61 remove_diacritics 0"
+);
+CREATE TRIGGER IF NOT EXISTS passage_in AFTER INSERT ON passage BEGIN
+    INSERT INTO passage_words (rowid, words) VALUES (new.id, new.words);
+END;
+CREATE TRIGGER IF NOT EXISTS passage_out AFTER DELETE ON passage BEGIN
+    INSERT INTO passage_words (passage_words, rowid, words) VALUES ('delete', old.id, old.words);
+END;
+CREATE VIRTUAL TABLE IF NOT EXISTS entity_words USING fts5 (
+    key, content='entity', content_rowid='id', tokenize="unicode61 remove_diacritics 0"
+);
+CREATE TRIGGER IF NOT EXISTS entity_in AFTER INSERT ON entity BEGIN
+    INSERT INTO entity_words (rowid, key) VALUES (new.id, new.key);
+END;
+CREATE TRIGGER IF NOT EXISTS entity_out AFTER DELETE ON entity BEGIN
+    INSERT INTO entity_words (entity_words, rowid, key) VALUES ('delete', old.id, old.key);
+END;
+CREATE TRIGGER IF NOT EXISTS mention_in AFTER INSERT ON mentions BEGIN
+    UPDATE entity SET mentioned = mentioned + 1 WHERE id = new.entity;
+END;
+CREATE TRIGGER IF NOT EXISTS mention_out AFTER DELETE ON mentions BEGIN
+    UPDATE entity SET mentioned = mentioned - 1 WHERE id = old.entity;
+END;
+COMMIT;
+"""
+
+MENTION = "INSERT OR IGNORE INTO mentions (passage, entity) VALUES (?, ?)"
+RELATE = "INSERT OR IGNORE INTO relation (subject, kind, target, source) VALUES (?, ?, ?, ?)"
+
+#: Passages of other sources than one that have a phrase in them.
+SAYING = """
+SELECT passage.id, passage.words, source.subject, source.id
+FROM passage_words JOIN passage ON passage.id = passage_words.rowid JOIN source ON source.id = passage.source
+WHERE passage_words MATCH ? AND source.id <> ? LIMIT ?
+"""
+
+#: From a passage to names, the rarest first; each gives the name, its key, how often it is mentioned, and the weight.
+DEFINED = """
+SELECT id, key, mentioned, weight FROM defines JOIN entity ON id = entity
+WHERE passage = ? ORDER BY weight DESC, mentioned LIMIT ?
+"""
+MENTIONED = """
+SELECT id, key, mentioned, 0.0 FROM mentions JOIN entity ON id = entity WHERE passage = ? ORDER BY mentioned LIMIT ?
+"""
+#: And back; each gives the passage, its key, its collection, and the weight.
+DEFINING = """
+SELECT passage.id, passage.key, collection, weight
+FROM defines JOIN passage ON passage.id = passage JOIN source ON source.id = source
+WHERE entity = ? ORDER BY weight DESC, passage LIMIT ?
+"""
+MENTIONING = """
+SELECT passage.id, passage.key, collection, 0.0
+FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
+WHERE entity = ? ORDER BY passage LIMIT ?
+"""
+ENTITY = "SELECT id, key, mentioned FROM entity WHERE key = ?"
+PASSAGE = """
+SELECT passage.id, passage.key, collection FROM passage JOIN source ON source.id = source WHERE passage.key = ?
+"""
+
+RELATIONS_OF = """
+SELECT DISTINCT one.key, relation.kind, other.key
+FROM relation JOIN entity AS one ON one.id = subject JOIN entity AS other ON other.id = target
+WHERE subject = (SELECT id FROM entity WHERE key = :key) OR target = (SELECT id FROM entity WHERE key = :key)
+ORDER BY relation.kind = 'related_to', 1, 2, 3 LIMIT :limit
+"""
+RELATED_TO = """
+WITH middle (id) AS (SELECT id FROM entity WHERE key = :key),
+near (id) AS (
+    SELECT target FROM relation JOIN middle ON subject = middle.id
+    UNION SELECT subject FROM relation JOIN middle ON target = middle.id
+),
+reached (id) AS (
+    SELECT id FROM near
+    UNION SELECT target FROM relation JOIN near ON subject = near.id
+    UNION SELECT subject FROM relation JOIN near ON target = near.id
+)
+SELECT key FROM entity JOIN reached USING (id) WHERE key <> :key ORDER BY key LIMIT :limit
+"""
+SEARCH = """
+SELECT entity.key, name, kind FROM entity_words JOIN entity ON entity.id = entity_words.rowid
+WHERE entity_words MATCH ? ORDER BY bm25(entity_words), entity.key LIMIT ?
+"""
+COUNTS = """
+SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM (SELECT DISTINCT subject, kind, target FROM relation)),
+    (SELECT count(*) FROM passage), (SELECT count(*) FROM mentions)
+"""
+COUNTS_OF = """
+SELECT (SELECT count(DISTINCT entity) FROM defines JOIN passage ON id = passage WHERE source = :source),
+    (SELECT count(*) FROM relation WHERE source = :source), (SELECT count(*) FROM passage WHERE source = :source),
+    (SELECT count(*) FROM mentions JOIN passage ON id = passage WHERE source = :source)
+"""
