@@ -3,6 +3,6 @@
 Hears `QuestionCleared` and, for another attempt, `AnswerRefuted`; says `PassagesRetrieved`, also when nothing was
 found. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`.
 
-Answers `ask.retrieval.search`, `.documents`, `.remove` and `.stats` (see `shared.asks.retrieval`). It is the only
-owner of the index: everybody else asks.
+Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
+`shared.asks.retrieval`). It is the only owner of the index: everybody else asks.
 """

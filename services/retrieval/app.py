@@ -10,6 +10,7 @@ from services.retrieval.legs import MeaningLeg, WordsLeg
 from services.retrieval.ports import Leg
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
+from services.retrieval.sources import SourceIndex
 from shared.resources import Resources
 from shared.settings import Settings
 from shared.stage import Stage
@@ -36,6 +37,7 @@ def build(resources: Resources) -> Stage:
     stage.answers("documents", librarian.documents)
     stage.answers("remove", librarian.remove)
     stage.answers("stats", librarian.stats)
+    stage.answers("kb_index", SourceIndex(index).kb_index)
     return stage
 
 

@@ -109,10 +109,14 @@ class DocumentsReply(Value):
 
 
 class KbIndexRequest(Value):
-    """`kb_index`: the sources of some collections (none: of all), each with one line on what it is about."""
+    """`kb_index`: the sources of some collections (none: of all), each with one line on what it is about.
+
+    They come by source, a page at a time; `after` is the last source of the page before.
+    """
 
     collections: tuple[str, ...] = ()
-    limit: int = Field(default=10_000, ge=1, le=100_000)
+    limit: int = Field(default=1000, ge=1, le=1000)
+    after: str = ""
 
 
 class KbIndexEntry(Value):
@@ -122,12 +126,17 @@ class KbIndexEntry(Value):
     title: str = ""
     description: str = ""
 
+    def line(self) -> str:
+        """As one line of a plain text."""
+        return f"{self.source}\t{' — '.join(part for part in (self.title, self.description) if part)}"
+
 
 class KbIndexReply(Value):
-    """By source; `total` counts those beyond the limit too."""
+    """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
 
     entries: tuple[KbIndexEntry, ...]
     total: int = 0
+    after: str = ""
 
 
 class RemoveRequest(Value):

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from shared.ops.ingest_cli import ingest
+
 app = typer.Typer(
     name="answerbus",
     help="Answers questions from a body of documents as a chain of durable facts.",
@@ -115,50 +117,7 @@ def ask(
     raise SystemExit(3 if run(work) == "abandoned" else 0)
 
 
-@app.command()
-def ingest(
-    paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for standard input.")],
-    field: Annotated[
-        list[str] | None,
-        typer.Option("--field", help="JSON Lines: PART=KEY with PART title, text, url, id, language; may be repeated."),
-    ] = None,
-    collection: Annotated[str, typer.Option(help="Name under which these documents belong together.")] = "",
-    language: Annotated[str, typer.Option(help="Language of documents that do not say theirs.")] = "",
-    stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
-    sync: Annotated[bool, typer.Option("--sync", help="Remove what the collection has and the paths do not.")] = False,
-    url: Url = "",
-    data: Data = DATA,
-    in_process: InProcess = False,
-    as_json: Json = False,
-) -> None:
-    """Index documents: Markdown, text, HTML, PDF and JSON Lines; what is unchanged is not indexed again."""
-    import sys
-
-    from shared.languages import code3
-    from shared.ops.collect import Collector
-    from shared.ops.ingest import ingest as hand_in
-    from shared.ops.output import fail, run
-    from shared.ops.place import client
-
-    pairs = [one.partition("=") for one in field or []]
-    if any(not separator or not value for _, separator, value in pairs):
-        fail("--field: expected PART=KEY, for example --field title=question", 2)
-    try:
-        collector = Collector(
-            collection=collection,
-            language=code3(language) if language else "",
-            fields={part: key for part, _, key in pairs},
-            stdin=sys.stdin.buffer,
-            stdin_type=stdin_type,
-        )
-    except ValueError as error:
-        fail(f"--field: {error}", 2)
-
-    async def work() -> bool:
-        async with client(url, data, in_process=in_process, quiet=as_json) as here:
-            return bool((await hand_in(here, collector, paths, sync=sync, as_json=as_json)).problems)
-
-    raise SystemExit(1 if run(work) else 0)
+app.command()(ingest)
 
 
 @app.command()

@@ -12,28 +12,15 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from shared.domain import Document
+from shared.ops.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
+from shared.ops.parts import parts
 
 STDIN = "-"
-JSON_LINES = "application/jsonl"
-PLAIN = "text/plain"
-
-MEDIA_TYPES: dict[str, str] = {
-    ".htm": "text/html",
-    ".html": "text/html",
-    ".jsonl": JSON_LINES,
-    ".markdown": "text/markdown",
-    ".md": "text/markdown",
-    ".ndjson": JSON_LINES,
-    ".pdf": "application/pdf",
-    ".rst": PLAIN,
-    ".text": PLAIN,
-    ".txt": PLAIN,
-    ".xhtml": "application/xhtml+xml",
-}
 
 #: Where a record's parts are looked for unless the caller says; the first path that leads to something counts.
 USUAL_FIELDS: dict[str, tuple[str, ...]] = {
@@ -42,6 +29,7 @@ USUAL_FIELDS: dict[str, tuple[str, ...]] = {
     "text": ("text", "answer", "body", "content"),
     "url": ("url", "link"),
     "language": ("language", "lang"),
+    "date": ("date", "updated", "modified", "published"),
 }
 
 
@@ -65,14 +53,16 @@ class Problem:
 class Collector:
     """Walks what it is given; afterwards `problems` and `skipped` (reason -> count) tell what was left out.
 
-    `fields` maps `id`, `title`, `text`, `url` and `language` to the keys of a JSON Lines record, with dots for nested
-    ones. `stdin_type` is the media type of standard input.
+    `fields` maps `id`, `title`, `text`, `url`, `language` and `date` to the keys of a JSON Lines record, with dots for
+    nested ones. `stdin_type` is the media type of standard input. A text of more than `part_bytes` is handed in in
+    parts, `<its id>#part=1` and so on, read one after the other; any other file may have `max_bytes`.
     """
 
     collection: str = ""
     language: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 64 * 2**20
+    part_bytes: int = 8 * 2**20
     stdin: BinaryIO | None = None
     stdin_type: str = PLAIN
     problems: list[Problem] = field(default_factory=list)
@@ -117,7 +107,7 @@ class Collector:
                 entered.add((status.st_dev, status.st_ino))
                 children = sorted(path.iterdir(), reverse=True)
             except OSError as error:
-                self._problem(str(path), _why(error))
+                self.problem(str(path), _why(error))
                 continue
             shown = [child for child in children if not child.name.startswith(".")]
             self.skipped["hidden"] += len(children) - len(shown)
@@ -132,38 +122,56 @@ class Collector:
             # Anything else (a pipe, a socket, a device) might never end.
             if not path.is_file():
                 reason = "there is no such file" if not path.exists() else "not a regular file"
-                self._problem(str(path), reason)
+                self.problem(str(path), reason)
                 return
             with path.open("rb") as file:
+                date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
                 if media_type == JSON_LINES:
                     yield from self._records(file, name)
                     return
-                body = file.read(self.max_bytes + 1)
+                body = file.read(self.part_bytes + 1)
+                if len(body) > self.part_bytes and is_text(media_type) and b"\0" not in body[:8192]:
+                    yield from self._parts(
+                        path, body, file, name, Document(source="", media_type=media_type, date=date)
+                    )
+                    return
+                body += file.read(self.max_bytes + 1 - len(body)) if len(body) > self.part_bytes else b""
         except OSError as error:
-            self._problem(str(path), _why(error))
+            self.problem(str(path), _why(error))
             return
         if not media_type:
             if b"\0" in body[:8192]:
                 self._binary(path, asked_for=asked_for)
                 return
             media_type = PLAIN
-        yield from self._submit(str(path), body, Document(source=f"kb:{_encodable(name)}", media_type=media_type))
+        document = Document(source=f"kb:{_encodable(name)}", media_type=media_type, date=date)
+        yield from self.submit(str(path), body, document)
+
+    def _parts(
+        self, path: Path, beginning: bytes, file: BinaryIO, name: str, document: Document
+    ) -> Iterator[Submission]:
+        """A long text in pieces, so that no more than one of them is in memory."""
+        header = document.media_type in TABLES
+        pieces = parts(beginning, file, self.part_bytes, header=header)
+        for number, piece in enumerate(pieces, start=1):
+            said = {"source": f"kb:{_encodable(name)}#part={number}", "title": f"{Path(name).stem} (part {number})"}
+            yield from self.submit(f"{path}, part {number}", piece, document.model_copy(update=said))
 
     def _binary(self, path: Path, *, asked_for: bool) -> None:
         if asked_for:
-            self._problem(str(path), "a binary file of unknown type")
+            self.problem(str(path), "a binary file of unknown type")
         else:
             self.skipped["binary"] += 1
 
     def _standard_input(self) -> Iterator[Submission]:
         if self.stdin is None:
-            self._problem(STDIN, "there is no standard input")
+            self.problem(STDIN, "there is no standard input")
         elif self.stdin_type == JSON_LINES:
             yield from self._records(self.stdin, "stdin")
         else:
             body = self.stdin.read(self.max_bytes + 1)
             name = hashlib.sha256(body).hexdigest()[:12]
-            yield from self._submit(STDIN, body, Document(source=f"kb:stdin-{name}", media_type=self.stdin_type))
+            yield from self.submit(STDIN, body, Document(source=f"kb:stdin-{name}", media_type=self.stdin_type))
 
     # --- JSON Lines ---
 
@@ -173,26 +181,24 @@ class Collector:
             number += 1
             place = f"{name}:{number}"
             if len(line) > self.max_bytes:
-                self._problem(
-                    place, f"the line is longer than {self.max_bytes} bytes; the rest of the file is left out"
-                )
+                self.problem(place, f"the line is longer than {self.max_bytes} bytes; the rest of the file is left out")
                 return
             if not line.strip():
                 continue
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
-                self._problem(place, "not JSON")
+                self.problem(place, "not JSON")
                 continue
             if not isinstance(record, dict):
-                self._problem(place, "not a JSON object")
+                self.problem(place, "not a JSON object")
                 continue
             yield from self._record(record, place, f"{name}#{number}")
 
     def _record(self, record: dict[str, Any], place: str, otherwise: str) -> Iterator[Submission]:
         said = {part: self._part(record, part) for part in USUAL_FIELDS}
         if not said["text"].strip():
-            self._problem(place, f"no text under {' or '.join(self._paths('text'))}")
+            self.problem(place, f"no text under {' or '.join(self._paths('text'))}")
             return
         document = Document(
             source=f"kb:{said['id'] or said['url'] or otherwise}",
@@ -200,8 +206,9 @@ class Collector:
             title=said["title"],
             url=said["url"],
             language=said["language"],
+            date=said["date"],
         )
-        yield from self._submit(place, said["text"].encode("utf-8", "replace"), document)
+        yield from self.submit(place, said["text"].encode("utf-8", "replace"), document)
 
     def _part(self, record: dict[str, Any], part: str) -> str:
         for path in self._paths(part):
@@ -217,22 +224,24 @@ class Collector:
 
     # --- out ---
 
-    def _submit(self, place: str, body: bytes, document: Document) -> Iterator[Submission]:
+    def submit(self, place: str, body: bytes, document: Document) -> Iterator[Submission]:
+        """The document with what is said of all; when it is empty, too large, or a second one, a problem instead."""
         if len(body) > self.max_bytes:
-            self._problem(place, f"larger than {self.max_bytes} bytes")
+            self.problem(place, f"larger than {self.max_bytes} bytes")
             return
         if not body.strip():
-            self._problem(place, "empty")
+            self.problem(place, "empty")
             return
         digest = hashlib.sha256(body).hexdigest()
         known = self._digests.setdefault(document.source, digest)
         if known != digest:
-            self._problem(place, f"another document is called {document.source} too")
+            self.problem(place, f"another document is called {document.source} too")
             return
         said = {"digest": digest, "collection": self.collection, "language": document.language or self.language}
         yield Submission(document.model_copy(update=said), body)
 
-    def _problem(self, path: str, reason: str) -> None:
+    def problem(self, path: str, reason: str) -> None:
+        """Keep what could not be read, and why."""
         self.problems.append(Problem(path, reason))
 
 

@@ -14,7 +14,7 @@ from shared.ops.asking import ask
 from shared.ops.client import Client
 from shared.ops.collect import Collector
 from shared.ops.in_process import platform
-from shared.ops.ingest import ingest
+from shared.ops.ingest import from_files, ingest
 from shared.ops.output import table
 from shared.settings import Settings
 
@@ -40,7 +40,9 @@ async def demo(data: Path | None) -> None:
         async with platform(settings) as url, Client(url) as here:
             print(f"gateway at {url}")
             _title("ingesting docs/ and README.md")
-            await ingest(here, Collector(), [str(ROOT / "docs"), str(ROOT / "README.md")], sync=False, as_json=False)
+            collector = Collector()
+            pages = from_files(collector, [str(ROOT / "docs"), str(ROOT / "README.md")])
+            await ingest(here, collector, pages, sync=False, as_json=False)
             last: dict[str, Any] = {}
             for question in QUESTIONS:
                 _title(question)

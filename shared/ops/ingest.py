@@ -1,11 +1,12 @@
-"""`answerbus ingest`: collect, hand in what is new, remove what disappeared, and say what happened."""
+"""`answerbus ingest`: hand in what was collected, remove what disappeared, and say what happened."""
 
 from __future__ import annotations
 
 import base64
 import sys
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ from shared.ops.output import print_json
 #: Documents and bytes per request; what comes back decides how finely the progress bar moves.
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 4 * 2**20
+#: A batch is not held back longer than this while pages of the web come in slowly, in seconds.
+BATCH_SECONDS = 5.0
 
 
 @dataclass
@@ -36,13 +39,15 @@ class Report:
         }
 
 
-async def ingest(here: Client, collector: Collector, paths: list[str], *, sync: bool, as_json: bool) -> Report:
-    """Ingest the paths; on Ctrl-C what was handed in stays, and running it again goes on where it stopped."""
+async def ingest(
+    here: Client, collector: Collector, submissions: AsyncIterator[Submission], *, sync: bool, as_json: bool
+) -> Report:
+    """Ingest what the collector gives; on Ctrl-C what was handed in stays, and the next time the rest is handed in."""
     report = Report(problems=collector.problems, skipped=collector.skipped)
     seen: set[str] = set()
     progress = _Progress(quiet=as_json)
     try:
-        for batch in _batches(collector.collect(paths)):
+        async for batch in _batches(submissions):
             seen |= {one.document.source for one in batch}
             reply = await here.call("POST", "/api/v1/ingest", json={"documents": [_json(one) for one in batch]})
             report.counts.update(reply["counts"])
@@ -80,13 +85,20 @@ async def _sources(here: Client, collection: str) -> AsyncIterator[str]:
             return
 
 
-def _batches(submissions: Iterator[Submission]) -> Iterator[list[Submission]]:
+async def from_files(collector: Collector, paths: Iterable[str]) -> AsyncIterator[Submission]:
+    """What the collector finds under the paths."""
+    for submission in collector.collect(paths):
+        yield submission
+
+
+async def _batches(submissions: AsyncIterator[Submission]) -> AsyncIterator[list[Submission]]:
     batch: list[Submission] = []
-    size = 0
-    for one in submissions:
-        if batch and (len(batch) >= BATCH_DOCUMENTS or size + len(one.body) > BATCH_BYTES):
+    size, began = 0, time.monotonic()
+    async for one in submissions:
+        full = len(batch) >= BATCH_DOCUMENTS or size + len(one.body) > BATCH_BYTES
+        if batch and (full or time.monotonic() - began > BATCH_SECONDS):
             yield batch
-            batch, size = [], 0
+            batch, size, began = [], 0, time.monotonic()
         batch.append(one)
         size += len(one.body)
     if batch:
@@ -94,7 +106,9 @@ def _batches(submissions: Iterator[Submission]) -> Iterator[list[Submission]]:
 
 
 def _json(one: Submission) -> dict[str, Any]:
-    described = one.document.model_dump(include={"source", "media_type", "title", "url", "language", "collection"})
+    described = one.document.model_dump(
+        include={"source", "media_type", "title", "url", "language", "collection", "date"}
+    )
     try:
         return {**described, "text": one.body.decode("utf-8")}
     except UnicodeDecodeError:
