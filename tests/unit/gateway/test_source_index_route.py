@@ -1,0 +1,44 @@
+"""The index of sources over HTTP."""
+
+from __future__ import annotations
+
+from services.retrieval.sources import SourceIndex
+from shared.asks.retrieval import IndexedDocument
+from shared.stage import Stage
+from tests.unit.gateway.run import Desk, desk
+
+
+class _Register:
+    async def documents(self, collection: str = "") -> list[IndexedDocument]:
+        return [
+            IndexedDocument(source=f"kb:{name}", title=name, description="About it.", collection=name) for name in "abc"
+        ]
+
+
+def _joined(here: Desk) -> None:
+    stage = Stage("retrieval")
+    stage.answers("kb_index", SourceIndex(_Register()).kb_index)  # type: ignore[arg-type]
+    here.bus.stages += [stage]
+
+
+async def test_sources_are_listed_with_a_line_each() -> None:
+    async with desk() as here:
+        _joined(here)
+
+        reply = (await here.http.get("/api/v1/documents/index", params={"collection": ["a", "c"]})).json()
+
+        assert reply["total"] == 2
+        assert reply["entries"][0] == {"source": "kb:a", "title": "a", "description": "About it."}
+
+
+async def test_sources_as_plain_text_lead_on_to_the_next_page() -> None:
+    async with desk() as here:
+        _joined(here)
+        text = {"Accept": "text/plain"}
+
+        first = await here.http.get("/api/v1/documents/index", params={"limit": 2}, headers=text)
+        onward = first.headers["link"].removeprefix("<").partition(">")[0]
+        last = await here.http.get(onward, headers=text)
+
+        assert first.text + last.text == "kb:a\ta — About it.\nkb:b\tb — About it.\nkb:c\tc — About it.\n"
+        assert "link" not in last.headers
