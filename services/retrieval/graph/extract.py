@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from services.retrieval.graph.kinds import kind_of
-from services.retrieval.graph.names import is_name, key
+from services.retrieval.graph.names import is_function_word, is_name, key
 from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
@@ -31,7 +31,7 @@ _NAMED = re.compile(
 )
 _DEFINED = re.compile(
     r"(?:^|[.!?]\s+|\n)(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?"
-    r"(?P<name>[^\W\d_a-z][\w-]*(?: [\w-]+){0,4}) (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) "
+    r"(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4}) (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) "
 )  # fmt: skip
 
 
@@ -117,7 +117,8 @@ def _heading(passage_title: str, title: str) -> str:
 def _terms(text: str) -> Iterator[str]:
     """What the text defines in passing: `A cache is a …`, `content delivery network (CDN)`."""
     for defined in _DEFINED.finditer(text):
-        yield defined["name"]
+        if not is_function_word(defined["name"].partition(" ")[0].casefold()):
+            yield defined["name"]
     if "(" in text:
         for pair in _ACRONYM.finditer(text):
             long = _long_form(pair["long"], pair["short"])

@@ -41,17 +41,17 @@ def is_name(name: str, compared: str) -> bool:
         return False
     if len(compared) < _MIN_CHARS and not (name.isupper() and len(compared) > 1):
         return False
-    return not all(word in _GENERIC or _is_function_word(word) for word in said)
+    return not all(word in _GENERIC or is_function_word(word) for word in said)
 
 
-def _is_function_word(word: str) -> bool:
+def is_function_word(word: str) -> bool:
     return any(word in stop_words(language) for language in _LANGUAGES)
 
 
 def spans(said: Sequence[str]) -> set[str]:
     """Every stretch of up to `MAX_WORDS` words that could be a name: what to ask a store for."""
     ends = len(said)
-    edges = [not _is_function_word(word) for word in said]
+    edges = [not is_function_word(word) for word in said]
     return {
         " ".join(said[start:end])
         for start in range(ends)

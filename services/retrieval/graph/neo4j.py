@@ -21,6 +21,7 @@ from services.retrieval.graph.ports import (
 )
 from shared.errors import ConfigurationError, UnavailableError
 
+_SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 _BACKFILL = 1000
 _FOLLOWED = 8
 _TIMEOUT_SECONDS = 10.0
@@ -31,7 +32,7 @@ Row = Mapping[str, Any]
 
 
 class Neo4jGraph:
-    """Plays `Graph` on the default database of a server; a put is one transaction."""
+    """Plays `Graph` on the default database of a server; a put is one transaction, one at a time."""
 
     def __init__(self, url: str, user: str = "", password: str = "") -> None:
         self._url = url
@@ -40,6 +41,8 @@ class Neo4jGraph:
 
     async def open(self) -> None:
         neo4j = _library()
+        if not self._url.startswith(_SCHEMES):
+            raise ConfigurationError(f"ANSWERBUS_GRAPH_URL begins with one of {', '.join(_SCHEMES)}")
         try:
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 self._url,
@@ -146,6 +149,7 @@ class Neo4jGraph:
 
 async def _put(tx: Any, source: str, graphlet: Graphlet) -> Counts:
     """All of a put; run again from the beginning when the server asks for it."""
+    await (await tx.run(say.TURN)).consume()
     before = await _take_out(tx, source)
     keys = [entity.key for entity in graphlet.entities]
     there = {row["key"] for row in await _rows(tx, say.KNOWN, keys=keys)}
@@ -165,6 +169,7 @@ async def _put(tx: Any, source: str, graphlet: Graphlet) -> Counts:
 
 
 async def _remove(tx: Any, source: str) -> bool:
+    await (await tx.run(say.TURN)).consume()
     known = bool(await _rows(tx, "MATCH (s:Source {key: $source}) RETURN s.key AS key", source=source))
     await tx.run(say.DROP_UNDEFINED, keys=await _take_out(tx, source))
     return known

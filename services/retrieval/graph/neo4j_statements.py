@@ -11,6 +11,7 @@ RELATION_TYPES: dict[RelationKind, str] = {kind: kind.upper() for kind in get_ar
 _ANY = "|".join(RELATION_TYPES.values())
 
 SCHEMA = (
+    "CREATE CONSTRAINT answerbus_turn IF NOT EXISTS FOR (t:Turn) REQUIRE t.key IS UNIQUE",
     "CREATE CONSTRAINT answerbus_source IF NOT EXISTS FOR (s:Source) REQUIRE s.key IS UNIQUE",
     "CREATE CONSTRAINT answerbus_passage IF NOT EXISTS FOR (p:Passage) REQUIRE p.key IS UNIQUE",
     "CREATE CONSTRAINT answerbus_entity IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE",
@@ -21,7 +22,9 @@ SCHEMA = (
     "CALL db.awaitIndexes(60)",
 )
 
-#: Writers of one source wait for each other here.
+#: Writers wait for each other here until the one before has committed: two that do not see each other's names would
+#: both miss the mentions between them.
+TURN = "MERGE (t:Turn {key: 'writing'}) SET t.taken = timestamp()"
 SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection"
 TAKE_OUT = """
 MATCH (s:Source {key: $source})

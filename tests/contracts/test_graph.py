@@ -1,0 +1,319 @@
+"""What every `Graph` does, run on SQLite and on a real Neo4j."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.retrieval.graph.extract import extract
+from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.graph.neo4j import Neo4jGraph
+from services.retrieval.graph.ports import Counts, Edge, Graph, Graphlet, Relation
+from services.retrieval.graph.sqlite import SqliteGraph
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+from shared.errors import ConfigurationError, UnavailableError
+from tests.support.neo4j import neo4j_server
+from tests.support.servers import free_port
+
+pytestmark = pytest.mark.timeout(900)  # the first run fetches Neo4j
+
+NOTHING = Counts(entities=0, relations=0, passages=0, mentions=0)
+
+
+@pytest.fixture(scope="module")
+def neo4j_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with neo4j_server(tmp_path_factory.mktemp("neo4j")) as server:
+        yield server.url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("neo4j", marks=pytest.mark.integration)])
+async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Graph]:
+    opened: Graph
+    if request.param == "sqlite":
+        opened = SqliteGraph(tmp_path / "retrieval")
+    else:
+        opened = Neo4jGraph(request.getfixturevalue("neo4j_url"))
+    await opened.open()
+    if isinstance(opened, Neo4jGraph):
+        await opened._ask("MATCH (n) DETACH DELETE n")
+    yield opened
+    await opened.close()
+
+
+def _graphlet(name: str, *texts: str, collection: str = "") -> Graphlet:
+    """The graphlet of a document called `name`, whose passages are `name/0`, `name/1`, …"""
+    passages = [Passage(id=f"{name}/{at}", source=name, text=text, title=name) for at, text in enumerate(texts)]
+    return extract(IndexedDocument(source=name, title=name, collection=collection), passages)
+
+
+async def _put(graph: Graph, name: str, *texts: str, **told: Any) -> Counts:
+    return await graph.put(f"kb:{name}", _graphlet(name, *texts, **told))
+
+
+async def _edges(graph: Graph, passage: str, **how: Any) -> set[Edge]:
+    return set((await graph.neighbourhood((), [passage], **how)).edges)
+
+
+async def test_graph_joins_a_mention_to_the_passage_that_defines_the_name(graph: Graph) -> None:
+    # Given a document, and one that mentions it by name
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    counted = await _put(graph, "Flood Warning", "It uses the river gauge of every town.")
+    # Then the two are joined, and the edge knows what defines and what mentions
+    assert await _edges(graph, "Flood Warning/0") == {
+        Edge("Flood Warning/0", "flood warning", 1.0),
+        Edge("Flood Warning/0", "river gauge", 0.0),
+        Edge("River Gauge/0", "river gauge", 1.0),
+    }
+    assert counted == Counts(entities=1, relations=1, passages=1, mentions=1)
+    assert await graph.relations("river gauge") == [Relation("flood warning", "uses", "river gauge")]
+
+
+async def test_graph_joins_a_mention_that_came_before_the_name(graph: Graph) -> None:
+    # Given a document that mentions another, indexed before it
+    await _put(graph, "Flood Warning", "It uses the river gauge of every town.")
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    # Then it makes no difference
+    assert Edge("Flood Warning/0", "river gauge", 0.0) in await _edges(graph, "Flood Warning/0")
+    assert await graph.relations("river gauge") == [Relation("flood warning", "uses", "river gauge")]
+
+
+async def test_graph_is_the_same_in_whatever_order_documents_come(graph: Graph) -> None:
+    documents = {
+        "Harbour Master": ("Works in the Old Harbour Office.", "See Tide Table."),
+        "Old Harbour Office": ("A house near the Old Harbour.",),
+        "Old Harbour": ("It has a Tide Table.",),
+        "Tide Table": ("Printed by the Harbour Master.",),
+    }
+    seen = []
+    for names in (list(documents), list(reversed(documents))):
+        for name in names:
+            await _put(graph, name, *documents[name])
+        around = await graph.neighbourhood(list(map(str.lower, documents)), [], hops=2)
+        seen.append((await graph.counts(), set(around.edges), around.mentioned))
+        for name in names:
+            assert await graph.remove(f"kb:{name}")
+        assert await graph.counts() == NOTHING
+    assert seen[0] == seen[1]
+
+
+async def test_putting_again_changes_nothing(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    first = await _put(graph, "Flood Warning", "It uses the river gauge.", "The river gauge may fail.")
+    before = (await graph.counts(), await _edges(graph, "Flood Warning/0"))
+    assert await _put(graph, "Flood Warning", "It uses the river gauge.", "The river gauge may fail.") == first
+    assert (await graph.counts(), await _edges(graph, "Flood Warning/0")) == before
+
+
+async def test_putting_another_version_leaves_nothing_of_the_former(graph: Graph) -> None:
+    # Given a document that mentions another and defines a term
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "A siren is a loud device. It uses the river gauge.", "More.")
+    assert [each.key for each in await graph.entities_named(["siren"])] == ["siren"]
+    # When it is replaced by a version that does neither
+    await _put(graph, "Flood Warning", "Nothing of the kind.")
+    # Then passages, terms, mentions and relations of before are gone
+    assert await graph.counts() == Counts(entities=2, relations=0, passages=2, mentions=0)
+    assert await graph.entities_named(["siren"]) == []
+    assert await _edges(graph, "Flood Warning/1") == set()
+
+
+async def test_replacing_a_document_keeps_the_mentions_others_make_of_it(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge.")
+    await _put(graph, "River Gauge", "Measures water in another way.")
+    assert Edge("Flood Warning/0", "river gauge", 0.0) in await _edges(graph, "Flood Warning/0")
+    assert (await graph.counts()).relations == 1
+
+
+async def test_removing_a_document_takes_its_name_from_those_who_mention_it(graph: Graph) -> None:
+    # Given a document that others mention
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge.")
+    # When it is removed
+    assert await graph.remove("kb:River Gauge")
+    # Then nothing leads to it any more
+    assert await graph.counts() == Counts(entities=1, relations=0, passages=1, mentions=0)
+    assert await graph.entities_named(["river gauge"]) == []
+    # and it can come back
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    assert Edge("Flood Warning/0", "river gauge", 0.0) in await _edges(graph, "Flood Warning/0")
+
+
+async def test_name_that_two_documents_define_stays_while_one_does(graph: Graph) -> None:
+    await graph.put("kb:one", _graphlet("Mercury (planet)", "Near the sun."))
+    await graph.put("kb:two", _graphlet("Mercury (element)", "Liquid metal."))
+    assert len(await graph.entities_named(["mercury", "mercury planet", "mercury element"])) == 3
+    await graph.remove("kb:one")
+    assert {each.key for each in await graph.entities_named(["mercury", "mercury planet"])} == {"mercury"}
+    await graph.remove("kb:two")
+    assert await graph.counts() == NOTHING
+
+
+async def test_removing_what_is_not_there_says_so(graph: Graph) -> None:
+    assert await graph.remove("kb:unknown") is False
+
+
+async def test_neighbourhood_goes_two_hops_and_no_further(graph: Graph) -> None:
+    # Given a chain of mentions
+    await _put(graph, "Alpha Works", "Buys from Beta Works.")
+    await _put(graph, "Beta Works", "Buys from Gamma Works.")
+    await _put(graph, "Gamma Works", "Buys from nobody.")
+    # Then from the first passage the second is two edges away, the third is not reached
+    near = await graph.neighbourhood((), ["Alpha Works/0"], hops=2)
+    assert near.passages == {"Alpha Works/0", "Beta Works/0"}
+    # and an entity stands for the passages that define it
+    assert (await graph.neighbourhood(["beta works"], ())).passages == {
+        "Alpha Works/0",
+        "Beta Works/0",
+        "Gamma Works/0",
+    }
+    one_hop = await graph.neighbourhood((), ["Alpha Works/0"], hops=1)
+    assert one_hop.passages == {"Alpha Works/0"}
+
+
+async def test_neighbourhood_follows_no_more_edges_than_its_degree(graph: Graph) -> None:
+    await _put(graph, "Town Hall", "Open on Monday.")
+    for number in range(8):
+        await _put(graph, f"Letter number {number} of them", "Sent to the town hall.")
+    around = await graph.neighbourhood(["town hall"], [], degree=3)
+    # Three of those who mention it are reached, and it is known how many there are
+    assert len(around.passages) == 4
+    assert around.mentioned["town hall"] == 8
+
+
+async def test_neighbourhood_keeps_to_the_collections_named(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures water.", collection="public")
+    await _put(graph, "Flood Warning", "It uses the river gauge.", collection="public")
+    await _put(graph, "Secret Plan", "It moves the river gauge.", collection="staff")
+    around = await graph.neighbourhood(["river gauge"], ["Secret Plan/0"], collections=["public"])
+    assert around.passages == {"River Gauge/0", "Flood Warning/0"}
+
+
+async def test_neighbourhood_of_unknown_nodes_is_empty(graph: Graph) -> None:
+    assert (await graph.neighbourhood(["no such"], ["none"])).edges == ()
+
+
+async def test_related_entities_are_named_once_up_to_two_relations_away(graph: Graph) -> None:
+    await _put(graph, "Gamma Works", "Buys from nobody.")
+    await _put(graph, "Beta Works", "Depends on Gamma Works.", "It is part of Gamma Works.")
+    await _put(graph, "Alpha Works", "Buys from Beta Works.")
+    await _put(graph, "Delta Works", "Buys from Alpha Works.")
+    assert await graph.related("alpha works") == ["beta works", "delta works", "gamma works"]
+    assert await graph.related("gamma works") == ["alpha works", "beta works"]
+    assert [each.kind for each in await graph.relations("gamma works")] == ["depends_on", "part_of"]
+
+
+async def test_search_finds_entities_by_words_of_their_names(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures water.")
+    await _put(graph, "River Police", "Keeps order.")
+    assert [each.name for each in await graph.search("river gauge NOT (")] == ["River Gauge", "River Police"]
+    assert await graph.search("?!") == []
+
+
+async def test_names_in_any_script_are_joined(graph: Graph) -> None:
+    await _put(graph, "Préfecture de Police", "Un bâtiment.")
+    await _put(graph, "東京タワー", "高い。")
+    await _put(graph, "Visite", "Près de la préfecture de police et du 東京タワー.")
+    assert {edge.entity for edge in await _edges(graph, "Visite/0")} == {
+        "visite", "prefecture de police", "東 京 タ ワ ー",
+    }  # fmt: skip
+
+
+async def test_documents_can_be_put_beside_each_other(graph: Graph) -> None:
+    # Given many documents that mention each other, all at once
+    names = [f"Station {letter}" for letter in "ABCDEFGH"]
+    await asyncio.gather(*(_put(graph, name, " and ".join(names)) for name in names))
+    # Then every one is joined to every other
+    assert await graph.counts() == Counts(entities=8, relations=56, passages=8, mentions=56)
+
+
+async def test_walk_reaches_what_the_words_of_the_question_do_not(graph: Graph) -> None:
+    # Given a question whose answer is in a passage that shares no word with it
+    await _put(graph, "Lantern House", "Designed by Ada Whitfield in 1931.")
+    await _put(graph, "Ada Whitfield", "Born in Leeds.")
+    await _put(graph, "Copper House", "Where the mayor lives.")
+    seeds = [Passage(id="Lantern House/0", source="a", text=""), Passage(id="Copper House/0", source="b", text="")]
+    # When the walk begins at what BM25 found
+    walk = await GraphLeg(graph).walk("Where was the architect of Lantern House from?", seeds, 10)
+    # Then it is found, before the seed that leads nowhere
+    assert [found.id for found in walk.found] == ["Lantern House/0", "Ada Whitfield/0", "Copper House/0"]
+    assert walk.entities == ("lantern house",)
+    assert walk.linked > 0
+
+
+async def test_sqlite_keeps_everything_over_a_restart_and_sees_what_others_write(tmp_path: Path) -> None:
+    # Given two processes' worth of graphs on one file
+    one, other = SqliteGraph(tmp_path), SqliteGraph(tmp_path)
+    await one.open()
+    await other.open()
+    await _put(one, "River Gauge", "Measures water.")
+    # When the second writes a mention of what the first put in
+    await _put(other, "Flood Warning", "It uses the river gauge.")
+    assert Edge("Flood Warning/0", "river gauge", 0.0) in await _edges(one, "Flood Warning/0")
+    await one.close()
+    await other.close()
+    # Then it is still there after a restart
+    third = SqliteGraph(tmp_path)
+    await third.open()
+    assert await third.counts() == Counts(entities=2, relations=1, passages=2, mentions=1)
+    await third.close()
+
+
+async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = SqliteGraph(tmp_path)
+    await graph.open()
+    await _put(graph, "River Gauge", "Measures water.")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(graph, "_backfill", fail)
+        with pytest.raises(OSError, match="disk"):
+            await _put(graph, "Flood Warning", "It uses the river gauge.")
+    assert await graph.counts() == Counts(entities=1, relations=0, passages=1, mentions=0)
+    # and the next try is not misled by the first
+    await _put(graph, "Flood Warning", "It uses the river gauge.")
+    assert (await graph.counts()).entities == 2
+    await graph.close()
+
+
+async def test_sqlite_says_so_when_its_file_is_none(tmp_path: Path) -> None:
+    (tmp_path / "graph.db").write_text("no database at all, but a text of some length" * 20)
+    graph = SqliteGraph(tmp_path)
+    with pytest.raises(ConfigurationError, match="cannot be opened"):
+        await graph.open()
+    await graph.close()
+
+
+async def test_closed_graph_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError):
+        await SqliteGraph(tmp_path).counts()
+    with pytest.raises(UnavailableError):
+        await Neo4jGraph("bolt://127.0.0.1:1").counts()
+
+
+async def test_neo4j_that_is_away_is_told_as_such() -> None:
+    pytest.importorskip("neo4j", reason="the extra `graph` is not installed")
+    graph = Neo4jGraph(f"bolt://127.0.0.1:{free_port()}")
+    with pytest.raises(UnavailableError, match=r"bolt://127\.0\.0\.1:\d+ is away"):
+        await graph.open()
+    await graph.close()
+
+
+async def test_neo4j_with_an_address_that_is_none_names_the_setting() -> None:
+    pytest.importorskip("neo4j", reason="the extra `graph` is not installed")
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_GRAPH_URL"):
+        await Neo4jGraph("http://127.0.0.1:7474").open()
+
+
+async def test_neo4j_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "neo4j", None)
+    with pytest.raises(ConfigurationError, match=r"answerbus\[graph\]"):
+        await Neo4jGraph("bolt://127.0.0.1:1").open()
