@@ -16,6 +16,7 @@ from shared.domain import Question
 from shared.envelope import Event, following
 from shared.errors import ConfigurationError
 from shared.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
+from shared.ops import bus
 from shared.worker import Worker
 from tests.integration.rig import Rig, asked, stage_of, until
 
@@ -93,6 +94,7 @@ async def test_work_of_a_worker_that_vanished_is_given_to_another_and_said_once(
         await rig.settled(DURABLE)
 
     assert await rig.facts(event.correlation_id) == ["QuestionAsked", "QuestionApproved"]
+    assert (await bus.status(rig.client)).messages == 2
 
 
 async def test_a_slow_stage_holds_no_more_than_it_works_on(rig: Rig) -> None:
