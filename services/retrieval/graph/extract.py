@@ -21,7 +21,7 @@ _JOINT = " — "
 _QUALIFIED = re.compile(r"^(?P<name>.+?)\s*\((?P<inside>[^()]{1,60})\)\s*$")
 _ACRONYM = re.compile(r"\b(?P<long>[^\W\d_][\w'’&-]*(?:[ -][\w'’&-]+){1,7}) \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)")
 _KNOWN_AS = re.compile(
-    r"\b(?:also|better|formerly|commonly|often|sometimes) (?:known as|called|named|referred to as) "
+    r"\b(?:[Aa]lso|[Bb]etter|formerly|commonly|often|sometimes) (?:known as|called|named|referred to as) "
     r"|\b(?:abbreviated(?: as| to)?|for short,?) "
     r"|\b(?:aussi|également|parfois) (?:appelée?|nommée?|connue? sous le nom de) ",
 )

@@ -98,7 +98,7 @@ class Lexicon:
         for start, word in enumerate(said):
             for length in lengths.get(word, ()):
                 name = word if length == 1 else " ".join(said[start : start + length])
-                if name in names:
+                if name in names and start + length <= len(said):
                     yield Mention(start, start + length, name)
 
     def find_longest(self, said: Sequence[str]) -> Iterator[Mention]:

@@ -58,11 +58,10 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
     for entity, definitions in defining.items():
         rarity = rareness(neighbourhood.mentioned.get(entity, 0)) / len(definitions)
         for edge in definitions:
-            forwards = weights[edge.passage]
             for passage in mentioning.get(entity, ()):
                 if passage != edge.passage:
                     weights[passage][edge.passage] += edge.weight * rarity
-                    forwards[passage] += BACK * edge.weight * rarity
+                    weights[edge.passage][passage] += BACK * edge.weight * rarity
     return {passage: _shares(targets.items()) for passage, targets in weights.items()}
 
 
