@@ -154,12 +154,16 @@ class Usage(Value):
 
 
 class Context(Value):
-    """What retrieval decided beside the passages: the standalone question, department, topic and its trace."""
+    """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
+
+    `notes` are texts written for such questions, which the answer must know beside the passages.
+    """
 
     standalone_question: str = ""
     sub_questions: tuple[str, ...] = ()
     department: str = ""
     topic: str = ""
+    notes: tuple[str, ...] = ()
     trace: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from services.retrieval.embed.choose import embeddings_of
+from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.edge import EdgeIndex
 from services.retrieval.index.server import ServerIndex
-from services.retrieval.legs import MeaningLeg, WordsLeg
+from services.retrieval.legs import LinksLeg, MeaningLeg, WordsLeg
 from services.retrieval.ports import Leg
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
@@ -20,7 +22,9 @@ from shared.subjects import DOCUMENTS_BUCKET
 def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
     index = _index(resources.settings)
+    graph = SqliteGraph(resources.settings.data_dir / "retrieval")
     stage.opens(index)
+    stage.opens(graph)
     legs: list[Leg] = [WordsLeg(index)]
     embeddings = embeddings_of(resources.settings)
     if embeddings is not None:
@@ -28,8 +32,9 @@ def build(resources: Resources) -> Stage:
         legs.append(MeaningLeg(index, embeddings))
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
-    librarian = Librarian(index, objects, store=store, embeddings=embeddings)
-    retriever = Retriever(Searcher(legs), settings_by_name(resources))
+    librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
+    links = LinksLeg(index, GraphLeg(graph))
+    retriever = Retriever(Searcher(legs, links), settings_by_name(resources))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)

@@ -8,6 +8,7 @@ from shared.domain import Passage
 
 #: The usual constant: how little the first places weigh more than the next ones (Cormack, Clarke and Büttcher 2009).
 K = 60
+GRAPH = "graph"
 
 
 def fuse(rankings: Mapping[str, Sequence[Passage]], *, weights: Mapping[str, float] | None = None) -> list[Passage]:
@@ -35,3 +36,27 @@ def fuse(rankings: Mapping[str, Sequence[Passage]], *, weights: Mapping[str, flo
     )
     # Equal scores are in the order of their documents, so that the same search gives the same answer.
     return sorted(fused, key=lambda passage: (-passage.score, passage.source, passage.start))
+
+
+def walked(seeds: Sequence[Passage], visited: Sequence[Passage]) -> list[Passage]:
+    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in their order.
+
+    The walk is not one ranking among equals: it began with the evidence of the others and only moves on from there.
+    Scores are shares of the best; `graph` is added to `via` where the walk found a passage, or raised it.
+    """
+    ranks = {passage.id: rank for rank, passage in enumerate(seeds)}
+    best = visited[0].score if visited else 0.0
+    if best <= 0:
+        return list(seeds)
+    ranking = []
+    for rank, passage in enumerate(visited):
+        raised = rank < ranks.get(passage.id, len(seeds))
+        via = (*passage.via, GRAPH) if raised and GRAPH not in passage.via else passage.via
+        ranking.append(passage.model_copy(update={"score": round(passage.score / best, 4), "via": via}))
+    met = {passage.id for passage in visited}
+    rest = [passage for passage in seeds if passage.id not in met]
+    # Each is worth a little less than what comes before it.
+    least = ranking[-1].score
+    for place, passage in enumerate(rest, 1):
+        ranking.append(passage.model_copy(update={"score": round(least * K / (K + place), 6)}))
+    return ranking

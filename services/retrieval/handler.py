@@ -7,12 +7,14 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from services.retrieval.budget import within_budget
 from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.graph.extract import extract
+from services.retrieval.graph.ports import Graph
 from services.retrieval.index.points import ENCODING
 from services.retrieval.ingest.prepare import prepare, version
+from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, within_budget
 from services.retrieval.ports import Vector, VectorIndex
-from services.retrieval.searching import Searcher
+from services.retrieval.searching import Searcher, Sought
 from services.retrieval.settings import LEGS, RetrievalSettings
 from shared.asks.retrieval import (
     DocumentsReply,
@@ -73,40 +75,56 @@ class Retriever:
         unknown = sorted(set(request.legs) - set(LEGS))
         if unknown:
             raise RefusedError(f"no leg is called {unknown[0]}; legs: {', '.join(LEGS)}")
-        found = await self._searcher.search(
+        sought = Sought(
             request.query,
-            await self._settings(request.pipeline),
             language=request.language,
             count=request.limit,
             collections=request.collections,
             only=request.legs,
             explain=request.explain,
         )
+        found = await self._searcher.search(sought, await self._settings(request.pipeline))
         return SearchReply(
             passages=tuple(found.passages),
             took_ms=found.took_ms,
-            missing=found.trace.get("missing", {}),
+            missing=found.missing,
             explanation=found.explanation() if request.explain else None,
         )
 
     async def _find(
         self, question: Question, wanted: str, settings: RetrievalSettings
     ) -> tuple[tuple[Passage, ...], Context]:
+        sought = Sought(wanted, language=_language_of_search(question))
         try:
-            found = await self._searcher.search(wanted, settings, language=_language_of_search(question))
+            found = await self._searcher.search(sought, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        fitting = within_budget(found.passages, max_chars=settings.max_passage_chars)
-        return tuple(fitting), Context(standalone_question=wanted, trace=found.trace)
+        longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=PASSAGE_BYTES)
+        fitting, _ = within_budget(found.passages, longest)
+        context = Context(
+            standalone_question=wanted,
+            department=found.department,
+            topic=found.topic,
+            notes=found.notes,
+            trace=found.trace,
+        )
+        return tuple(fitting), context
 
 
 class Librarian:
     """Takes documents in, lists them, takes them out again."""
 
     def __init__(
-        self, index: VectorIndex, objects: ObjectStore, *, store: str, embeddings: Embeddings | None = None
+        self,
+        index: VectorIndex,
+        objects: ObjectStore,
+        *,
+        store: str,
+        embeddings: Embeddings | None = None,
+        graph: Graph | None = None,
     ) -> None:
         self._index = index
+        self._graph = graph
         self._embeddings = embeddings
         self._objects = objects
         self._store = store
@@ -142,7 +160,12 @@ class Librarian:
 
     async def remove(self, request: RemoveRequest) -> RemoveReply:
         """Take documents out: `ask.retrieval.remove`."""
-        removed = [source for source in request.sources if await self._index.delete_source(source)]
+        removed = []
+        for source in request.sources:
+            if self._graph is not None:
+                await self._graph.remove(source)
+            if await self._index.delete_source(source):
+                removed.append(source)
         return RemoveReply(removed=tuple(removed))
 
     async def stats(self, request: StatsRequest) -> StatsReply:
@@ -162,7 +185,7 @@ class Librarian:
         began = time.perf_counter()
         # With embeddings turned on, or another model, the same bytes are other points.
         model = (self._embeddings.name,) if self._embeddings else ()
-        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, *model)
+        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *model)
         body: bytes | None = None
         digest = document.digest
         if not digest:
@@ -174,10 +197,13 @@ class Librarian:
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
         if body is None:
             body = await self._body(document)
-        registered, passages = await asyncio.to_thread(
-            prepare, document, body, digest, wanted, size=settings.chunk_chars, overlap=settings.chunk_overlap
-        )
-        await self._index.replace(registered, passages, await self._vectors(passages))
+        how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
+        registered, passages = await asyncio.to_thread(prepare, document, body, digest, wanted, **how)
+        vectors = await self._vectors(passages)
+        # The index last: it holds the register, and a document is on it only when everything is in.
+        if self._graph is not None:
+            await self._graph.put(document.source, extract(registered, passages))
+        await self._index.replace(registered, passages, vectors)
         seconds = round(time.perf_counter() - began, 3)
         return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.retrieval.embed.embeddings import Embeddings
-from services.retrieval.ports import Leg, VectorIndex, Wanted
+from services.retrieval.ports import Leg, VectorIndex, Walk, Wanted
 from shared.domain import Passage
 from shared.errors import AnswerbusError, UnavailableError
 
@@ -56,6 +56,37 @@ class MeaningLeg:
                 f"no passage has a vector of the model {self._embeddings.name}: ingest the documents again"
             )
         return hits
+
+
+class LinksLeg:
+    """The passages that a walk along links reaches from those the other legs found (graph)."""
+
+    name = "graph"
+
+    def __init__(self, index: VectorIndex, walk: Walk) -> None:
+        self._index = index
+        self._walk = walk
+
+    def starting(self, seeds: Sequence[Passage]) -> Leg:
+        """The leg that starts from these passages, best first."""
+        return _Started(self._index, self._walk, seeds)
+
+
+class _Started:
+    name = "graph"
+
+    def __init__(self, index: VectorIndex, walk: Walk, seeds: Sequence[Passage]) -> None:
+        self._index = index
+        self._walk = walk
+        self._seeds = seeds
+
+    async def search(self, wanted: Wanted) -> Sequence[Passage]:
+        """Seeds and what they lead to, by how often the walk came by; passages gone since are left out."""
+        visits = await self._walk.expand(wanted.text, self._seeds, wanted.limit, collections=wanted.collections)
+        known = {passage.id: passage for passage in self._seeds}
+        others = [visit.id for visit in visits if visit.id not in known]
+        known |= {passage.id: passage for passage in (await self._index.fetch(others) if others else ())}
+        return [known[visit.id].model_copy(update={"score": visit.score}) for visit in visits if visit.id in known]
 
 
 async def ask_all(legs: Sequence[Leg], wanted: Wanted, seconds: Mapping[str, float]) -> list[Finding]:

@@ -36,6 +36,29 @@ class Leg(Protocol):
         """
 
 
+class Visit(Protocol):
+    """How often a walk came by a passage: `score` of all it did, at most 1."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def score(self) -> float: ...
+
+
+class Walk(Protocol):
+    """A walk along the links between passages."""
+
+    async def expand(
+        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+    ) -> Sequence[Visit]:
+        """The passages it comes by from the seeds (best first), most visited first, seeds among them.
+
+        Raises:
+            UnavailableError: the graph is away.
+        """
+
+
 class Embedder(Protocol):
     """Texts to vectors of one model; what is near in meaning is near by cosine."""
 

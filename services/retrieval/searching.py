@@ -1,40 +1,62 @@
-"""One search: every leg asked, their rankings fused, the judgements applied in order, each of them told of."""
+"""One search: every leg asked, their rankings fused, the walk taken from there, the judgements applied."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.retrieval.diversity import diverse
-from services.retrieval.fusion import fuse
-from services.retrieval.legs import Finding, ask_all, since
+from services.retrieval.fusion import fuse, walked
+from services.retrieval.judgements.feedback import Votes
+from services.retrieval.judging import Judging, placed
+from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
 from services.retrieval.ports import Leg, Wanted
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import Explanation, LegTold, Placed, StepTold
+from shared.asks.retrieval import Explanation, LegTold, StepTold
 from shared.domain import Passage
 from shared.errors import UnavailableError
 
 #: Candidates fetched by each leg for every passage wanted, when more are wanted than a question needs.
-_CANDIDATES_EACH = 3
+_CANDIDATES_EACH = 2
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is asked of a search: `count` passages (0: as a question gets them), by the legs in `only` (none: all)."""
+
+    text: str
+    language: str = "und"
+    count: int = 0
+    collections: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    explain: bool = False
 
 
 @dataclass
 class Found:
-    """What a search came to: the passages, and all that led to them."""
+    """What a search came to, and what led to it; `noted` is small enough for an event, `notes` are for the answer."""
 
     passages: list[Passage]
     findings: list[Finding]
     steps: list[StepTold] = field(default_factory=list)
+    noted: dict[str, Any] = field(default_factory=dict)
+    department: str = ""
+    topic: str = ""
+    notes: tuple[str, ...] = ()
     took_ms: float = 0.0
 
     @property
+    def missing(self) -> dict[str, str]:
+        """The legs that could not search, and why."""
+        return {finding.leg: finding.missing for finding in self.findings if finding.missing}
+
+    @property
     def trace(self) -> dict[str, Any]:
-        """Small enough for an event: figures and reasons, no texts."""
+        """Figures and reasons, no texts."""
         legs = {finding.leg: _figures(finding) for finding in self.findings}
-        missing = {finding.leg: finding.missing for finding in self.findings if finding.missing}
-        return {**legs, **({"missing": missing} if missing else {}), "took_ms": self.took_ms}
+        missing = {"missing": self.missing} if self.missing else {}
+        return {**legs, **missing, **self.noted, "took_ms": self.took_ms}
 
     def explanation(self) -> Explanation:
         legs = tuple(
@@ -45,73 +67,54 @@ class Found:
 
 
 class Searcher:
-    """Finds passages by all the legs there are."""
+    """Finds passages by all the legs there are. `links`, where there is one, goes on from what the others found."""
 
-    def __init__(self, legs: Sequence[Leg]) -> None:
-        self._legs = tuple(legs)
-
-    async def search(
+    def __init__(
         self,
-        text: str,
-        settings: RetrievalSettings,
-        *,
-        language: str = "und",
-        count: int = 0,
-        collections: Sequence[str] = (),
-        only: Sequence[str] = (),
-        explain: bool = False,
-    ) -> Found:
-        """The best `count` passages (0: as many as the settings say), found by the legs in `only` (none: by all).
+        legs: Sequence[Leg],
+        links: LinksLeg | None = None,
+        votes: Callable[[], Mapping[str, Votes]] = dict[str, Votes],
+    ) -> None:
+        self._legs = tuple(legs)
+        self._links = links
+        self._votes = votes
+
+    async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
+        """The best passages, and how they were found.
 
         Raises:
             UnavailableError: no leg could search.
         """
         began = time.perf_counter()
-        count = count or settings.passages
-        wanted = Wanted(
-            text,
-            language,
-            max(settings.candidates, count * _CANDIDATES_EACH),
-            tuple(collections) or settings.collections,
-        )
-        named = only or settings.legs
-        asked = [leg for leg in self._legs if leg.name in named]
-        findings = await ask_all(asked, wanted, settings.seconds)
-        if findings and all(finding.missing for finding in findings):
-            raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
-        found = Found([], findings)
-        steps = _Steps(found, explain=explain)
-        passages = steps.take("fusion", [], lambda _: fuse({one.leg: one.hits for one in findings}))
-        found.passages = steps.take("diversity", passages, lambda given: _diverse(given, settings, count))
+        judging = Judging(settings, explain=sought.explain)
+        text, filters = judging.question(sought.text)
+        limit = max(settings.candidates, sought.count * _CANDIDATES_EACH)
+        collections = sought.collections or filters.collections or settings.collections
+        wanted = Wanted(text, sought.language, limit, tuple(collections))
+        found = await self._ask(wanted, sought.only or settings.legs, settings, judging)
+        passages = judging.weighed(found.passages, filters, self._votes())
+        passages = judging.chosen(sought.text, passages, sought.count or settings.passages)
+        found.department, found.topic, found.notes = judging.matter(sought.text, passages)
+        found.passages = passages if sought.count else judging.enough(sought.text, passages, sought.language)
+        found.steps, found.noted = judging.steps, judging.noted
         found.took_ms = since(began)
         return found
 
-
-class _Steps:
-    """Applies judgements, and tells of each when an explanation is wanted."""
-
-    def __init__(self, found: Found, *, explain: bool) -> None:
-        self._found = found
-        self._explain = explain
-
-    def take(self, name: str, given: list[Passage], judge: Callable[[list[Passage]], list[Passage]]) -> list[Passage]:
-        began = time.perf_counter()
-        kept = judge(given)
-        if self._explain:
-            told = StepTold(name=name, took_ms=since(began), before=placed(given), after=placed(kept))
-            self._found.steps.append(told)
-        return kept
-
-
-def placed(passages: Sequence[Passage]) -> tuple[Placed, ...]:
-    return tuple(
-        Placed(rank=rank, id=one.id, source=one.source, title=one.title, score=one.score, via=one.via)
-        for rank, one in enumerate(passages, 1)
-    )
-
-
-def _diverse(passages: list[Passage], settings: RetrievalSettings, count: int) -> list[Passage]:
-    return diverse(passages, count=count, per_source=settings.per_source, duplicate_share=settings.duplicate_share)
+    async def _ask(self, wanted: Wanted, named: Sequence[str], settings: RetrievalSettings, judging: Judging) -> Found:
+        # A walk by itself needs somewhere to start from.
+        asked = [leg for leg in self._legs if leg.name in named] or self._legs[:1]
+        findings = await ask_all(asked, wanted, settings.seconds)
+        if all(finding.missing for finding in findings):
+            raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
+        rankings = {finding.leg: finding.hits for finding in findings}
+        passages = judging.fusion("fusion", (), lambda: fuse(rankings))
+        if self._links is not None and "graph" in named:
+            walk = await ask(self._links.starting(passages), wanted, settings.graph_seconds)
+            findings.append(walk)
+            if walk.hits:
+                seeds = passages
+                passages = judging.fusion("walk", seeds, lambda: walked(seeds, walk.hits))
+        return Found(passages, findings)
 
 
 def _figures(finding: Finding) -> dict[str, Any]:

@@ -7,6 +7,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from services.retrieval.judgements.acronyms import AcronymSettings
+from services.retrieval.judgements.categories import CategorySettings
+from services.retrieval.judgements.departments import DepartmentSettings
+from services.retrieval.judgements.feedback import FeedbackSettings
+from services.retrieval.judgements.progression import ProgressionSettings
+from services.retrieval.judgements.recency import RecencySettings
+from services.retrieval.judgements.reranking import RerankingSettings
+from services.retrieval.judgements.scenarios import ScenarioSettings
 from shared.errors import NotFoundError
 from shared.pipelines import Section, Sections
 from shared.resources import Resources
@@ -21,7 +29,7 @@ class RetrievalSettings(Section):
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
     candidates: int = Field(default=30, ge=1, le=1000, description="How many every leg fetches to choose from.")
     max_passage_chars: int = Field(
-        default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
+        default=2400, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
     )
     duplicate_share: float = Field(
         default=0.9, gt=0, le=1, description="Two passages sharing this share of their words are the same one."
@@ -35,8 +43,31 @@ class RetrievalSettings(Section):
     dense_seconds: float = Field(default=1.5, gt=0, description="The search by meaning is left out after this long.")
     graph_seconds: float = Field(default=0.5, gt=0, description="The walk along links is left out after this long.")
     collections: tuple[str, ...] = Field(default=(), description="Search these collections only; empty: all.")
+    acronyms: AcronymSettings = Field(default_factory=AcronymSettings, description="Acronyms and what they mean.")
+    categories: CategorySettings = Field(
+        default_factory=CategorySettings, description="What questions are about, and which passages may answer them."
+    )
+    feedback: FeedbackSettings = Field(default_factory=FeedbackSettings, description="How much feedback counts.")
+    recency: RecencySettings = Field(default_factory=RecencySettings, description="When the newer passage comes first.")
+    reranking: RerankingSettings = Field(
+        default_factory=RerankingSettings, description="What calls for a second look at the order of passages."
+    )
+    departments: DepartmentSettings = Field(
+        default_factory=DepartmentSettings, description="Whose business questions are."
+    )
+    scenarios: ScenarioSettings = Field(
+        default_factory=ScenarioSettings, description="Texts an answer must know beside the passages."
+    )
+    progression: ProgressionSettings | None = Field(
+        default=None, description="Take a few passages first and more only when these do not cover the question."
+    )
     chunk_chars: int = Field(
         default=512, ge=100, le=8000, description="Documents are cut to about this many characters."
+    )
+    whole_chars: int = Field(
+        default=2400,
+        ge=0,
+        description="A document without headings is one passage up to this long, and two up to twice as long.",
     )
     chunk_overlap: int = Field(
         default=50, ge=0, description="Whole sentences up to this many characters are repeated in the next passage."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from shared.domain import Passage, Value
@@ -64,13 +66,16 @@ class LegTold(Value):
 
 
 class StepTold(Value):
-    """One decision after the legs: the ranking before and after it, in milliseconds; `note` says what it saw."""
+    """One decision: the ranking before and after it, in milliseconds, and what it changed.
+
+    A change says `what` was done, and where it was done to a passage, its id and the score or rank before and after.
+    """
 
     name: str
     took_ms: float
     before: tuple[Placed, ...] = ()
     after: tuple[Placed, ...] = ()
-    note: str = ""
+    changes: tuple[dict[str, Any], ...] = ()
 
 
 class Explanation(Value):

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, NoReturn, cast
 
 from shared.errors import UnavailableError
-from shared.pipelines import Section
-from shared.resources import FactSayer, Resources
+from shared.pipelines import PipelineSource, Section
+from shared.resources import FactSayer, Resources, Stores
 from shared.settings import Settings
 from shared.stage import Stage
 from shared.stores.ports import KeyValue, ObjectStore
@@ -36,21 +36,28 @@ def builder(name: str) -> Build:
     return build
 
 
-def stages(settings: Settings | None = None) -> list[Stage]:
-    """Every stage, in flow order, without a connection."""
+def offline_resources(
+    settings: Settings | None = None, *, stores: Stores | None = None, pipelines: PipelineSource | None = None
+) -> Resources:
+    """What a stage can be built from without a connection; using a port that was not given is an error."""
     offline: Any = _Offline()
-    resources = Resources(
+    return Resources(
         settings=settings or Settings(),
-        stores=offline,
+        stores=stores or offline,
         speaker=offline,
         asker=offline,
         log=offline,
-        pipelines=offline,
+        pipelines=pipelines or offline,
         facts=lambda _: cast("FactSayer", offline),
         overview=lambda: offline.overview(),
         oldest_waiting=lambda: offline.oldest_waiting(),
         is_connected=lambda: False,
     )
+
+
+def stages(settings: Settings | None = None) -> list[Stage]:
+    """Every stage, in flow order, without a connection."""
+    resources = offline_resources(settings)
     return [builder(name)(resources) for name in STAGES]
 
 

@@ -20,9 +20,11 @@ app = typer.Typer(
 bus_app = typer.Typer(help="The bus: streams, durables, buckets.", no_args_is_help=True)
 events_app = typer.Typer(help="The events of questions.", no_args_is_help=True)
 pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
+evaluate_app = typer.Typer(help="How good the answers' parts are, on test collections.", no_args_is_help=True)
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
+app.add_typer(evaluate_app, name="evaluate")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
@@ -281,9 +283,10 @@ def _running_nats(data: Path) -> str:
 
 def main() -> None:
     """The console script."""
-    from shared.ops import pipelines_cli
+    from shared.ops import evaluate_cli, pipelines_cli
 
     pipelines_cli.register(pipelines_app)
+    evaluate_cli.register(evaluate_app)
     app()
 
 

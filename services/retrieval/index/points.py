@@ -11,7 +11,7 @@ from shared.domain import Passage
 
 BM25, DENSE = "bm25", "dense"
 #: Changes when the same passage would be encoded otherwise, so that documents are indexed again.
-ENCODING = "bm25-1"
+ENCODING = "bm25-2"
 KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
 #: Payload fields that are filtered or counted by.
 KEYWORDS = (KIND, "source", "version", "collection", "language")

@@ -32,9 +32,10 @@ def version(document: Document, digest: str, *rules: object) -> str:
 
 
 def prepare(
-    document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int
+    document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int, whole: int = 0
 ) -> tuple[IndexedDocument, list[Passage]]:
-    """Read the body and cut it into passages of about `size` characters.
+    """Read the body and cut it into passages of about `size` characters; one section of up to `whole` stays
+    whole, and one of up to twice as much is halved.
 
     Raises:
         DocumentError: it cannot be read; the text says what to hand in instead.
@@ -43,6 +44,7 @@ def prepare(
     title = (document.title or readable.title or _named_after(document.source))[:_TITLE_CHARS]
     url = document.url or readable.url
     language = _language(document, readable)
+    size = whole if size < len(readable.text) <= 2 * whole and not _has_headings(readable) else size
     changed = readable.date or day(document.source.rpartition("/")[2]) or day(document.date)
     passages = [
         Passage(
@@ -72,6 +74,10 @@ def prepare(
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     return registered, passages
+
+
+def _has_headings(readable: Readable) -> bool:
+    return any(block.kind == "heading" for block in readable.blocks)
 
 
 def _titled(title: str, chunk: Chunk) -> str:

@@ -369,6 +369,6 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     stage = build(SimpleNamespace(settings=settings, stores=bodies, pipelines=None))  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
     assert {hearing.word for hearing in stage.hearings} == {"question-cleared", "answer-refuted", "document-submitted"}
-    assert {each.verb for each in stage.answerings} == {"search", "documents", "remove", "stats"}
-    assert len(stage.ports) == 1
+    assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
+    assert len(stage.ports) == 2
     assert not settings.data_dir.exists()

@@ -1,0 +1,117 @@
+"""The judgements of one search in their order, each told of when an explanation is wanted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from services.retrieval.judgements.acronyms import expand
+from services.retrieval.judgements.categories import Filters, detect, filtered
+from services.retrieval.judgements.departments import match
+from services.retrieval.judgements.diversity import DiversitySettings, diverse
+from services.retrieval.judgements.duplicates import DuplicateSettings, distinct
+from services.retrieval.judgements.explanation import Explanation
+from services.retrieval.judgements.feedback import Votes, weighed
+from services.retrieval.judgements.progression import first_few
+from services.retrieval.judgements.recency import newer_first
+from services.retrieval.judgements.reranking import reasons
+from services.retrieval.judgements.scenarios import applying
+from services.retrieval.legs import since
+from services.retrieval.settings import RetrievalSettings
+from shared.asks.retrieval import Placed, StepTold
+from shared.domain import Passage
+
+T = TypeVar("T")
+Judged = tuple[T, Explanation]
+#: What is kept of a judgement in an event.
+_NOTE_CHARS = 200
+
+
+class Judging:
+    """Applies judgements. `steps` tells of every one when `explain` is set; `noted` of those that changed something."""
+
+    def __init__(self, settings: RetrievalSettings, *, explain: bool = False) -> None:
+        self._settings = settings
+        self._explain = explain
+        self.steps: list[StepTold] = []
+        self.noted: dict[str, Any] = {}
+
+    def question(self, text: str) -> tuple[str, Filters]:
+        """The question as it is searched for, and what its category demands."""
+        searched = self._of_question(lambda: expand(text, self._settings.acronyms))
+        return searched, self._of_question(lambda: detect(text, self._settings.categories))
+
+    def fusion(self, name: str, given: Sequence[Passage], ranked: Callable[[], list[Passage]]) -> list[Passage]:
+        """A ranking that was made of others."""
+        return self._of_passages(given, lambda _: (ranked(), Explanation(name)))
+
+    def weighed(self, passages: list[Passage], filters: Filters, votes: Mapping[str, Votes]) -> list[Passage]:
+        """Without what the category excludes, moved by feedback, the newer first among equals."""
+        settings = self._settings
+        passages = self._of_passages(passages, lambda given: filtered(given, filters, settings.categories))
+        passages = self._of_passages(passages, lambda given: weighed(given, votes, settings.feedback))
+        return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
+
+    def chosen(self, text: str, passages: list[Passage], count: int) -> list[Passage]:
+        """The first `count` that say something of their own, not too many of one document."""
+        settings = self._settings
+        second_look = self._of_question(lambda: reasons(text, passages[:3], settings.reranking))
+        if second_look:
+            self.noted["second_look"] = list(second_look)
+        same = DuplicateSettings(share=settings.duplicate_share)
+        # Beyond some more than are wanted nothing is compared: it could only be left out.
+        passages = self._of_passages(passages[: count * 3 + 10], lambda given: distinct(given, same))
+        spread = DiversitySettings.model_construct(passages=count, per_source=settings.per_source)
+        return self._of_passages(passages, lambda given: diverse(given, spread))
+
+    def enough(self, text: str, passages: list[Passage], language: str) -> list[Passage]:
+        """The first few, where the pipeline has it that these may do."""
+        progression = self._settings.progression
+        if progression is None:
+            return passages
+        return self._of_passages(passages, lambda given: first_few(text, given, progression, language=language))
+
+    def matter(self, text: str, passages: Sequence[Passage]) -> tuple[str, str, tuple[str, ...]]:
+        """The department, the topic, and the texts of the scenarios that apply."""
+        settings = self._settings
+        matter = self._of_question(lambda: match(text, passages, settings.departments))
+        scenarios = self._of_question(lambda: applying(text, matter, settings.scenarios))
+        if matter.url:
+            self.noted["read_on"] = matter.url
+        return matter.department, matter.topic, tuple(one.text for one in scenarios)
+
+    def _of_question(self, judge: Callable[[], Judged[T]]) -> T:
+        began = time.perf_counter()
+        value, explained = judge()
+        self._tell(explained, (), (), since(began))
+        return value
+
+    def _of_passages(
+        self, given: Sequence[Passage], judge: Callable[[Sequence[Passage]], Judged[list[Passage]]]
+    ) -> list[Passage]:
+        began = time.perf_counter()
+        kept, explained = judge(given)
+        self._tell(explained, given, kept, since(began))
+        return kept
+
+    def _tell(
+        self, explained: Explanation, before: Sequence[Passage], after: Sequence[Passage], took_ms: float
+    ) -> None:
+        told = [change.what for change in explained.changes if not change.passage]
+        if told:
+            self.noted[explained.judgement] = "; ".join(told)[:_NOTE_CHARS]
+        if self._explain:
+            changes = tuple(change.as_dict() for change in explained.changes)
+            step = StepTold(
+                name=explained.judgement, took_ms=took_ms, before=placed(before), after=placed(after), changes=changes
+            )
+            self.steps.append(step)
+
+
+def placed(passages: Sequence[Passage]) -> tuple[Placed, ...]:
+    """The ranking without the texts."""
+    return tuple(
+        Placed(rank=rank, id=one.id, source=one.source, title=one.title, score=one.score, via=one.via)
+        for rank, one in enumerate(passages, 1)
+    )

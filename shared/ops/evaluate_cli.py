@@ -1,0 +1,125 @@
+"""`answerbus evaluate retrieval`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from shared.ops.evaluate import Run
+    from shared.pipelines import Pipeline
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Name = Annotated[str, typer.Option(help="File in DIR.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("retrieval")(retrieval)
+
+
+def retrieval(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the test collection.")],
+    corpus: Name = "corpus.jsonl",
+    queries: Name = "queries.jsonl",
+    qrels: Annotated[str, typer.Option(help="File in DIR; without it queries name their own documents.")] = "",
+    gold: Annotated[str, typer.Option(help="Key of a query for its documents; default: gold_ids, gold_id.")] = "",
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", help="PART=KEY of a document, PART title, text, url, id, language; may be repeated."),
+    ] = None,
+    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph.")] = "",
+    language: Annotated[str, typer.Option(help="Language of documents and queries (en, fra).")] = "",
+    pipeline: Annotated[Path | None, typer.Option(help="Folder of a pipeline whose settings apply.")] = None,
+    depth: Annotated[int, typer.Option(min=10, max=300, help="Documents ranked for a query.")] = 100,
+    data: Annotated[Path | None, typer.Option("--data", help="Keep the index here; default: a temporary one.")] = None,
+    per_query: Annotated[Path | None, typer.Option(help="Write measures and ranking of every query here.")] = None,
+    compare: Annotated[Path | None, typer.Option(help="Compare with another run's --per-query file, paired.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure retrieval on a test collection in the layout of BEIR, with the stage itself, on an index of its own.
+
+    Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set.
+    """
+    from shared.languages import code3
+    from shared.ops.evaluate import bench, evaluate, read_run
+    from shared.ops.evaluate_data import read_collection
+    from shared.ops.output import run
+
+    fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
+    wanted = tuple(one.strip() for one in legs.split(",") if one.strip())
+
+    async def work() -> tuple[Run, Any]:
+        before = read_run(compare) if compare else None
+        collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
+        with _index(data) as settings:
+            async with bench(settings, _pipeline(pipeline)) as here:
+                spoken = code3(language) if language else ""
+                done = await evaluate(here, collection, legs=wanted, language=spoken, depth=depth)
+        done.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
+        return done, before
+
+    done, before = run(work)
+    if per_query:
+        _write(done, per_query)
+    _show(done, before, as_json=as_json)
+
+
+class _index:  # noqa: N801 (used like a function)
+    """Settings on a data directory that lasts as long as the evaluation, unless one is given."""
+
+    def __init__(self, data: Path | None) -> None:
+        import tempfile
+
+        self._temporary = tempfile.TemporaryDirectory(prefix="answerbus-evaluate-") if data is None else None
+        self._data = data or Path(self._temporary.name if self._temporary else "")
+
+    def __enter__(self) -> Any:
+        from shared.settings import Settings
+
+        return Settings(data_dir=self._data, vector_url="")
+
+    def __exit__(self, *_: object) -> None:
+        if self._temporary:
+            self._temporary.cleanup()
+
+
+def _pipeline(folder: Path | None) -> Pipeline:
+    from shared.pipelines import Pipeline, read_pipeline
+
+    return read_pipeline(folder) if folder else Pipeline(name="default")
+
+
+def _write(done: Run, path: Path) -> None:
+    lines = (
+        json.dumps({"query": query, "metrics": metrics, "ranking": done.rankings[query]}, ensure_ascii=False)
+        for query, metrics in done.per_query.items()
+    )
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def _show(done: Run, before: Any, *, as_json: bool) -> None:
+    from shared.ops.evaluate_metrics import compare
+    from shared.ops.output import fail, print_json, table
+
+    try:
+        compared = compare(done.per_query, before) if before is not None else None
+    except ValueError as error:
+        fail(f"--compare: {error}")
+    told = done.as_json()
+    if as_json:
+        print_json({**told, **({"comparison": compared} if compared is not None else {})})
+        return
+    rows = [[name, value, *told["intervals"][name]] for name, value in told["metrics"].items()]
+    table("retrieval", ["measure", "mean", "95 % from", "to"], rows)
+    if compared is not None:
+        changed = [
+            [name, *(round(one[key], 4) for key in ("difference", "low", "high", "p"))]
+            for name, one in compared.items()
+        ]
+        table("against the other run", ["measure", "difference", "95 % from", "to", "p"], changed)
+    table("figures", ["what", "figure"], [[name, str(value)] for name, value in told["figures"].items() if value])
+    for leg, reason in done.missing.items():
+        print(f"leg {leg} is missing: {reason}")
