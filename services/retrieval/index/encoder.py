@@ -45,10 +45,9 @@ def encode_passage(title: str, text: str, language: str) -> Sparse:
         return list(vector.indices), list(vector.values)
     asked = _model(language, stemmed=True, usual_length=_QUESTION_LENGTH).embed_document(_spaced(title))
     terms = dict(zip(vector.indices, vector.values, strict=True))
-    terms |= {
-        index ^ _ASIDE: value * _QUESTION_WEIGHT for index, value in zip(asked.indices, asked.values, strict=True)
-    }
-    return list(terms), list(terms.values())
+    for index, value in zip(asked.indices, asked.values, strict=True):
+        terms[index ^ _ASIDE] = value * _QUESTION_WEIGHT
+    return list(terms), [value * _TOGETHER for value in terms.values()]
 
 
 def encode_query(text: str, language: str) -> Sparse:
