@@ -46,7 +46,7 @@ class GraphLeg:
 
     name = "graph"
 
-    def __init__(self, graph: Graph, *, seeds: int = 20, degree: int = 8) -> None:
+    def __init__(self, graph: Graph, *, seeds: int = 20, degree: int = 6) -> None:
         self._graph = graph
         self._seeds = seeds
         self._degree = degree

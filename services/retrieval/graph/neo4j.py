@@ -81,7 +81,7 @@ class Neo4jGraph:
         passages: Collection[str],
         *,
         hops: int = 2,
-        degree: int = 8,
+        degree: int = 6,
         collections: Sequence[str] = (),
     ) -> Neighbourhood:
         edges: dict[Edge, None] = {}

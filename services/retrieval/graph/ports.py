@@ -123,7 +123,7 @@ class Graph(Protocol):
         passages: Collection[str],
         *,
         hops: int = 2,
-        degree: int = 8,
+        degree: int = 6,
         collections: Sequence[str] = (),
     ) -> Neighbourhood:
         """All edges on the paths of up to `hops` edges from the passages, and from those that define the entities.

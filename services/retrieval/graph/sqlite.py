@@ -66,7 +66,7 @@ class SqliteGraph:
         passages: Collection[str],
         *,
         hops: int = 2,
-        degree: int = 8,
+        degree: int = 6,
         collections: Sequence[str] = (),
     ) -> Neighbourhood:
         return await self._reads.do(
