@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.retrieval.embed.choose import embeddings_of
+from services.retrieval.graph.choose import graph_of
 from services.retrieval.graph.leg import GraphLeg
-from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.edge import EdgeIndex
 from services.retrieval.index.server import ServerIndex
@@ -22,7 +22,7 @@ from shared.subjects import DOCUMENTS_BUCKET
 def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
     index = _index(resources.settings)
-    graph = SqliteGraph(resources.settings.data_dir / "retrieval")
+    graph = graph_of(resources.settings)
     stage.opens(index)
     stage.opens(graph)
     legs: list[Leg] = [WordsLeg(index)]

@@ -60,9 +60,12 @@ class Judging:
         if second_look:
             self.noted["second_look"] = list(second_look)
         same = DuplicateSettings(share=settings.duplicate_share)
-        # Beyond some more than are wanted nothing is compared: it could only be left out.
-        passages = self._of_passages(passages[: count * 3 + 10], lambda given: distinct(given, same))
         spread = DiversitySettings.model_construct(passages=count, per_source=settings.per_source)
+        # No more is compared than it takes to find enough: comparing reads every word.
+        window = count + 2
+        while window < len(passages) and len(diverse(distinct(passages[:window], same)[0], spread)[0]) < count:
+            window *= 2
+        passages = self._of_passages(passages[:window], lambda given: distinct(given, same))
         return self._of_passages(passages, lambda given: diverse(given, spread))
 
     def enough(self, text: str, passages: list[Passage], language: str) -> list[Passage]:

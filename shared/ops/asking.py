@@ -68,12 +68,16 @@ def _tty() -> bool:
     return sys.stderr.isatty()
 
 
-async def search(here: Client, query: str, limit: int, language: str, *, as_json: bool) -> None:
-    body = {"query": query, "limit": limit, "language": language}
+async def search(here: Client, body: dict[str, Any], *, as_json: bool) -> None:
+    """Search and show the passages; with `explain` in the body what led to them comes first."""
     found = await here.call("POST", "/api/v1/search", json=body)
     if as_json:
         print_json(found)
         return
+    if found.get("explanation"):
+        _explain(found["explanation"], body["limit"])
+    for leg, reason in found.get("missing", {}).items():
+        print(f"leg {leg} is missing: {reason}", file=sys.stderr)
     rows = [
         [
             round(one["score"], 3),
@@ -84,3 +88,22 @@ async def search(here: Client, query: str, limit: int, language: str, *, as_json
         for one in found["passages"]
     ]
     table(f"{len(rows)} passages", ["score", "via", "title", "text"], rows)
+
+
+def _explain(told: dict[str, Any], limit: int) -> None:
+    """The rankings of the legs beside each other, then what every judgement changed."""
+    for leg in told["legs"]:
+        rows = [[one["rank"], round(one["score"], 4), one["title"] or one["source"]] for one in leg["hits"][:limit]]
+        table(f"leg {leg['name']}, {leg['took_ms']} ms, {len(leg['hits'])} found", ["rank", "score", "passage"], rows)
+    for step in told["steps"]:
+        after = {one["id"]: one for one in step["after"]}
+        names = {one["id"]: one["title"] or one["source"] for one in (*step["before"], *step["after"])}
+        head = f"{step['name']}, {step['took_ms']} ms"
+        if not step["changes"] and step["before"]:
+            moved = [one for one in step["before"] if one["rank"] != after.get(one["id"], one)["rank"]]
+            head += f": {len(moved)} moved, {len(after) - len(step['before']):+d}" if moved else ": nothing changed"
+        print(head if step["changes"] or step["before"] else f"{head}: {len(after) or 'nothing'}")
+        for change in step["changes"][: limit * 2]:
+            scores = " → ".join(str(change[key]) for key in ("before", "after") if key in change)
+            print(f"    {' '.join(filter(None, (change['what'], scores, names.get(change.get('passage', ''), ''))))}")
+    print()

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.ingest_cli import ingest
+from shared.ops.search_cli import search
 
 app = typer.Typer(
     name="answerbus",
@@ -20,7 +22,6 @@ app = typer.Typer(
 bus_app = typer.Typer(help="The bus: streams, durables, buckets.", no_args_is_help=True)
 events_app = typer.Typer(help="The events of questions.", no_args_is_help=True)
 pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
-evaluate_app = typer.Typer(help="How good the answers' parts are, on test collections.", no_args_is_help=True)
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
@@ -120,28 +121,7 @@ def ask(
 
 
 app.command()(ingest)
-
-
-@app.command()
-def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option(min=1, max=50)] = 10,
-    language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
-    url: Url = "",
-    data: Data = DATA,
-    in_process: InProcess = False,
-    as_json: Json = False,
-) -> None:
-    """Search the documents without asking for an answer."""
-    from shared.ops.asking import search as look
-    from shared.ops.output import run
-    from shared.ops.place import client
-
-    async def work() -> None:
-        async with client(url, data, in_process=in_process, quiet=as_json) as here:
-            await look(here, query, limit, language, as_json=as_json)
-
-    run(work)
+app.command()(search)
 
 
 @app.command()
@@ -283,10 +263,9 @@ def _running_nats(data: Path) -> str:
 
 def main() -> None:
     """The console script."""
-    from shared.ops import evaluate_cli, pipelines_cli
+    from shared.ops import pipelines_cli
 
     pipelines_cli.register(pipelines_app)
-    evaluate_cli.register(evaluate_app)
     app()
 
 

@@ -16,10 +16,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Name = Annotated[str, typer.Option(help="File in DIR.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("retrieval")(retrieval)
+app = typer.Typer(help="How good the parts of the answers are, on test collections.", no_args_is_help=True)
 
 
+@app.callback()
+def evaluate_verbs() -> None:
+    """How good the parts of the answers are, on test collections."""
+
+
+@app.command()
 def retrieval(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the test collection.")],
     corpus: Name = "corpus.jsonl",

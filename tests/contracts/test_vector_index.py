@@ -179,6 +179,50 @@ async def test_documents_are_listed_by_source_and_by_collection(index: VectorInd
     assert await index.languages() == {"fra": 2, "eng": 1}
 
 
+async def test_search_near_finds_by_meaning_what_was_kept_with_vectors(index: VectorIndex) -> None:
+    # Given passages with vectors, and one without
+    await index.keep_vectors("tiny", 2)
+    await index.replace(*_document("kb:tax", "tax"), [[1.0, 0.0]])
+    await index.replace(*_document("kb:dog", "dog", collection="pets"), [[0.0, 2.0]])
+    await index.replace(*_document("kb:none", "none"))
+    # When what is near is searched for
+    near = await index.search_near([0.9, 0.1], limit=5)
+    # Then it comes best first, by cosine
+    assert [(hit.source, hit.via) for hit in near] == [("kb:tax", ("dense",)), ("kb:dog", ("dense",))]
+    assert near[0].score == pytest.approx(0.9939, abs=1e-3)
+    assert [hit.source for hit in await index.search_near([1.0, 0.0], collections=("pets",))] == ["kb:dog"]
+    assert (await index.embedded(), await index.count()) == (2, 3)
+
+
+async def test_vectors_of_another_model_are_dropped_and_never_mixed(index: VectorIndex) -> None:
+    # Given passages of one model
+    await index.keep_vectors("one", 2)
+    await index.replace(*_document("kb:a", "tax"), [[1.0, 0.0]])
+    # When another one of the same length comes into use
+    await index.keep_vectors("two", 2)
+    # Then nothing of the first is found, and the words still are
+    assert await index.search_near([1.0, 0.0]) == []
+    assert await index.embedded() == 0
+    assert await _sources(index, "tax", language="eng") == ["kb:a"]
+    # And what is indexed again is found
+    await index.replace(*_document("kb:a", "tax", version="2"), [[0.0, 1.0]])
+    assert [hit.source for hit in await index.search_near([0.0, 1.0])] == ["kb:a"]
+
+
+async def test_search_near_finds_nothing_before_any_vector_was_kept(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:a", "tax"))
+    assert await index.search_near([1.0, 0.0]) == []
+    assert await index.embedded() == 0
+
+
+async def test_fetch_gives_passages_by_id_and_leaves_out_what_is_gone(index: VectorIndex) -> None:
+    document, passages = _document("kb:a", "one", "two")
+    await index.replace(document, passages)
+    gone = passage_id("kb:gone", "1", 0)
+    fetched = await index.fetch([passages[1].id, gone])
+    assert fetched == [passages[1]]
+
+
 async def test_scores_agree_between_the_stores(tmp_path: Path) -> None:
     # Given the same passages in both
     scores: list[list[tuple[str, float]]] = []
@@ -207,6 +251,19 @@ async def test_edge_keeps_everything_over_a_restart(tmp_path: Path) -> None:
     await second.open()
     assert await _sources(second, "tax", language="eng") == ["kb:a"]
     assert [each.source for each in await second.documents()] == ["kb:a"]
+    await second.close()
+
+
+async def test_edge_keeps_vectors_over_a_restart(tmp_path: Path) -> None:
+    first = EdgeIndex(tmp_path)
+    await first.open()
+    await first.keep_vectors("tiny", 2)
+    await first.replace(*_document("kb:a", "tax"), [[1.0, 0.0]])
+    await first.close()
+    second = EdgeIndex(tmp_path)
+    await second.open()
+    await second.keep_vectors("tiny", 2)
+    assert [hit.source for hit in await second.search_near([1.0, 0.0])] == ["kb:a"]
     await second.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -94,13 +94,26 @@ class SearchIn(BaseModel):
     query: str = Field(min_length=1, max_length=2000)
     limit: int = Field(default=10, ge=1, le=50)
     language: str = Field(default="", max_length=16)
+    pipeline: str = Field(default="", max_length=100, description="Whose settings apply; default: the server's.")
+    collections: list[str] = Field(default=[], max_length=100, description="Only these; default: the pipeline's.")
+    legs: list[Literal["bm25", "dense", "graph"]] = Field(default=[], description="Only these; default: all there are.")
+    explain: bool = Field(default=False, description="Also tell what each leg found and each judgement changed.")
 
 
 @router.post("/search")
 async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
     """Passages for a query, best first."""
-    request = SearchRequest(query=body.query, limit=body.limit, language=code3(body.language))
-    return (await here.resources.asker.ask("retrieval", "search", request, SearchReply)).model_dump()
+    request = SearchRequest(
+        query=body.query,
+        limit=body.limit,
+        language=code3(body.language),
+        pipeline=body.pipeline,
+        collections=tuple(body.collections),
+        legs=tuple(body.legs),
+        explain=body.explain,
+    )
+    reply = await here.resources.asker.ask("retrieval", "search", request, SearchReply)
+    return reply.model_dump(exclude=None if body.explain else {"explanation"})
 
 
 @router.post("/documents", status_code=202)

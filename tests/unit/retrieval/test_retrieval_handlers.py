@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from services.retrieval.app import build
+from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.legs import WordsLeg
+from services.retrieval.legs import MeaningLeg, WordsLeg
 from services.retrieval.ports import Vector
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings
@@ -23,7 +24,7 @@ from shared.asks.retrieval import (
     StatsRequest,
 )
 from shared.domain import Document, ObjectRef, Passage, Question
-from shared.errors import NotFoundError, TransientError, UnavailableError
+from shared.errors import NotFoundError, RefusedError, TransientError, UnavailableError
 from shared.facts import AnswerRefuted, DocumentIndexed, DocumentRefused, DocumentSubmitted, QuestionCleared
 from shared.settings import Settings
 from shared.text import words
@@ -372,3 +373,123 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
     assert len(stage.ports) == 2
     assert not settings.data_dir.exists()
+
+
+# --- with embeddings ---
+
+
+class SpellingEmbedder:
+    """Plays `Embedder`: what begins alike is near; `away` lets it fail."""
+
+    def __init__(self, name: str = "spelling", dimension: int = 26) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.away = False
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.away:
+            raise UnavailableError("the embeddings endpoint is away")
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.0] * self.dimension
+        for word in words(text):
+            vector[ord(word[0]) % self.dimension] += 1.0
+        return vector
+
+
+async def _embeddings(folder: Path, embedder: SpellingEmbedder) -> Embeddings:
+    opened = Embeddings(embedder, folder / "embeddings.sqlite")
+    await opened.open()
+    return opened
+
+
+async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: ShelfIndex, tmp_path: Path) -> None:
+    # Given a document indexed with a model
+    embeddings = await _embeddings(tmp_path, SpellingEmbedder())
+    await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
+    # When something without a word in common is asked
+    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings)
+    told = await retriever.retrieve(QuestionCleared(question=Question(text="zoo")), SETTINGS)
+    # Then it is found by meaning
+    assert [passage.via for passage in told.passages] == [("dense",)]
+    await embeddings.close()
+
+
+async def test_index_tries_again_later_when_the_model_is_away(index: ShelfIndex, tmp_path: Path) -> None:
+    embedder = SpellingEmbedder()
+    embedder.away = True
+    embeddings = await _embeddings(tmp_path, embedder)
+    librarian = Librarian(index, Bodies(), store="embedded", embeddings=embeddings)
+    with pytest.raises(TransientError):
+        await librarian.index(_submitted("zebra"), SETTINGS)
+    assert index.shelf == {}
+    await embeddings.close()
+
+
+async def test_index_refuses_vectors_of_another_length_and_keeps_what_it_had(index: ShelfIndex, tmp_path: Path) -> None:
+    embeddings = await _embeddings(tmp_path, SpellingEmbedder(dimension=26))
+    await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("one"), SETTINGS)
+    await embeddings.close()
+    changed = await _embeddings(tmp_path, SpellingEmbedder(dimension=30))
+    told = await Librarian(index, Bodies(), store="embedded", embeddings=changed).index(_submitted("two"), SETTINGS)
+    assert isinstance(told, DocumentRefused)
+    assert "30 numbers where it used to give 26" in told.reason
+    assert index.shelf["kb:a"][1][0].text == "one"
+    await changed.close()
+
+
+async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: ShelfIndex, tmp_path: Path) -> None:
+    # Given documents indexed with one model
+    first = await _embeddings(tmp_path, SpellingEmbedder("first"))
+    await Librarian(index, Bodies(), store="embedded", embeddings=first).index(_submitted("zebra"), SETTINGS)
+    await first.close()
+    # When another one is configured
+    second = await _embeddings(tmp_path, SpellingEmbedder("second"))
+    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings)
+    told = await retriever.retrieve(QuestionCleared(question=Question(text="zebra")), SETTINGS)
+    # Then words still find, and meaning says what to do
+    assert [passage.via for passage in told.passages] == [("bm25",)]
+    assert "ingest the documents again" in told.context.trace["missing"]["dense"]
+    # And ingesting the same again embeds it anew
+    librarian = Librarian(index, Bodies(), store="embedded", embeddings=second)
+    again = await librarian.index(_submitted("zebra"), SETTINGS)
+    assert isinstance(again, DocumentIndexed)
+    assert not again.unchanged
+    assert (await librarian.stats(StatsRequest())).embedded == 1
+    await second.close()
+
+
+async def test_search_refuses_a_leg_that_does_not_exist(index: ShelfIndex) -> None:
+    with pytest.raises(RefusedError, match="no leg is called colour; legs: bm25, dense, graph"):
+        await _retriever(index).search(SearchRequest(query="tax", legs=("colour",)))
+
+
+async def test_index_and_remove_keep_the_graph_in_step(index: ShelfIndex) -> None:
+    # Given a librarian with a graph
+    graph = PlainGraph()
+    librarian = Librarian(index, Bodies(), store="embedded", graph=graph)  # type: ignore[arg-type]
+    # When a document comes and goes
+    await librarian.index(_submitted("Parking is free.", title="Parking"), SETTINGS)
+    assert graph.sources == ["kb:a"]
+    await librarian.remove(RemoveRequest(sources=("kb:a",)))
+    # Then so does what the graph has of it
+    assert graph.sources == []
+
+
+class PlainGraph:
+    """Only the writing half of a `Graph`."""
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+
+    async def put(self, source: str, graphlet: object) -> None:
+        self.sources.append(source)
+
+    async def remove(self, source: str) -> bool:
+        self.sources.remove(source)
+        return True
