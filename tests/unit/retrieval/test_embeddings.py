@@ -1,0 +1,224 @@
+"""Texts to vectors: the endpoint, the model in this process, and the cache in front of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.retrieval.embed.choose import embeddings_of
+from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.embed.endpoint import EndpointEmbedder
+from services.retrieval.embed.local import LocalEmbedder
+from shared.errors import ConfigurationError, UnavailableError
+from shared.settings import Settings
+from tests.support.tiny_onnx import write_model
+
+
+class CountingEmbedder:
+    """Plays `Embedder`: a text's vector is its length; dies after `lives` calls, and gives `dimension` numbers."""
+
+    name = "counting"
+
+    def __init__(self, dimension: int = 2, lives: int = 1000) -> None:
+        self.dimension = dimension
+        self.lives = lives
+        self.asked: list[str] = []
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if not self.lives:
+            raise UnavailableError("the model is away")
+        self.lives -= 1
+        self.asked += texts
+        return [[float(len(text))] * self.dimension for text in texts]
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[Callable[[CountingEmbedder], Embeddings]]:
+    made: list[Embeddings] = []
+
+    def make(embedder: CountingEmbedder) -> Embeddings:
+        made.append(Embeddings(embedder, tmp_path / "cache" / "embeddings.sqlite"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.close()
+
+
+Make = Callable[[CountingEmbedder], Embeddings]
+
+
+async def test_passages_are_embedded_once_also_after_a_restart(opened: Make) -> None:
+    # Given embedded passages
+    first = opened(CountingEmbedder())
+    await first.open()
+    assert [list(vector) for vector in await first.of_passages(["a", "bb", "a"])] == [[1, 1], [2, 2], [1, 1]]
+    # When another process asks for them and a new one
+    embedder = CountingEmbedder()
+    second = opened(embedder)
+    await second.open()
+    vectors = await second.of_passages(["bb", "ccc"])
+    # Then the model is asked for the new one only
+    assert [list(vector) for vector in vectors] == [[2, 2], [3, 3]]
+    assert embedder.asked == ["ccc"]
+
+
+async def test_passages_go_on_where_the_model_died_half_way(opened: Make) -> None:
+    # Given a model that dies after its first batch
+    embedder = CountingEmbedder(lives=1)
+    embeddings = opened(embedder)
+    await embeddings.open()
+    texts = [f"text {number}" for number in range(100)]
+    with pytest.raises(UnavailableError):
+        await embeddings.of_passages(texts)
+    done = len(embedder.asked)
+    # When it is back
+    embedder.lives = 10
+    vectors = await embeddings.of_passages(texts)
+    # Then it is asked for the rest only
+    assert 0 < done < 100
+    assert len(embedder.asked) == len(vectors) == 100
+
+
+async def test_vector_of_another_length_is_refused_with_what_to_do(opened: Make) -> None:
+    # Given passages embedded with two numbers
+    first = opened(CountingEmbedder(dimension=2))
+    await first.open()
+    await first.of_passages(["a"])
+    # When the model of that name gives three
+    second = opened(CountingEmbedder(dimension=3))
+    await second.open()
+    with pytest.raises(ConfigurationError, match=r"3 numbers where it used to give 2: .*ANSWERBUS_EMBED_MODEL"):
+        await second.of_passages(["b"])
+    with pytest.raises(ConfigurationError):
+        await second.of_question("b")
+
+
+async def test_question_is_embedded_once(opened: Make) -> None:
+    embedder = CountingEmbedder()
+    embeddings = opened(embedder)
+    await embeddings.open()
+    assert await embeddings.of_question("why") == await embeddings.of_question("why")
+    assert embedder.asked == ["why"]
+
+
+# --- the endpoint ---
+
+
+def _endpoint(answer: Callable[[httpx.Request], httpx.Response], *, tries: int = 3) -> EndpointEmbedder:
+    return EndpointEmbedder(
+        "http://models.test/v1", "tiny", "secret", waits=[0.0] * (tries - 1), transport=httpx.MockTransport(answer)
+    )
+
+
+def _reply(*vectors: Sequence[float]) -> httpx.Response:
+    rows = [{"index": number, "embedding": list(vector)} for number, vector in enumerate(vectors)]
+    return httpx.Response(200, json={"data": rows[::-1]})
+
+
+async def test_endpoint_is_asked_as_openai_is_and_its_order_does_not_matter() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return _reply([1, 0], [0, 1])
+
+    embedder = _endpoint(answer)
+    await embedder.open()
+    assert await embedder.embed(["a", "b"]) == [[1, 0], [0, 1]]
+    await embedder.close()
+    assert str(seen[0].url) == "http://models.test/v1/embeddings"
+    assert seen[0].headers["authorization"] == "Bearer secret"
+    assert json.loads(seen[0].content) == {"model": "tiny", "input": ["a", "b"]}
+
+
+async def test_endpoint_that_is_busy_is_asked_again() -> None:
+    answers = [httpx.Response(503), httpx.Response(429), _reply([1, 0])]
+    embedder = _endpoint(lambda _: answers.pop(0))
+    await embedder.open()
+    assert await embedder.embed(["a"]) == [[1, 0]]
+    await embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("response", "kind", "told"),
+    [
+        (httpx.Response(503), UnavailableError, "answered 503"),
+        (httpx.Response(401), ConfigurationError, "ANSWERBUS_EMBED_API_KEY"),
+        (httpx.Response(404), ConfigurationError, "ANSWERBUS_EMBED_URL"),
+        (httpx.Response(200, text="<html>"), UnavailableError, "not JSON"),
+        (httpx.Response(200, json={"data": []}), UnavailableError, "0 vectors for 1 texts"),
+        (httpx.Response(200, json={"data": [{"index": 0}]}), UnavailableError, "without vectors"),
+    ],
+)
+async def test_endpoint_that_fails_is_told_of_in_our_words(
+    response: httpx.Response, kind: type[Exception], told: str
+) -> None:
+    embedder = _endpoint(lambda _: response, tries=2)
+    await embedder.open()
+    with pytest.raises(kind, match=told):
+        await embedder.embed(["a"])
+    await embedder.close()
+
+
+async def test_endpoint_that_cannot_be_reached_is_away() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    embedder = _endpoint(refuse, tries=1)
+    await embedder.open()
+    with pytest.raises(UnavailableError, match="is away: ConnectError"):
+        await embedder.embed(["a"])
+    await embedder.close()
+
+
+# --- the model in this process ---
+
+
+async def test_local_model_gives_the_mean_of_its_words_with_unit_length(tmp_path: Path) -> None:
+    pytest.importorskip("fastembed", reason="the extra `embed` is not installed")
+    # Given a folder with a model of three words
+    write_model(tmp_path / "tiny", {"tax": [1, 0], "form": [0, 1], "dog": [-1, 0]})
+    embedder = LocalEmbedder(str(tmp_path / "tiny"))
+    # When texts are embedded
+    await embedder.open()
+    form, dog = await embedder.embed(["tax form", "dog"])
+    await embedder.close()
+    # Then near words have near vectors, and the model goes by its content
+    assert form == pytest.approx([0.5**0.5, 0.5**0.5], abs=1e-5)
+    assert dog == pytest.approx([-1, 0], abs=1e-5)
+    assert embedder.name.startswith("tiny@")
+
+
+async def test_local_folder_without_a_model_is_told_of(tmp_path: Path) -> None:
+    pytest.importorskip("fastembed", reason="the extra `embed` is not installed")
+    with pytest.raises(ConfigurationError, match=r"holds neither model\.onnx"):
+        await LocalEmbedder(str(tmp_path)).open()
+
+
+async def test_local_model_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(ConfigurationError, match=r"answerbus\[embed\]"):
+        await LocalEmbedder("some/model").open()
+
+
+# --- which one ---
+
+
+def test_embeddings_are_chosen_by_settings(tmp_path: Path) -> None:
+    assert embeddings_of(Settings(data_dir=tmp_path)) is None
+    endpoint = embeddings_of(Settings(data_dir=tmp_path, embed_url="http://models.test/v1", embed_model="m"))
+    assert endpoint is not None
+    assert endpoint.name == "m"
+    assert embeddings_of(Settings(data_dir=tmp_path, embed_model="BAAI/bge-small-en-v1.5")) is not None
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_EMBED_MODEL"):
+        embeddings_of(Settings(data_dir=tmp_path, embed_url="http://models.test/v1"))

@@ -1,0 +1,72 @@
+"""Several rankings as one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval.fusion import fuse, walked
+from shared.domain import Passage
+
+
+def _ranking(*names: str, best: float = 9.0, via: str = "bm25") -> list[Passage]:
+    return [Passage(id=name, source=name, text=name, score=best - n, via=(via,)) for n, name in enumerate(names)]
+
+
+def _ids(passages: list[Passage]) -> list[str]:
+    return [one.id for one in passages]
+
+
+def test_fuse_puts_first_what_both_legs_found() -> None:
+    fused = fuse({"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")})
+    assert _ids(fused) == ["b", "a", "d", "c"]
+    assert fused[0].via == ("bm25", "dense")
+    assert fused[2].via == ("dense",)
+
+
+def test_fuse_gives_the_first_of_all_legs_a_score_of_one() -> None:
+    assert fuse({"bm25": _ranking("a", "b"), "dense": _ranking("a")})[0].score == 1.0
+
+
+def test_fuse_leaves_the_ranking_of_one_leg_as_it_is() -> None:
+    assert fuse({"bm25": _ranking("a", "b"), "dense": []}) == _ranking("a", "b")
+    assert fuse({}) == []
+
+
+def test_fuse_weighs_legs_as_told() -> None:
+    rankings = {"bm25": _ranking("a"), "dense": _ranking("b")}
+    assert _ids(fuse(rankings, weights={"dense": 2.0})) == ["b", "a"]
+
+
+NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
+
+
+@given(one=NAMES, other=NAMES)
+def test_fuse_loses_and_invents_nothing_and_never_puts_a_passage_above_one_that_beats_it_everywhere(
+    one: list[str], other: list[str]
+) -> None:
+    order = _ids(fuse({"bm25": _ranking(*one), "dense": _ranking(*other)}))
+    assert sorted(order) == sorted({*one, *other})
+    both = [name for name in one if name in other]
+    for name in both:
+        for worse in both:
+            if one.index(name) < one.index(worse) and other.index(name) < other.index(worse):
+                assert order.index(name) < order.index(worse)
+
+
+def test_walked_follows_the_walk_and_appends_the_seeds_it_had_no_room_for() -> None:
+    seeds = _ranking("a", "b", "c", "d")
+    visited = [
+        seeds[1].model_copy(update={"score": 0.5}),
+        Passage(id="new", source="new", text="new", score=0.3),
+        seeds[0].model_copy(update={"score": 0.2}),
+    ]
+    order = walked(seeds, visited)
+    assert _ids(order) == ["b", "new", "a", "c", "d"]
+    assert [one.via for one in order[:3]] == [("bm25", "graph"), ("graph",), ("bm25",)]
+    assert [one.score for one in order] == sorted((one.score for one in order), reverse=True)
+    assert order[0].score == 1.0
+
+
+def test_walked_leaves_the_seeds_as_they_are_when_the_walk_found_nothing() -> None:
+    assert walked(_ranking("a", "b"), []) == _ranking("a", "b")
