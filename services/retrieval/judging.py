@@ -63,9 +63,11 @@ class Judging:
         spread = DiversitySettings.model_construct(passages=count, per_source=settings.per_source)
         # No more is compared than it takes to find enough: comparing reads every word.
         window = count + 2
-        while window < len(passages) and len(diverse(distinct(passages[:window], same)[0], spread)[0]) < count:
+        judged = distinct(passages[:window], same)
+        while window < len(passages) and len(diverse(judged[0], spread)[0]) < count:
             window *= 2
-        passages = self._of_passages(passages[:window], lambda given: distinct(given, same))
+            judged = distinct(passages[:window], same)
+        passages = self._of_passages(passages[:window], lambda _: judged)
         return self._of_passages(passages, lambda given: diverse(given, spread))
 
     def enough(self, text: str, passages: list[Passage], language: str) -> list[Passage]:
