@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from shared.domain import Passage
 
@@ -11,24 +12,32 @@ K = 60
 GRAPH = "graph"
 
 
-def fuse(rankings: Mapping[str, Sequence[Passage]], *, weights: Mapping[str, float] | None = None) -> list[Passage]:
-    """Reciprocal rank fusion: every leg gives the passage it ranks n-th `weight / (60 + n)`.
+By = Literal["scores", "ranks"]
 
-    Scores are shares of the most a passage can have, so that the first of all legs has 1. What one leg alone found
-    keeps that leg's scores. `via` names the legs that found a passage, in their order.
+
+def fuse(
+    rankings: Mapping[str, Sequence[Passage]], *, by: By = "scores", weights: Mapping[str, float] | None = None
+) -> list[Passage]:
+    """The passages of all legs, each with what the legs give it.
+
+    By `scores`, a leg gives its best passage its weight and its last one nothing, the others in between as its own
+    scores lie; by `ranks`, it gives the n-th `weight / (60 + n)` (reciprocal rank fusion). Scores are shares of the
+    most a passage can have, so that the first of all legs has 1. What one leg alone found keeps that leg's scores.
+    `via` names the legs that found a passage, in their order.
     """
     speaking = {leg: ranking for leg, ranking in rankings.items() if ranking}
     if len(speaking) <= 1:
         return [passage for ranking in speaking.values() for passage in ranking]
     weighing = {leg: (weights or {}).get(leg, 1.0) for leg in speaking}
-    most = sum(weighing.values()) / (K + 1)
+    most = sum(weighing.values())
     scores: dict[str, float] = {}
     via: dict[str, tuple[str, ...]] = {}
     passages: dict[str, Passage] = {}
     for leg, ranking in speaking.items():
-        for rank, passage in enumerate(ranking, 1):
+        gifts = _by_scores(ranking) if by == "scores" else _by_ranks(ranking)
+        for passage, gift in zip(ranking, gifts, strict=True):
             passages.setdefault(passage.id, passage)
-            scores[passage.id] = scores.get(passage.id, 0.0) + weighing[leg] / (K + rank)
+            scores[passage.id] = scores.get(passage.id, 0.0) + weighing[leg] * gift
             via[passage.id] = (*via.get(passage.id, ()), leg)
     fused = (
         passage.model_copy(update={"score": round(scores[point] / most, 4), "via": via[point]})
@@ -36,6 +45,17 @@ def fuse(rankings: Mapping[str, Sequence[Passage]], *, weights: Mapping[str, flo
     )
     # Equal scores are in the order of their documents, so that the same search gives the same answer.
     return sorted(fused, key=lambda passage: (-passage.score, passage.source, passage.start))
+
+
+def _by_scores(ranking: Sequence[Passage]) -> list[float]:
+    best, least = ranking[0].score, ranking[-1].score
+    if best <= least:
+        return [1.0] * len(ranking)
+    return [(passage.score - least) / (best - least) for passage in ranking]
+
+
+def _by_ranks(ranking: Sequence[Passage]) -> list[float]:
+    return [(K + 1) / (K + rank) for rank in range(1, len(ranking) + 1)]
 
 
 def walked(seeds: Sequence[Passage], visited: Sequence[Passage]) -> list[Passage]:

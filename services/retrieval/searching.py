@@ -107,7 +107,7 @@ class Searcher:
         if all(finding.missing for finding in findings):
             raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
         rankings = {finding.leg: finding.hits for finding in findings}
-        passages = judging.fusion("fusion", (), lambda: fuse(rankings))
+        passages = judging.fusion("fusion", (), lambda: fuse(rankings, by=settings.fusion))
         if self._links is not None and "graph" in named:
             walk = await ask(self._links.starting(passages), wanted, settings.graph_seconds)
             findings.append(walk)

@@ -27,7 +27,7 @@ class RetrievalSettings(Section):
 
     passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
-    candidates: int = Field(default=30, ge=1, le=1000, description="How many every leg fetches to choose from.")
+    candidates: int = Field(default=100, ge=1, le=1000, description="How many every leg fetches to choose from.")
     max_passage_chars: int = Field(
         default=2400, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
     )
@@ -38,6 +38,9 @@ class RetrievalSettings(Section):
         default=("bm25", "dense", "graph"),
         min_length=1,
         description="How passages are found: by words, by meaning (where embeddings are configured), by links.",
+    )
+    fusion: Literal["scores", "ranks"] = Field(
+        default="scores", description="How words and meaning become one ranking: `ranks` is reciprocal rank fusion."
     )
     bm25_seconds: float = Field(default=2.0, gt=0, description="The search by words is given up after this long.")
     dense_seconds: float = Field(default=1.5, gt=0, description="The search by meaning is left out after this long.")

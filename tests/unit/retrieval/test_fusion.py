@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.fusion import fuse, walked
+from services.retrieval.fusion import By, fuse, walked
 from shared.domain import Passage
 
 
@@ -18,10 +18,22 @@ def _ids(passages: list[Passage]) -> list[str]:
 
 
 def test_fuse_puts_first_what_both_legs_found() -> None:
-    fused = fuse({"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")})
+    fused = fuse({"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")}, by="ranks")
     assert _ids(fused) == ["b", "a", "d", "c"]
     assert fused[0].via == ("bm25", "dense")
     assert fused[2].via == ("dense",)
+
+
+def test_fuse_by_scores_keeps_how_far_the_passages_of_a_leg_lie_apart() -> None:
+    words = [
+        one.model_copy(update={"score": score}) for one, score in zip(_ranking("a", "b", "c"), (9, 2, 1), strict=True)
+    ]
+    meaning = [
+        one.model_copy(update={"score": score})
+        for one, score in zip(_ranking("b", "a", "d"), (0.8, 0.7, 0.6), strict=True)
+    ]
+    fused = fuse({"bm25": words, "dense": meaning})
+    assert [(one.id, one.score) for one in fused] == [("a", 0.75), ("b", 0.5625), ("c", 0.0), ("d", 0.0)]
 
 
 def test_fuse_gives_the_first_of_all_legs_a_score_of_one() -> None:
@@ -41,11 +53,11 @@ def test_fuse_weighs_legs_as_told() -> None:
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
 
 
-@given(one=NAMES, other=NAMES)
+@given(one=NAMES, other=NAMES, by=st.sampled_from(["scores", "ranks"]))
 def test_fuse_loses_and_invents_nothing_and_never_puts_a_passage_above_one_that_beats_it_everywhere(
-    one: list[str], other: list[str]
+    one: list[str], other: list[str], by: By
 ) -> None:
-    order = _ids(fuse({"bm25": _ranking(*one), "dense": _ranking(*other)}))
+    order = _ids(fuse({"bm25": _ranking(*one), "dense": _ranking(*other)}, by=by))
     assert sorted(order) == sorted({*one, *other})
     both = [name for name in one if name in other]
     for name in both:
