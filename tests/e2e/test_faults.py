@@ -178,12 +178,15 @@ def test_a_withdrawn_question_ends_as_withdrawn_or_as_it_had_ended(platform: Pla
 
 def test_feedback_and_a_conversation_come_back_from_the_record(platform: Platform) -> None:
     with httpx.Client(base_url=platform.url, timeout=30, trust_env=False) as client:
+        until = time.monotonic() + 20
         for text in ("What does a library card cost?", "Where can I apply for a library card?"):
             body = {"question": text, "conversation_id": "e2e-talk"}
             answered = client.post("/api/v1/query", json=body).json()
+            # The turn is remembered with the record, a moment after the answer.
+            while client.get("/api/v1/conversations/e2e-talk").status_code == 404:
+                assert time.monotonic() < until
         rated = client.post(f"/api/v1/questions/{answered['id']}/feedback", json={"rating": "up"})
         assert rated.status_code == 202
-        until = time.monotonic() + 20
         while True:
             talk = client.get("/api/v1/conversations/e2e-talk").json()
             stats = client.get("/api/v1/stats").json()
