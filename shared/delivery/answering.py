@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from shared import subjects
 from shared.delivery.asking import REFUSAL
+from shared.delivery.pull import undecoded
 from shared.errors import AnswerbusError, RefusedError, UnavailableError
 from shared.stage import Answering, Stage
 
@@ -26,7 +27,7 @@ class Desk:
         self._tasks: set[asyncio.Task[None]] = set()
         for answering in stage.answerings:
             subscriber = broker.subscriber(
-                subjects.ask(stage.name, answering.verb), queue=stage.name, no_reply=True, decoder=_undecoded
+                subjects.ask(stage.name, answering.verb), queue=stage.name, no_reply=True, decoder=undecoded
             )
             subscriber(self._receiver(answering))
 
@@ -57,7 +58,3 @@ class Desk:
         reply = message.raw_message.reply
         if reply:
             await self._broker.connection.publish(reply, body.encode(), headers=headers or None)
-
-
-async def _undecoded(message: NatsMessage) -> NatsMessage:
-    return message

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from shared.pipelines import Pipeline
     from shared.stores.pipelines_nats import NatsPipelines
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -107,7 +109,7 @@ def show(
         print(yaml.safe_dump(shown, sort_keys=False, allow_unicode=True), end="")
 
 
-def _read(folders: list[Path] | None):  # type: ignore[no-untyped-def]
+def _read(folders: list[Path] | None) -> list[Pipeline]:
     from shared.errors import AnswerbusError
     from shared.ops.catalogue import section_kinds
     from shared.ops.output import fail
@@ -125,7 +127,7 @@ def _read(folders: list[Path] | None):  # type: ignore[no-untyped-def]
     return pipelines
 
 
-def _with_store(nats_url: str, data: Path, work) -> None:  # type: ignore[no-untyped-def]
+def _with_store(nats_url: str, data: Path, work: Callable[[NatsPipelines], Awaitable[None]]) -> None:
     from shared.ops import bus
     from shared.ops.datadir import DataDir
     from shared.ops.output import run
