@@ -10,7 +10,8 @@ AnswerbusError
 ├── RefusedError            the caller must send something else
 │   ├── DocumentError       a document that cannot be read
 │   └── NotFoundError       nothing is known under that id
-└── UnavailableError        a server is away; try again later
+├── UnavailableError        a server is away; try again later
+└── ModelError              no model gave a usable reply; the step's rule takes over
 """
 
 from __future__ import annotations
@@ -86,3 +87,9 @@ class UnavailableError(AnswerbusError):
     """A server this needs is away."""
 
     kind = "unavailable"
+
+
+class ModelError(AnswerbusError):
+    """No model gave a usable reply in the time left; the text names the role and the reason, never what was said."""
+
+    kind = "model"

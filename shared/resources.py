@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from shared.envelope import Event
 from shared.facts import Fact
 from shared.log import EventLog
+from shared.models.none import NoModels
+from shared.models.ports import Models
 from shared.overview import StageReport
 from shared.pipelines import PipelineSource
 from shared.settings import Settings
@@ -52,7 +54,7 @@ class Resources:
 
     `facts(stage)` hands out a sayer; only a stage that speaks for clients needs one, the others return their facts.
     `overview()` is the state of every stage, `oldest_waiting()` the age of its backlog in seconds, `is_connected()`
-    whether the bus is there.
+    whether the bus is there. `models` play the roles that steps ask for.
     """
 
     settings: Settings
@@ -65,3 +67,4 @@ class Resources:
     overview: Callable[[], Awaitable[list[StageReport]]]
     oldest_waiting: Callable[[], Awaitable[float]]
     is_connected: Callable[[], bool]
+    models: Models = field(default_factory=NoModels)

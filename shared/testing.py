@@ -34,6 +34,8 @@ from shared.envelope import Event, opening
 from shared.errors import AnswerbusError, UnavailableError
 from shared.facts import Fact, QuestionAsked, QuestionWithdrawn
 from shared.log import StoredEvent
+from shared.models.none import NoModels
+from shared.models.ports import Models
 from shared.overview import StageReport
 from shared.pipelines import Sections
 from shared.resources import Resources, Said
@@ -138,9 +140,14 @@ class MemoryBus:
     """
 
     def __init__(
-        self, *builds: Build, sections: Mapping[str, dict[str, Any]] | None = None, settings: Settings | None = None
+        self,
+        *builds: Build,
+        sections: Mapping[str, dict[str, Any]] | None = None,
+        settings: Settings | None = None,
+        models: Models | None = None,
     ) -> None:
         self.settings = settings or Settings()
+        self.models = models or NoModels()
         self.log = MemoryLog()
         self.pipelines = MemoryPipelines()
         self.pipelines.apply(self.settings.default_pipeline, sections or {})
@@ -171,6 +178,7 @@ class MemoryBus:
             overview=self._overview,
             oldest_waiting=self._oldest_waiting,
             is_connected=lambda: not self.log.away,
+            models=self.models,
         )
 
     async def __aenter__(self) -> Self:

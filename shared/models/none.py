@@ -1,0 +1,29 @@
+"""No models: every step keeps to its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.errors import ModelError
+from shared.models.ports import Listener, M, Message, Reply, Role, Tool
+
+
+class NoModels:
+    """Plays `Models` where none is configured."""
+
+    def has(self, role: Role) -> bool:
+        return False
+
+    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        raise ModelError(f"no model is configured for the role {role}")
+
+    async def converse(
+        self,
+        role: Role,
+        step: str,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        listener: Listener | None = None,
+    ) -> Reply:
+        raise ModelError(f"no model is configured for the role {role}")
