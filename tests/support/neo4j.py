@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from tests.support.servers import Server, free_port, missing
 
 VERSION = "5.26.0"
 _FETCH_SECONDS = 600
+_JAVA = 17
 _SOURCE = Path(__file__).with_name("BoltServer.java")
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -39,9 +41,7 @@ def neo4j_server(tmp_path: Path) -> Iterator[Server]:
         with _container() as server:
             yield server
         return
-    absent = [program for program in ("java", "javac", "mvn") if shutil.which(program) is None]
-    if absent:
-        missing("neo4j", f"no Docker daemon answers and {', '.join(absent)} not found (a JDK 17 and Maven are needed)")
+    _need_java()
     port = free_port()
     # Run from its source by the JDK, so that nothing has to be built.
     command = ["java", "-Xmx512m", "-cp", f"{_libraries()}/*", str(_SOURCE), str(tmp_path / "neo4j"), str(port)]
@@ -63,16 +63,36 @@ def _libraries() -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as fresh:
         (Path(fresh) / "pom.xml").write_text(_POM)
-        fetch = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib", "-DincludeScope=runtime"]
+        fetch = [
+            "mvn",
+            "-q",
+            "-B",
+            "-Dstyle.color=never",
+            "dependency:copy-dependencies",
+            "-DoutputDirectory=lib",
+            "-DincludeScope=runtime",
+        ]
         try:
             done = subprocess.run(fetch, cwd=fresh, capture_output=True, text=True, timeout=_FETCH_SECONDS)
         except subprocess.TimeoutExpired:
             missing("neo4j", f"Maven did not fetch it within {_FETCH_SECONDS} s")
         if done.returncode != 0:
-            missing("neo4j", f"Maven cannot fetch it: {done.stdout[-500:]}")
+            told = (line.removeprefix("[ERROR]").strip() for line in done.stdout.splitlines())
+            why = next(filter(None, told), "it does not say why")
+            missing("neo4j", f"Maven could not fetch its libraries (is there a network?): {why[:300]}")
         with contextlib.suppress(OSError):  # another run was first
             (Path(fresh) / "lib").rename(libraries)
     return libraries
+
+
+def _need_java() -> None:
+    absent = [program for program in ("java", "javac", "mvn") if shutil.which(program) is None]
+    if absent:
+        missing("neo4j", f"no Docker daemon answers and {', '.join(absent)} not found (a JDK 17 and Maven are needed)")
+    told = subprocess.run(["javac", "-version"], capture_output=True, text=True).stdout
+    version = re.search(r"javac (\d+)", told)
+    if version is None or int(version[1]) < _JAVA:
+        missing("neo4j", f"it wants Java {_JAVA} or newer and finds {told.strip() or 'none'}")
 
 
 def _docker_answers() -> bool:
