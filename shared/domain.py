@@ -153,6 +153,28 @@ class Usage(Value):
         )
 
 
+class ModelCall(Value):
+    """One call of a model for a question: who asked for what, what it took and how it ended.
+
+    `step` is the work (`translate`, `answer`), `prompt` the revision of its system text, `endpoint` and `model` who
+    answered in the end (or was asked last), `tries` the requests made, over all endpoints. `first_token_ms` is zero
+    where the reply came in one piece. `outcome`: `ok`, `repaired` (the second reply fitted), `cut` (it stopped at a
+    limit of length), else why there is no reply (`timeout`, `unavailable`, `malformed`, …).
+    """
+
+    stage: str
+    step: str
+    role: str
+    endpoint: str = ""
+    model: str = ""
+    prompt: str = ""
+    usage: Usage = Usage()
+    milliseconds: float = 0.0
+    first_token_ms: float = 0.0
+    tries: int = 0
+    outcome: str = "ok"
+
+
 class Context(Value):
     """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
 
@@ -180,7 +202,8 @@ class Document(Value):
 
     `media_type` chooses the reader (`text/markdown`, `text/plain`, `text/html`, `application/pdf`, …). `digest` is
     the sha256 hex of the bytes: the same digest under the same source is not indexed again. `date` is the day it was
-    last changed (`YYYY-MM-DD`), for documents that do not say theirs.
+    last changed (`YYYY-MM-DD`), for documents that do not say theirs. The last part of a long text
+    (`kb:log.txt#part=3`) says in `parts` how many there are: what the text had before beyond these is removed.
     """
 
     source: str
@@ -193,3 +216,4 @@ class Document(Value):
     date: str = ""
     text: str | None = None
     body: ObjectRef | None = None
+    parts: int = 0

@@ -44,7 +44,11 @@ from shared.facts import (
     QuestionCleared,
 )
 from shared.languages import UNKNOWN
+from shared.parts import part_of, part_source
 from shared.stores.ports import ObjectStore
+
+#: So many parts in a row may be missing because they were refused.
+_REFUSED_PARTS = 8
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 
@@ -162,9 +166,7 @@ class Librarian:
         """Take documents out: `ask.retrieval.remove`."""
         removed = []
         for source in request.sources:
-            if self._graph is not None:
-                await self._graph.remove(source)
-            if await self._index.delete_source(source):
+            if await self._forget(source):
                 removed.append(source)
         return RemoveReply(removed=tuple(removed))
 
@@ -193,6 +195,7 @@ class Librarian:
             digest = hashlib.sha256(body).hexdigest()
         wanted = version(document, digest, *rules)
         known = await self._index.document(document.source)
+        await self._forget_former(document, known=known is not None)
         if known is not None and known.version == wanted:
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
         if body is None:
@@ -206,6 +209,33 @@ class Librarian:
         await self._index.replace(registered, passages, vectors)
         seconds = round(time.perf_counter() - began, 3)
         return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)
+
+    async def _forget_former(self, document: Document, *, known: bool) -> None:
+        """Take out what a text left behind that was longer or shorter before: parts it has not any more, or its whole.
+
+        Highest first, so that after a crash the next try finds what is left.
+        """
+        text, part = part_of(document.source)
+        if part and not document.parts:
+            return  # more are to come
+        if part:
+            await self._forget(text)
+        elif known:
+            return  # it was whole before
+        former: list[str] = []
+        number, gap = document.parts, 0
+        while gap < (_REFUSED_PARTS if part or former else 1):
+            number, gap = number + 1, gap + 1
+            if await self._index.document(part_source(text, number)) is not None:
+                former.append(part_source(text, number))
+                gap = 0
+        for source in reversed(former):
+            await self._forget(source)
+
+    async def _forget(self, source: str) -> bool:
+        if self._graph is not None:
+            await self._graph.remove(source)
+        return await self._index.delete_source(source)
 
     async def _vectors(self, passages: Sequence[Passage]) -> Sequence[Vector]:
         """Their vectors, in order; none when there is no model."""

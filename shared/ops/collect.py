@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from shared.domain import Document
 from shared.ops.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from shared.ops.parts import parts
+from shared.parts import part_source
 
 STDIN = "-"
 
@@ -153,9 +154,18 @@ class Collector:
         """A long text in pieces, so that no more than one of them is in memory."""
         header = document.media_type in TABLES
         pieces = parts(beginning, file, self.part_bytes, header=header)
+        number, last = 0, None
         for number, piece in enumerate(pieces, start=1):
-            said = {"source": f"kb:{_encodable(name)}#part={number}", "title": f"{Path(name).stem} (part {number})"}
-            yield from self.submit(f"{path}, part {number}", piece, document.model_copy(update=said))
+            said = {
+                "source": part_source(f"kb:{_encodable(name)}", number),
+                "title": f"{Path(name).stem} (part {number})",
+            }
+            for one in self.submit(f"{path}, part {number}", piece, document.model_copy(update=said)):
+                if last:
+                    yield last
+                last = one
+        if last:  # it says how many there are, so that those of a longer text before are removed
+            yield Submission(last.document.model_copy(update={"parts": number}), last.body)
 
     def _binary(self, path: Path, *, asked_for: bool) -> None:
         if asked_for:

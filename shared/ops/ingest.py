@@ -107,7 +107,7 @@ async def _batches(submissions: AsyncIterator[Submission]) -> AsyncIterator[list
 
 def _json(one: Submission) -> dict[str, Any]:
     described = one.document.model_dump(
-        include={"source", "media_type", "title", "url", "language", "collection", "date"}
+        include={"source", "media_type", "title", "url", "language", "collection", "date", "parts"}
     )
     try:
         return {**described, "text": one.body.decode("utf-8")}

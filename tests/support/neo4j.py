@@ -63,21 +63,13 @@ def _libraries() -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as fresh:
         (Path(fresh) / "pom.xml").write_text(_POM)
-        fetch = [
-            "mvn",
-            "-q",
-            "-B",
-            "-Dstyle.color=never",
-            "dependency:copy-dependencies",
-            "-DoutputDirectory=lib",
-            "-DincludeScope=runtime",
-        ]
+        fetch = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib", "-DincludeScope=runtime"]
         try:
             done = subprocess.run(fetch, cwd=fresh, capture_output=True, text=True, timeout=_FETCH_SECONDS)
         except subprocess.TimeoutExpired:
             missing("neo4j", f"Maven did not fetch it within {_FETCH_SECONDS} s")
         if done.returncode != 0:
-            told = (line.removeprefix("[ERROR]").strip() for line in done.stdout.splitlines())
+            told = (line.partition("[ERROR]")[2].strip() for line in done.stdout.splitlines())
             why = next(filter(None, told), "it does not say why")
             missing("neo4j", f"Maven could not fetch its libraries (is there a network?): {why[:300]}")
         with contextlib.suppress(OSError):  # another run was first

@@ -57,6 +57,9 @@ class DocumentIn(BaseModel):
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
     date: str = Field(default="", max_length=40, description="When it was last changed, if it does not say so itself.")
+    parts: int = Field(
+        default=0, ge=0, le=100_000, description="With the last part of a long text (…#part=N): how many there are."
+    )
     text: str | None = None
     base64: str | None = None
 
