@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from services.retrieval.embed.embeddings import Embeddings
-from services.retrieval.graph.extract import extract
+from services.retrieval.graph.extract import EXTRACTION, extract
 from services.retrieval.graph.ports import Graph
 from services.retrieval.index.points import ENCODING
 from services.retrieval.ingest.prepare import prepare, version
@@ -185,9 +185,10 @@ class Librarian:
 
     async def _index_once(self, document: Document, settings: RetrievalSettings) -> DocumentIndexed:
         began = time.perf_counter()
-        # With embeddings turned on, or another model, the same bytes are other points.
+        # With embeddings turned on, or another model, the same bytes are other points; with other extraction, other links.
         model = (self._embeddings.name,) if self._embeddings else ()
-        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *model)
+        links = (EXTRACTION,) if self._graph is not None else ()
+        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *model)
         body: bytes | None = None
         digest = document.digest
         if not digest:

@@ -11,6 +11,7 @@ import pytest
 
 from services.retrieval.app import build
 from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.legs import MeaningLeg, WordsLeg
 from services.retrieval.ports import Vector
@@ -269,6 +270,25 @@ async def test_index_works_again_when_the_pipeline_cuts_otherwise(index: ShelfIn
     await librarian.index(_submitted("one"), SETTINGS)
     await librarian.index(_submitted("one"), RetrievalSettings(chunk_chars=200))
     assert index.replaced == 2
+
+
+async def test_index_works_again_when_links_are_found_otherwise(
+    index: ShelfIndex, bodies: Bodies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a document indexed with a graph
+    graph = SqliteGraph(tmp_path)
+    await graph.open()
+    librarian = Librarian(index, bodies, store="embedded", graph=graph)
+    for _ in range(2):
+        await librarian.index(_submitted("one"), SETTINGS)
+    assert index.replaced == 1
+    # When what is taken from a text has changed since
+    monkeypatch.setattr("services.retrieval.handler.EXTRACTION", "graph-0")
+    told = await librarian.index(_submitted("one"), SETTINGS)
+    # Then the same bytes are indexed again
+    assert isinstance(told, DocumentIndexed)
+    assert not told.unchanged
+    await graph.close()
 
 
 async def test_index_fetches_a_body_kept_by_reference_and_deletes_it_after(
