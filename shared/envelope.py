@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, reduce
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared import subjects
-from shared.domain import Lane, PipelineRef, Timing
+from shared.domain import Lane, ModelCall, PipelineRef, Timing, Usage
 from shared.errors import InvalidEventError
 from shared.facts import FACTS, Fact
 
@@ -45,11 +46,17 @@ class Envelope(BaseModel):
     schema_version: int = SCHEMA_VERSION
     tenant: str = "default"
     timeline: tuple[Timing, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
 
     @property
     def remaining(self) -> float:
         """Seconds until the deadline; negative when it has passed."""
         return (self.deadline - datetime.now(UTC)).total_seconds()
+
+    @property
+    def usage(self) -> Usage:
+        """What the models cost this question so far."""
+        return reduce(Usage.plus, (call.usage for call in self.model_calls), Usage())
 
 
 class Event(Envelope, Generic[F_co]):
@@ -116,9 +123,18 @@ def opening(
 
 
 def following(
-    stage: str, fact: F, cause: Envelope, timing: Timing | None = None, *, number: int | None = None
+    stage: str,
+    fact: F,
+    cause: Envelope,
+    timing: Timing | None = None,
+    *,
+    number: int | None = None,
+    model_calls: Sequence[ModelCall] = (),
 ) -> Event[F]:
-    """The event that `cause` led to: same question, pipeline and deadline; the next attempt if the cause opens one."""
+    """The event that `cause` led to: same question, pipeline and deadline; the next attempt if the cause opens one.
+
+    `model_calls` are those of the work in between.
+    """
     attempt = number if number is not None else cause.attempt + (1 if FACTS[cause.fact].opens_attempt else 0)
     return event_type(type(fact))(
         event_id=event_id(stage, type(fact), cause.correlation_id, attempt),
@@ -133,6 +149,7 @@ def following(
         deadline=cause.deadline,
         tenant=cause.tenant,
         timeline=(*cause.timeline, timing) if timing else cause.timeline,
+        model_calls=(*cause.model_calls, *model_calls),
         payload=fact,
     )
 

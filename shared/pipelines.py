@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shared.domain import PipelineRef
 from shared.errors import PipelineError
@@ -20,7 +20,7 @@ from shared.errors import PipelineError
 S = TypeVar("S", bound="Section")
 
 #: Keys of a document that are not stages.
-HEADING = ("name", "description")
+HEADING = ("name", "description", "project_introduction")
 
 
 class Section(BaseModel):
@@ -29,13 +29,23 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class PromptedSection(Section):
+    """The section of a stage that asks models; see `shared.models.prompts.assemble`."""
+
+    project_introduction: str = Field(
+        default="",
+        description="Who is answering whom about what, told to every model; empty: the pipeline's own, from its head.",
+    )
+
+
 class Pipeline(BaseModel):
-    """A pipeline document: its name and the raw sections by stage."""
+    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     description: str = ""
+    project_introduction: str = ""
     sections: dict[str, dict[str, Any]] = {}
 
     def section(self, stage: str, kind: type[S]) -> S:
@@ -44,8 +54,11 @@ class Pipeline(BaseModel):
         Raises:
             PipelineError: naming the key that does not fit.
         """
+        given = self.sections.get(stage, {})
+        if issubclass(kind, PromptedSection) and self.project_introduction:
+            given = {"project_introduction": self.project_introduction, **given}
         try:
-            return kind.model_validate(self.sections.get(stage, {}))
+            return kind.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             place = ".".join(map(str, (stage, *first["loc"])))
@@ -111,7 +124,8 @@ def read_pipeline(folder: Path) -> Pipeline:
         if not isinstance(section, dict):
             raise PipelineError(f"{path}: {stage}: expected a mapping of settings")
     name = str(document.get("name") or folder.name)
-    return Pipeline(name=name, description=str(document.get("description") or ""), sections=sections)
+    texts = {key: str(document.get(key) or "") for key in HEADING if key != "name"}
+    return Pipeline(name=name, sections=sections, **texts)
 
 
 def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:

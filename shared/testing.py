@@ -142,7 +142,7 @@ class MemoryBus:
     def __init__(
         self,
         *builds: Build,
-        sections: Mapping[str, dict[str, Any]] | None = None,
+        sections: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
         models: Models | None = None,
     ) -> None:

@@ -15,6 +15,7 @@ from shared.domain import PipelineRef
 from shared.envelope import Envelope, Event, following, opening
 from shared.errors import ConfigurationError, InvalidEventError, PermanentError, TransientError, UnavailableError
 from shared.facts import Fact, QuestionAbandoned
+from shared.models.calling import calls
 from shared.stage import Stage
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Failures:
         fact = QuestionAbandoned(stage=failed, kind=kind, message=message)
         cause = event or _loose_envelope(data)
         if cause is not None:
-            return following(self._stage.name, fact, cause)
+            return following(self._stage.name, fact, cause, model_calls=calls())
         with contextlib.suppress(ValueError):  # not even the subject is one of ours: a dead letter is all there is
             spelled = subjects.parse(subject)
             pipeline = PipelineRef(name=self._default_pipeline, revision=0)

@@ -18,6 +18,7 @@ from shared.domain import Timing
 from shared.envelope import Event, decode, following
 from shared.errors import ExpiredError, InvalidEventError, PermanentError, PipelineError
 from shared.facts import Fact
+from shared.models.calling import at_work, calls
 from shared.pipelines import Section, Sections
 from shared.resources import Said
 from shared.stage import Hearing, Stage
@@ -88,7 +89,9 @@ class Work:
                 telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
                 await job.message.ack()
                 return
-            await self._work_on(job, event)
+            deadline = None if _outlives_question(event) else event.deadline
+            with at_work(self._stage.name, deadline):
+                await self._work_on(job, event)
 
     async def _work_on(self, job: Job, event: Event[Fact]) -> None:
         started = time.perf_counter()
@@ -104,7 +107,8 @@ class Work:
                     timing = Timing(
                         stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)
                     )
-                    said = await self._publisher.say(following(self._stage.name, fact, event, timing), trace=trace)
+                    said_event = following(self._stage.name, fact, event, timing, model_calls=calls())
+                    said = await self._publisher.say(said_event, trace=trace)
                     outcome = "lost" if said is Said.LOST else outcome
             await job.message.ack()
         except asyncio.CancelledError:

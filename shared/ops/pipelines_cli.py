@@ -98,6 +98,8 @@ def show(
         ref = PipelineRef(name=plain, revision=int(revision)) if revision else current
         pipeline = await store.pipeline(ref)
         shown.update(name=ref.name, revision=ref.revision, description=pipeline.description)
+        if pipeline.project_introduction:
+            shown["project_introduction"] = pipeline.project_introduction
         for stage, kind in section_kinds().items():
             if kind is not None:
                 shown[stage] = pipeline.section(stage, kind).model_dump(mode="json")

@@ -61,9 +61,14 @@ class MemoryPipelines:
     def __init__(self) -> None:
         self._revisions: list[Pipeline] = []
 
-    def apply(self, name: str, sections: Mapping[str, dict[str, Any]]) -> PipelineRef:
-        """Store a document; the revision is one more than the last of any name, as in the key-value store."""
-        self._revisions.append(Pipeline(name=name, sections=dict(sections)))
+    def apply(self, name: str, sections: Mapping[str, Any]) -> PipelineRef:
+        """Store a document; the revision is one more than the last of any name, as in the key-value store.
+
+        `project_introduction` beside the sections is the document's.
+        """
+        stages = {key: value for key, value in sections.items() if key != "project_introduction"}
+        introduction = str(sections.get("project_introduction", ""))
+        self._revisions.append(Pipeline(name=name, project_introduction=introduction, sections=stages))
         return PipelineRef(name=name, revision=len(self._revisions))
 
     def current(self, name: str) -> PipelineRef | None:
