@@ -185,7 +185,7 @@ class Librarian:
 
     async def _index_once(self, document: Document, settings: RetrievalSettings) -> DocumentIndexed:
         began = time.perf_counter()
-        # With embeddings turned on, or another model, the same bytes are other points; with other extraction, other links.
+        # With embeddings turned on, or another model, the same bytes are other points; so are links found otherwise.
         model = (self._embeddings.name,) if self._embeddings else ()
         links = (EXTRACTION,) if self._graph is not None else ()
         rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *model)
@@ -202,11 +202,11 @@ class Librarian:
         if body is None:
             body = await self._body(document)
         how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
-        registered, passages = await asyncio.to_thread(prepare, document, body, digest, wanted, **how)
+        registered, passages, links_of = await asyncio.to_thread(prepare, document, body, digest, wanted, **how)
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is on it only when everything is in.
         if self._graph is not None:
-            await self._graph.put(document.source, extract(registered, passages))
+            await self._graph.put(document.source, extract(registered, passages, links_of))
         await self._index.replace(registered, passages, vectors)
         seconds = round(time.perf_counter() - began, 3)
         return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from services.retrieval.graph.addresses import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.neo4j import Neo4jGraph
@@ -72,6 +73,20 @@ async def test_graph_joins_a_mention_to_the_passage_that_defines_the_name(graph:
     }
     assert counted == Counts(entities=1, relations=1, passages=1, mentions=1)
     assert await graph.relations("river gauge") == [Relation("flood warning", "uses", "river gauge")]
+
+
+async def test_graph_joins_documents_by_their_links_whichever_came_first(graph: Graph) -> None:
+    # Given a document with links to one that is there and to one that is not yet
+    link_to = {name: entity_of(own_addresses(IndexedDocument(source=f"kb:{name}.md"))[0]).key for name in "ac"}
+    for name in "abc":
+        document = IndexedDocument(source=f"kb:{name}.md", title=f"Page {name} of all")
+        passages = [Passage(id=name, source=document.source, text=f"Text {name}.", title=document.title)]
+        links = {"b": ["a.md", "c.md"]} if name == "b" else {}
+        await graph.put(document.source, extract(document, passages, links))
+    # Then it is joined to both
+    edges = await _edges(graph, "b")
+    for name, link in link_to.items():
+        assert {Edge("b", link, 0.0), Edge(name, link, 1.0)} <= edges
 
 
 async def test_graph_joins_a_mention_that_came_before_the_name(graph: Graph) -> None:

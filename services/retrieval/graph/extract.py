@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from services.retrieval.graph.addresses import entity_of, link_words, own_addresses
 from services.retrieval.graph.kinds import kind_of
 from services.retrieval.graph.names import is_function_word, is_name, key
 from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
@@ -13,7 +14,7 @@ from shared.domain import Passage
 from shared.text import words
 
 #: Changes when the same passages would give another graphlet, so that documents are read again.
-EXTRACTION = "graph-1"
+EXTRACTION = "graph-2"
 
 _TITLE, _ALIAS, _HEADING, _TERM = 1.0, 1.0, 0.6, 0.2
 _JOINT = " — "
@@ -35,8 +36,10 @@ _DEFINED = re.compile(
 )  # fmt: skip
 
 
-def extract(document: IndexedDocument, passages: Sequence[Passage]) -> Graphlet:
-    """The graphlet of a document and its passages, which are in order."""
+def extract(
+    document: IndexedDocument, passages: Sequence[Passage], links: Mapping[str, Sequence[str]] | None = None
+) -> Graphlet:
+    """The graphlet of a document and its passages, which are in order; `links` are the targets of each by its id."""
     if not passages:
         return Graphlet(collection=document.collection)
     taker = _Taker()
@@ -46,6 +49,10 @@ def extract(document: IndexedDocument, passages: Sequence[Passage]) -> Graphlet:
         taker.define(name, first.id, _TITLE, opening)
     for name in (*_known_as(opening), *_address(document.url)):
         taker.define(name, first.id, _ALIAS, opening)
+    subject = key(document.title)
+    subject = subject if subject in taker.entities else next(iter(taker.entities), "")
+    for address in own_addresses(document):
+        taker.put(entity_of(address), first.id, _TITLE)
     own = frozenset(taker.entities)
     headed: set[str] = set()
     for passage in passages:
@@ -55,12 +62,14 @@ def extract(document: IndexedDocument, passages: Sequence[Passage]) -> Graphlet:
             taker.define(heading, passage.id, _HEADING, passage.text[:300])
         for name in _terms(passage.text):
             taker.define(name, passage.id, _TERM, "")
-    subject = key(document.title)
     return Graphlet(
         entities=tuple(taker.entities.values()),
         definitions=tuple(Definition(*ends, weight) for ends, weight in taker.definitions.items()),
-        texts=tuple(Text(passage.id, tuple(words(passage.text))) for passage in passages),
-        subject=subject if subject in own else next(iter(taker.entities), "") if own else "",
+        texts=tuple(
+            Text(passage.id, (*words(passage.text), *link_words(document, (links or {}).get(passage.id, ()))))
+            for passage in passages
+        ),
+        subject=subject,
         own=own,
         collection=document.collection,
     )
@@ -76,11 +85,13 @@ class _Taker:
     def define(self, name: str, passage: str, weight: float, context: str) -> None:
         name = name.strip(" .,;:–-")
         compared = key(name)
-        if not is_name(name, compared):
-            return
-        if compared not in self.entities:
-            self.entities[compared] = Entity(compared, name, kind_of(name, context))
-        ends = (passage, compared)
+        if is_name(name, compared):
+            known = self.entities.get(compared)
+            self.put(known or Entity(compared, name, kind_of(name, context)), passage, weight)
+
+    def put(self, entity: Entity, passage: str, weight: float) -> None:
+        self.entities.setdefault(entity.key, entity)
+        ends = (passage, entity.key)
         self.definitions[ends] = max(weight, self.definitions.get(ends, 0.0))
 
 

@@ -121,6 +121,8 @@ class _Walk:
             self._said.append(node.text_content or "")
         elif tag == "br":
             self._said.append("\n" if "pre" in self._opened else "\x00")
+        elif tag == "a":
+            self.writer.link(node.attributes.get("href") or "")
         elif tag in ("td", "th"):
             self._said.append(" | " if self._said else "")
         elif tag in _BLOCKS:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from services.retrieval.ingest.dates import first_day
 from services.retrieval.ingest.decode import decode
+from services.retrieval.ingest.html import read_html
 from services.retrieval.ingest.readable import Readable, Writer, squeeze
 
 if TYPE_CHECKING:
@@ -80,11 +81,17 @@ class _Scribe:
                 self.writer.add("item", " | ".join(self._row or ()))
                 self._row = None
             case "inline":
+                for child in token.children or ():
+                    if child.type == "link_open":
+                        self.writer.link(str(child.attrs.get("href", "")))
                 self._say(_inline(token))
             case "fence" | "code_block":
                 self.writer.add("code", token.content)
             case "html_block":
-                self.writer.add("paragraph", _without_tags(token.content))
+                page = read_html(token.content.encode())
+                for link in page.links:
+                    self.writer.link(link.target)
+                self.writer.add("paragraph", page.text)
             case _:
                 pass  # the marks around what is said
 
@@ -116,9 +123,3 @@ def _pieces(children: list[Token]) -> Iterator[str]:
                 yield child.content  # its alternative text
             case _:
                 continue
-
-
-def _without_tags(markup: str) -> str:
-    from services.retrieval.ingest.html import read_html
-
-    return read_html(markup.encode()).text

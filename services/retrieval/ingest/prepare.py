@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from services.retrieval.index.points import passage_id
 from services.retrieval.ingest.dates import day
@@ -22,6 +25,14 @@ _TITLE_CHARS = 200
 _VERSION = "ingest-2"
 
 
+class Prepared(NamedTuple):
+    """How the document stands on the register, its passages, and by their ids what they link to, as it is written."""
+
+    document: IndexedDocument
+    passages: list[Passage]
+    links: dict[str, list[str]]
+
+
 def version(document: Document, digest: str, *rules: object) -> str:
     """A digest of everything that shapes the passages: the bytes, what is said of them, and the rules.
 
@@ -33,7 +44,7 @@ def version(document: Document, digest: str, *rules: object) -> str:
 
 def prepare(
     document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int, whole: int = 0
-) -> tuple[IndexedDocument, list[Passage]]:
+) -> Prepared:
     """Read the body and cut it into passages of about `size` characters; one section of up to `whole` stays
     whole, and one of up to twice as much is halved.
 
@@ -60,6 +71,7 @@ def prepare(
         )
         for number, chunk in enumerate(split(readable, size, overlap))
     ]
+    links = _links_of(passages, readable)
     registered = IndexedDocument(
         source=document.source,
         digest=digest,
@@ -73,7 +85,18 @@ def prepare(
         description=describe(readable, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return registered, passages
+    return Prepared(registered, passages, links)
+
+
+def _links_of(passages: Sequence[Passage], readable: Readable) -> dict[str, list[str]]:
+    """The first passage of the block that a link stands in has it."""
+    links: dict[str, list[str]] = {}
+    ends = [passage.end for passage in passages]
+    for link in readable.links:
+        place = bisect_right(ends, link.at)
+        if place < len(passages):
+            links.setdefault(passages[place].id, []).append(link.target)
+    return links
 
 
 def _has_headings(readable: Readable) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["heading", "paragraph", "item", "record", "code"]
 
@@ -23,11 +23,19 @@ class Block:
     anchor: str = ""
 
 
+class Link(NamedTuple):
+    """A link in the block that begins at `at`; `target` is as it is written, relative or not."""
+
+    at: int
+    target: str
+
+
 @dataclass(frozen=True, slots=True)
 class Readable:
     """Plain text in blocks, and what the document says of itself; empty where it says nothing.
 
-    `date` is the day it was last changed (`YYYY-MM-DD`), `description` what it calls its content, on one line.
+    `date` is the day it was last changed (`YYYY-MM-DD`), `description` what it calls its content, on one line;
+    `links` are in the order of the text.
     """
 
     text: str
@@ -37,6 +45,7 @@ class Readable:
     language: str = ""
     date: str = ""
     description: str = ""
+    links: tuple[Link, ...] = ()
 
 
 @dataclass
@@ -47,6 +56,8 @@ class Writer:
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
     first_title: str = ""
+    links: list[Link] = field(default_factory=list)
+    _targets: list[str] = field(default_factory=list)
     _length: int = 0
     _path: list[tuple[int, str]] = field(default_factory=list)
 
@@ -60,7 +71,14 @@ class Writer:
             self._append("\n" if together else "\n\n")
         start = self._length
         self._append(text)
+        self.links += (Link(start, target) for target in self._targets)
+        self._targets = []
         self.blocks.append(Block(kind, start, self._length, tuple(name for _, name in self._path), self.anchor))
+
+    def link(self, target: str) -> None:
+        """The block that is added next leads there."""
+        if target:
+            self._targets.append(target)
 
     def heading(self, level: int, text: str) -> None:
         """Add a heading; what follows stands under it until one of its level or above."""
@@ -85,8 +103,8 @@ class Writer:
     def finish(
         self, *, title: str = "", url: str = "", language: str = "", date: str = "", description: str = ""
     ) -> Readable:
-        text, blocks = "".join(self.parts), tuple(self.blocks)
-        return Readable(text, blocks, title or self.first_title, url, language, date, squeeze(description))
+        text, blocks, links = "".join(self.parts), tuple(self.blocks), tuple(self.links)
+        return Readable(text, blocks, title or self.first_title, url, language, date, squeeze(description), links)
 
     def _append(self, text: str) -> None:
         self.parts.append(text)

@@ -86,7 +86,7 @@ def _zip(**parts: bytes) -> bytes:
 
 def _prepared(body: bytes, **said: str) -> tuple[IndexedDocument, list[Passage]]:
     document = Document(**{"source": "kb:a", **said})  # type: ignore[arg-type]
-    return prepare(document, body, "digest", "version", size=512, overlap=50)
+    return prepare(document, body, "digest", "version", size=512, overlap=50)[:2]
 
 
 # --- office files ---
