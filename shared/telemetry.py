@@ -35,6 +35,19 @@ REFUSED = Counter("answerbus_questions_refused_total", "Questions refused becaus
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter("answerbus_publish_duplicates_total", "Facts the broker already had", ["stage"])
 ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])
+MODEL_CALLS = Counter("answerbus_model_calls_total", "Tries at a model", ["role", "step", "endpoint", "outcome"])
+MODEL_SECONDS = Histogram(
+    "answerbus_model_seconds", "Time of a try at a model", ["role", "step", "endpoint"], buckets=BUCKETS
+)
+MODEL_FIRST_TOKEN = Histogram(
+    "answerbus_model_first_token_seconds", "Time to the first token", ["role", "step", "endpoint"], buckets=BUCKETS
+)
+MODEL_TOKENS = Counter("answerbus_model_tokens_total", "Tokens read and written by models", ["kind"])
+MODEL_COST = Counter("answerbus_model_cost_usd_total", "What the tokens cost by the price table, in US dollars")
+MODEL_BREAKER_OPEN = Gauge("answerbus_model_breaker_open", "1 while an endpoint is left alone", ["endpoint"])
+MODEL_FALLBACKS = Counter(
+    "answerbus_model_fallbacks_total", "Steps done by rule because no model gave a reply", ["step", "reason"]
+)
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
 
 

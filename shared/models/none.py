@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shared.errors import ModelError
 from shared.models.ports import Listener, M, Message, Reply, Role, Tool
+from shared.telemetry import MODEL_FALLBACKS
 
 
 class NoModels:
@@ -15,6 +16,7 @@ class NoModels:
         return False
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        MODEL_FALLBACKS.labels(step, "not_configured").inc()
         raise ModelError(f"no model is configured for the role {role}")
 
     async def converse(
@@ -26,4 +28,5 @@ class NoModels:
         tools: Sequence[Tool] = (),
         listener: Listener | None = None,
     ) -> Reply:
+        MODEL_FALLBACKS.labels(step, "not_configured").inc()
         raise ModelError(f"no model is configured for the role {role}")
