@@ -5,6 +5,7 @@ What a pipeline does is not here but in its document (`deploy/pipelines/<name>/p
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,9 @@ from pydantic_settings import (
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
+
+from shared.errors import ConfigurationError
+from shared.models.settings import ModelsSettings, read_models
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 
@@ -67,6 +71,19 @@ class Settings(BaseSettings):
         default="", description="Its model; without a URL a model of fastembed or a folder; empty: no dense search."
     )
     embed_api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
+    web_search_url: str = Field(
+        default="", description="SearXNG instance for pipelines with the leg `web`, e.g. http://127.0.0.1:8888."
+    )
+    google_search_engine: str = Field(
+        default="", description="Without an instance: the id of a Programmable Search Engine of Google."
+    )
+    google_search_key: SecretStr = Field(default=SecretStr(""), description="Its API key.")
+
+    models: SecretStr = Field(
+        default=SecretStr(""),
+        description="Model endpoints and roles as YAML or JSON, or such a file; `off`: none, whatever else is set.",
+    )
+    model: str = Field(default="", description="Model of the one endpoint that OPENAI_API_KEY alone configures.")
 
     host: str = Field(default="127.0.0.1", description="Where the gateway listens; beyond loopback only with API keys.")
     port: int = Field(default=8080, ge=0, le=65535)
@@ -100,6 +117,26 @@ class Settings(BaseSettings):
                 )
             keys[f"{name}:{role}"] = SecretStr(key)
         return keys
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        """A mapping out of the YAML file is kept as text, because there are keys in it."""
+        return json.dumps(value) if isinstance(value, dict) else value
+
+    @field_validator("models")
+    @classmethod
+    def _models_fit(cls, value: SecretStr) -> SecretStr:
+        try:
+            read_models(value.get_secret_value())
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @cached_property
+    def model_endpoints(self) -> ModelsSettings:
+        """The endpoints of the model roles; see `shared.models.settings`."""
+        return read_models(self.models.get_secret_value(), self.model)
 
     @cached_property
     def nats_servers(self) -> list[str]:

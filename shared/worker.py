@@ -19,6 +19,9 @@ from shared.delivery.answering import Desk
 from shared.delivery.event_log import NatsEventLog
 from shared.delivery.overview import oldest_waiting, overview
 from shared.errors import AnswerbusError
+from shared.facts import QuestionAbandoned
+from shared.models.cascade import Cascade
+from shared.models.choose import models_of
 from shared.pipelines import Sections
 from shared.probes import Probes
 from shared.resources import Resources
@@ -38,9 +41,13 @@ CLIENT_PATIENCE = 8.0
 class Worker:
     """Wires a stage to the bus and runs it; several may live in one process."""
 
-    def __init__(self, build: Build, settings: Settings) -> None:
+    def __init__(self, build: Build, settings: Settings, models: Cascade | None = None) -> None:
+        """`models` are those of the process, where it has several workers."""
         self.started_at = time.time()
         self.settings = settings
+        self._models = models or models_of(settings.model_endpoints)
+        self._owns_models = models is None
+        self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
         self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
         self.stage = build(self._resources())
@@ -75,6 +82,8 @@ class Worker:
         await self.connection.client.flush()
         await self.connection.client.flush()
         self._open = True
+        if QuestionAbandoned in self.stage.said:  # it works on questions, and so may ask a model
+            self._warming = asyncio.create_task(self._models.warm())
         log.info("working", hears=[hearing.word for hearing in self.stage.hearings])
 
     async def stop(self) -> None:
@@ -86,6 +95,11 @@ class Worker:
             await port.close()
         await self.pipelines.close()
         await self.connection.close()
+        if self._warming:
+            self._warming.cancel()
+            await asyncio.gather(self._warming, return_exceptions=True)
+        if self._owns_models:
+            await self._models.close()
 
     def _resources(self) -> Resources:
         connection = self.connection
@@ -102,6 +116,7 @@ class Worker:
             overview=lambda: overview(connection.client),
             oldest_waiting=lambda: oldest_waiting(connection.client),
             is_connected=lambda: connection.is_connected,
+            models=self._models,
         )
 
     async def _report(self, message: Msg) -> None:

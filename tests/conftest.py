@@ -12,7 +12,7 @@ import structlog
 def no_settings_from_outside() -> None:
     """ANSWERBUS_REQUIRE stays: it is for the tests themselves."""
     for name in list(os.environ):
-        if name.startswith("ANSWERBUS_") and name != "ANSWERBUS_REQUIRE":
+        if name.startswith(("ANSWERBUS_", "OPENAI_")) and name != "ANSWERBUS_REQUIRE":
             del os.environ[name]
 
 

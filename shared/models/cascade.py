@@ -101,6 +101,11 @@ class Cascade:
         finally:
             account.close(outcome)
 
+    async def warm(self) -> None:
+        """Import and configure the clients now, so that the first question does not wait for it."""
+        for endpoint in self.endpoints:
+            await endpoint.warm()
+
     async def close(self) -> None:
         """Close every connection; running calls fail."""
         for endpoint in self.endpoints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -81,6 +82,11 @@ class Endpoint:
             if listener is not None and heard.text:
                 await listener.restart()
             raise
+
+    async def warm(self) -> None:
+        """Prepare the client; one that cannot be is reported by the first call."""
+        with contextlib.suppress(ConfigurationError):
+            await self._chat.open()
 
     async def check(self) -> None:
         """Whether it answers and takes the key; costs nothing.

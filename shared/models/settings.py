@@ -17,6 +17,9 @@ ROLES = ("fast", "main", "judge")
 #: The model of an endpoint that `OPENAI_API_KEY` alone configures.
 DEFAULT_MODEL = "gpt-4.1-mini"
 OFF = "off"
+#: What stands for a key where there is none: clients want something.
+NO_KEY = "none"
+OPENAI_URL = "https://api.openai.com/v1"
 
 Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
 
@@ -80,8 +83,8 @@ class EndpointSettings(_Part):
 
     @property
     def key(self) -> str:
-        """The API key, or what stands for none: clients want something."""
-        return self.api_key.get_secret_value() or os.environ.get(self.api_key_env, "") or "none"
+        """The API key, of the settings or the environment."""
+        return self.api_key.get_secret_value() or os.environ.get(self.api_key_env, "") or NO_KEY
 
     @property
     def asks_json_by(self) -> str:
@@ -152,5 +155,6 @@ def _parse(text: str) -> ModelsSettings:
         raise ConfigurationError(f"ANSWERBUS_MODELS: not YAML{f', line {mark.line + 1}' if mark else ''}") from None
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ConfigurationError(f"ANSWERBUS_MODELS: {place + ': ' if place else ''}{first['msg']}") from None
+        place = "".join(f"{part}." for part in first["loc"]).removesuffix(".")
+        said = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"ANSWERBUS_MODELS: {place}{': ' if place else ''}{said}") from None

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from shared.errors import AnswerbusError
 from shared.listening import listen
+from shared.models.endpoint import Endpoint
+from shared.models.faults import Fault
+from shared.models.settings import ROLES
 from shared.ops import bus
 from shared.ops.datadir import DataDir
 from shared.ops.embedded import binary
@@ -32,6 +35,7 @@ async def examine(settings: Settings) -> list[Finding]:
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
+    findings += await _models(settings)
     return findings
 
 
@@ -92,3 +96,29 @@ async def _bus(settings: Settings) -> Finding:
     return Finding(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
+
+
+async def _models(settings: Settings) -> list[Finding]:
+    """Who plays each role, and whether each endpoint answers; no tokens are spent."""
+    endpoints = settings.model_endpoints
+    roles = {role: [one.name for one in endpoints.of(role)] for role in (*ROLES, "embed")}
+    played = "; ".join(f"{role}: {', then '.join(names)}" for role, names in roles.items() if names)
+    findings = [Finding("model roles", "ok", played or "none; every step keeps to its rule (docs/models.md)")]
+    for one in endpoints.endpoints:
+        endpoint = Endpoint(one)
+        try:
+            await endpoint.check()
+            verdict, detail = "ok", "answers"
+        except Fault as fault:
+            verdict, detail = _judged(fault)
+        findings.append(Finding(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
+        await endpoint.close()
+    return findings
+
+
+def _judged(fault: Fault) -> tuple[str, str]:
+    if fault.reason in ("status_404", "status_405"):
+        return "ok", "answers (and has no list of models)"
+    if fault.reason in ("status_401", "status_403"):
+        return "warn", "does not take the key"
+    return "warn", f"does not answer: {fault.reason}"

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from services.gateway.face import HttpFace
 from shared import telemetry
+from shared.models.choose import models_of
 from shared.ops.catalogue import STAGES, builder
 from shared.ops.datadir import DataDir, Running
 from shared.ops.embedded import EmbeddedNats
@@ -33,12 +34,13 @@ async def platform(
         data.hold("in-process")
         nats = EmbeddedNats(settings.data_dir) if own_nats else None
         workers: list[Worker] = []
+        models = models_of(settings.model_endpoints)
         try:
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
-            workers = [Worker(builder(name), settings) for name in STAGES]
+            workers = [Worker(builder(name), settings, models) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpFace))
             url = f"http://{host}:{face.port}"
@@ -46,5 +48,6 @@ async def platform(
             yield url
         finally:
             await asyncio.gather(*(worker.stop() for worker in workers), return_exceptions=True)
+            await models.close()
             if nats:
                 await nats.stop()
