@@ -136,6 +136,19 @@ class Scores(Value):
     overall: float
 
 
+#: Who scored an answer: the rules, or the model that plays the judge.
+JudgedBy = Literal["rules", "judge"]
+
+
+class Refutation(Value):
+    """Why a draft did not pass: what was said of it, how it scored, and whether the rules or a model judged it."""
+
+    attempt: int
+    feedback: str
+    scores: Scores | None = None
+    judged_by: JudgedBy = "rules"
+
+
 class Usage(Value):
     """What the models cost; all zero when none is configured."""
 
@@ -187,6 +200,30 @@ class Context(Value):
     topic: str = ""
     notes: tuple[str, ...] = ()
     trace: dict[str, Any] = Field(default_factory=dict)
+
+
+class KeptDraft(Value):
+    """What may be shown of a draft that did not pass: unsupported sentences are gone, and so are uncited passages.
+
+    `confidence` is from 0 to 10.
+    """
+
+    attempt: int
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    scores: Scores
+    judged_by: JudgedBy = "rules"
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+
+class Attempts(Value):
+    """What the earlier attempts at a question came to, oldest first, and the best draft among them."""
+
+    refuted: tuple[Refutation, ...] = ()
+    best: KeptDraft | None = None
 
 
 class ObjectRef(Value):

@@ -32,6 +32,7 @@ class Answerer:
             engine=settings.engine,
             tool_calls=draft.tool_calls,
             usage=draft.usage,
+            earlier=retrieved.earlier,
         )
 
     def _read_along(self, envelope: Envelope) -> Speak:

@@ -67,11 +67,19 @@ class Retriever:
         return PassagesRetrieved(question=question, passages=passages, context=context)
 
     async def retry(self, refuted: AnswerRefuted, settings: RetrievalSettings) -> PassagesRetrieved:
-        """The passages for the question as it was rewritten, with the feedback for the next draft."""
+        """The passages for the question as it was rewritten, with the feedback for the next draft.
+
+        What came of the earlier attempts is carried on; there is room for that much less of passages.
+        """
         wanted = refuted.rewritten_question or refuted.question.search_text
-        passages, context = await self._find(refuted.question, wanted, settings)
+        carried = len(refuted.earlier.model_dump_json().encode())
+        passages, context = await self._find(refuted.question, wanted, settings, room=PASSAGE_BYTES - carried)
         return PassagesRetrieved(
-            question=refuted.question, passages=passages, context=context, feedback=refuted.feedback
+            question=refuted.question,
+            passages=passages,
+            context=context,
+            feedback=refuted.feedback,
+            earlier=refuted.earlier,
         )
 
     async def search(self, request: SearchRequest) -> SearchReply:
@@ -96,14 +104,14 @@ class Retriever:
         )
 
     async def _find(
-        self, question: Question, wanted: str, settings: RetrievalSettings
+        self, question: Question, wanted: str, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
     ) -> tuple[tuple[Passage, ...], Context]:
         sought = Sought(wanted, language=_language_of_search(question))
         try:
             found = await self._searcher.search(sought, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=PASSAGE_BYTES)
+        longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
         fitting, _ = within_budget(found.passages, longest)
         context = Context(
             standalone_question=wanted,

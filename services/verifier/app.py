@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from services.verifier.handler import verify
+from services.verifier.handler import Verifier
 from services.verifier.settings import VerifierSettings
 from shared.resources import Resources
 from shared.stage import Stage
 
 
-def build(resources: Resources) -> Stage:  # noqa: ARG001 (rules need no port)
+def build(resources: Resources) -> Stage:
     stage = Stage("verifier", settings=VerifierSettings)
-    stage.on(verify)
+    stage.on(Verifier(resources.models).verify)
     return stage
 
 

@@ -10,7 +10,6 @@ from shared.domain import Answer, Citation, Passage
 
 def faults(answer: Answer, citations: Sequence[Citation], passages: Sequence[Passage]) -> list[str]:
     """What is wrong with the citations, each in a few words without any text of the question; empty when nothing is."""
-    by_id = {passage.id: passage for passage in passages}
     found: list[str] = []
     numbers = [citation.number for citation in citations]
     if numbers != list(range(1, len(numbers) + 1)):
@@ -21,14 +20,20 @@ def faults(answer: Answer, citations: Sequence[Citation], passages: Sequence[Pas
             found.append(f"sentence {index} has no citation")
         elif not known.issuperset(sentence.citations):
             found.append(f"sentence {index} names a citation that does not exist")
-    for citation in citations:
-        passage = by_id.get(citation.passage)
-        if fault := "names no passage" if passage is None else _fault(citation, passage):
-            found.append(f"citation {citation.number} {fault}")
-    return found
+    by_id = {passage.id: passage for passage in passages}
+    wrong = ((citation.number, _fault(citation, by_id.get(citation.passage))) for citation in citations)
+    return [*found, *(f"citation {number} {fault}" for number, fault in wrong if fault)]
 
 
-def _fault(citation: Citation, passage: Passage) -> str:
+def misleading(citations: Sequence[Citation], passages: Sequence[Passage]) -> list[Citation]:
+    """The citations that do not lead where they say."""
+    by_id = {passage.id: passage for passage in passages}
+    return [citation for citation in citations if _fault(citation, by_id.get(citation.passage))]
+
+
+def _fault(citation: Citation, passage: Passage | None) -> str:
+    if passage is None:
+        return "names no passage"
     if citation.source != passage.source:
         return "names another source than its passage"
     if citation.url and citation.url != passage.url:

@@ -1,4 +1,4 @@
-"""The scores of a draft, by rule. Pure.
+"""The scores of a draft, and by rule what they are. Pure.
 
 groundedness  share of the sentences that their passages support
 relevancy     share of the question's stems that the answer, or the title of a page it cites, speaks of
@@ -34,6 +34,11 @@ def score(
         *(passage_stems(passage.text, language) | passage_stems(passage.title, language) for passage in passages)
     )
     completeness = len(available & said) / len(available) if available else 1.0
+    return weigh(groundedness, relevancy, completeness)
+
+
+def weigh(groundedness: float, relevancy: float, completeness: float) -> Scores:
+    """The three scores and what they come to, to three decimals; also those of the judge are weighed here."""
     overall = 0.4 * groundedness + 0.4 * relevancy + 0.2 * completeness
     return Scores(
         groundedness=round(groundedness, 3),

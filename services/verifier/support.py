@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from shared.answers import links_section
 from shared.domain import Answer, Citation, Passage
 from shared.text import normalise, stems, words
 
@@ -25,12 +26,15 @@ def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
 
 
 def spoken_of(sentence: str, passages: Iterable[Passage], language: str, least: float) -> bool:
-    """Whether the passages together have at least this share of the sentence's stems; numbers must all be there."""
+    """Whether the passages together have at least this share of the sentence's stems; numbers must all be there.
+
+    With `least` 0 only the numbers count.
+    """
     said = frozenset(stems(sentence, language))
     found: frozenset[str] = frozenset().union(*(passage_stems(passage.text, language) for passage in passages))
-    if not said or any(stem.isdigit() and stem not in found for stem in said):
+    if any(stem.isdigit() and stem not in found for stem in said):
         return False
-    return len(said & found) / len(said) >= least
+    return len(said & found) >= least * len(said) if said else least == 0
 
 
 @lru_cache(maxsize=2048)
@@ -64,8 +68,8 @@ def unsupported(
 
 
 def says_more(answer: Answer) -> bool:
-    """Whether the content holds anything beside its sentences and the numbers of their citations."""
-    shown = plain(_MARKER.sub("", answer.content))
+    """Whether the content holds anything beside its sentences, the numbers of their citations and its links."""
+    shown = plain(_MARKER.sub("", answer.content.removesuffix(links_section(answer.links))))
     return shown != plain(_MARKER.sub("", " ".join(sentence.text for sentence in answer.sentences)))
 
 

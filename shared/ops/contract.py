@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from shared import subjects
 from shared.domain import Lane
-from shared.facts import FACTS, RESERVED, Fact
+from shared.facts import FACTS, Fact
 from shared.ops.catalogue import stages
+from shared.reserved import RESERVED
 from shared.settings import Settings
 from shared.stage import Hearing, Stage
 

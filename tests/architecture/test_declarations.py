@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from shared.facts import FACTS, RESERVED, TERMINAL, QuestionAbandoned
+from shared.facts import FACTS, TERMINAL, QuestionAbandoned
 from shared.ops.catalogue import STAGES, stages
+from shared.reserved import RESERVED
 
 Triples = set[tuple[str, str, str]]
 

@@ -16,16 +16,19 @@ from zlib import crc32
 
 from shared.domain import (
     Answer,
+    Attempts,
     Citation,
     Context,
     Document,
     Finding,
+    KeptDraft,
     Lane,
     Link,
     ObjectRef,
     Passage,
     PipelineRef,
     Question,
+    Refutation,
     Scores,
     Sentence,
     Timing,
@@ -105,6 +108,22 @@ _CONTEXT = Context(
 _SCORES = Scores(groundedness=1.0, relevancy=0.875, completeness=0.75, overall=0.875)
 _USAGE = Usage(input_tokens=1830, output_tokens=64, cached_tokens=1024, cost_usd=0.00195)
 _TOOL_CALLS = ({"tool": "price_table", "arguments": {"ticket": "family"}, "took_ms": 12.5},)
+_EARLIER = Attempts(
+    refuted=(
+        Refutation(attempt=0, feedback="It does not say whom the ticket is for.", scores=_SCORES, judged_by="judge"),
+    ),
+    best=KeptDraft(
+        attempt=0,
+        answer=_ANSWER,
+        citations=(_CITATION,),
+        passages=(_PASSAGE,),
+        confidence=6.5,
+        scores=_SCORES,
+        judged_by="judge",
+        engine="extractive",
+        tool_calls=_TOOL_CALLS,
+    ),
+)
 _FINDINGS = (Finding(kind="email", count=1), Finding(kind="phone", count=2))
 
 
@@ -168,7 +187,11 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         "retrieval",
         1,
         PassagesRetrieved(
-            question=_QUESTION, passages=(_PASSAGE,), context=_CONTEXT, feedback="Say whom the ticket is for."
+            question=_QUESTION,
+            passages=(_PASSAGE,),
+            context=_CONTEXT,
+            feedback="Say whom the ticket is for.",
+            earlier=_EARLIER,
         ),
     )
     draft: dict[str, Any] = {
@@ -182,7 +205,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         "tool_calls": _TOOL_CALLS,
         "usage": _USAGE,
     }
-    yield "answer", 0, AnswerDrafted(**draft)
+    yield "answer", 0, AnswerDrafted(**draft, earlier=_EARLIER, prompt_marks="0ssI2Hvh")
     yield (
         "verifier",
         0,
@@ -191,9 +214,21 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             rewritten_question="What does a yearly ticket for a family cost, and whom is it for?",
             feedback="The second sentence stands in no passage.",
             scores=_SCORES,
+            earlier=_EARLIER,
         ),
     )
-    yield "verifier", 1, AnswerVerified(**draft, scores=_SCORES, followups=("Where are tickets sold?",))
+    yield (
+        "verifier",
+        1,
+        AnswerVerified(
+            **draft,
+            scores=_SCORES,
+            followups=("Where are tickets sold?",),
+            best_effort=True,
+            judged_by="judge",
+            refuted=_EARLIER.refuted,
+        ),
+    )
     yield (
         "answer",
         1,

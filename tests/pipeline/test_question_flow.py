@@ -19,7 +19,6 @@ from shared.domain import Answer, Citation, Document, ObjectRef, Sentence
 from shared.envelope import Event, following, opening
 from shared.facts import (
     AnswerDrafted,
-    AnswerRefuted,
     AnswerVerified,
     DocumentIndexed,
     DocumentRefused,
@@ -28,7 +27,6 @@ from shared.facts import (
     Fact,
     FeedbackGiven,
     PassagesRetrieved,
-    QuestionAbandoned,
     QuestionApproved,
     QuestionCleared,
     QuestionRejected,
@@ -255,8 +253,8 @@ def inventing(resources: Resources) -> Stage:
     return stage
 
 
-async def test_an_invented_answer_is_refuted_tried_again_and_then_abandoned(tmp_path: Path) -> None:
-    """Given an engine that invents, when both drafts are refuted, then the asker gets pages, not the invention."""
+async def test_an_invented_answer_is_refuted_tried_again_and_never_shown(tmp_path: Path) -> None:
+    """Given an engine that invents, when every draft is refuted, then the asker gets pages, not the invention."""
     honest = [builder(name) for name in STAGES if name not in ("answer", "gateway")]
     async with MemoryBus(*honest, inventing, settings=Settings(data_dir=tmp_path)) as bus:
         for path in write_corpus(tmp_path / "corpus").iterdir():
@@ -274,12 +272,16 @@ async def test_an_invented_answer_is_refuted_tried_again_and_then_abandoned(tmp_
         ("AnswerRefuted", 0),
         ("PassagesRetrieved", 1),
         ("AnswerDrafted", 1),
-        ("QuestionAbandoned", 1),
-        ("ExchangeRecorded", 1),
+        ("AnswerRefuted", 1),
+        ("PassagesRetrieved", 2),
+        ("AnswerDrafted", 2),
+        ("AnswerVerified", 2),
+        ("ExchangeRecorded", 2),
     ]
-    abandoned = bus.only(asked.correlation_id, QuestionAbandoned)
-    assert (abandoned.stage, abandoned.kind) == ("verifier", "unverified")
-    assert abandoned.links
-    assert "fountain" not in abandoned.model_dump_json()
-    assert bus.only(asked.correlation_id, AnswerRefuted).feedback
+    verified = bus.only(asked.correlation_id, AnswerVerified)
+    assert verified.answer.type == "not_found"
+    assert verified.answer.links
+    assert "fountain" not in verified.model_dump_json()
+    assert [one.attempt for one in verified.refuted] == [0, 1, 2]
+    assert all(one.feedback for one in verified.refuted)
     assert bus.log.dead == []

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.handler import verify
+from services.verifier.handler import Verifier
 from services.verifier.settings import DEFAULT_UNVERIFIED, VerifierSettings
 from shared.domain import Answer, Citation, Context, Link, Passage, PipelineRef, Question, Sentence, Usage
 from shared.envelope import Envelope, opening
-from shared.facts import AnswerDrafted, AnswerRefuted, AnswerVerified, QuestionAbandoned
+from shared.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
+from shared.models.none import NoModels
+from shared.models.ports import Models
 
 COST = Passage(
     id="p1",
@@ -49,8 +51,9 @@ def envelope(attempt: int = 0) -> Envelope:
     return opening("answer", drafted(), pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60, number=attempt)
 
 
-async def check(draft: AnswerDrafted, attempt: int = 0, **settings: Any) -> object:
-    return await verify(draft, envelope(attempt), VerifierSettings(**settings))
+async def check(draft: AnswerDrafted, attempt: int = 0, models: Models | None = None, **settings: Any) -> object:
+    verifier = Verifier(models or NoModels())
+    return await verifier.verify(draft, envelope(attempt), VerifierSettings(**settings))
 
 
 async def test_a_draft_that_holds_is_verified_with_all_it_carries() -> None:
@@ -121,22 +124,24 @@ async def test_the_rewritten_question_stresses_what_was_missing() -> None:
     assert said.rewritten_question == "passport passport cost"
 
 
-async def test_the_last_refutation_gives_the_question_up_with_links() -> None:
+async def test_a_question_of_which_nothing_held_ends_with_an_honest_nothing_and_links() -> None:
     draft = drafted(answer=answer("Made up."), question=Question(text="Combien coûte un passeport ?", language="fra"))
 
-    said = await check(draft, attempt=1)
+    said = await check(draft, attempt=2)
 
-    assert said == QuestionAbandoned(
-        stage="verifier",
-        kind="unverified",
-        message=DEFAULT_UNVERIFIED["fr"],
-        text="Combien coûte un passeport ?",
-        links=(Link(url=COST.url, title="Fees"),),
+    assert isinstance(said, AnswerVerified)
+    assert said.answer == Answer(
+        content=DEFAULT_UNVERIFIED["fr"], type="not_found", links=(Link(url=COST.url, title="Fees"),)
     )
+    assert (said.citations, said.confidence, said.scores, said.best_effort) == ((), 0.0, None, False)
+    assert "Made up" not in said.model_dump_json()
 
 
 async def test_with_no_refutations_allowed_the_first_failure_ends_it() -> None:
-    assert isinstance(await check(drafted(citations=()), max_refutations=0), QuestionAbandoned)
+    said = await check(drafted(citations=()), max_refutations=0)
+
+    assert isinstance(said, AnswerVerified)
+    assert said.answer.type == "not_found"
 
 
 async def test_a_not_found_answer_passes_without_citations() -> None:

@@ -1,0 +1,69 @@
+"""The output guard: what no answer may say, whatever engine wrote it. Pure.
+
+Three kinds of leaks: a run of words of the prompts it was written under (told by their fingerprints), words of how the
+platform is built that no passage says, and phrases that the pipeline forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from shared.facts import FACTS, AnswerDrafted
+from shared.fingerprints import repeats
+from shared.text import words
+
+#: Words of how the platform is built; an answer may say them where a passage does.
+INTERNAL = (
+    "system prompt",
+    "answerbus",
+    "jetstream",
+    "nats server",
+    "faststream",
+    "langchain",
+    "langgraph",
+    "qdrant",
+    "correlation id",
+    "dead letter",
+    *FACTS,
+)
+
+
+def _phrase(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+_INTERNAL = tuple(map(_phrase, INTERNAL))
+
+
+def leaks(drafted: AnswerDrafted, forbidden: Iterable[str]) -> tuple[str, ...]:
+    """What the answer must not say, by kind and never by its words; empty when nothing."""
+    said = list(_texts(drafted.answer.content, drafted.answer.payload))
+    said += [sentence.text for sentence in drafted.answer.sentences]
+    spoken = _spoken(said)
+    read = [passage.text for passage in drafted.passages]
+    found = []
+    if any(repeats(text, drafted.prompt_marks, read) for text in said):
+        found.append("the answer repeats its instructions")
+    internal = [phrase for phrase in _INTERNAL if phrase in spoken]
+    if internal and not all(phrase in _spoken(read) for phrase in internal):
+        found.append("the answer speaks of how the system is built")
+    if any(_phrase(text) in spoken for text in forbidden if words(text)):
+        found.append("the answer says what the pipeline forbids")
+    return tuple(found)
+
+
+def _spoken(texts: Iterable[str]) -> str:
+    """The words of the texts between spaces, so that phrases are found on the boundaries of words."""
+    return "|".join(map(_phrase, texts))
+
+
+def _texts(*values: Any) -> Iterator[str]:
+    """Every string in structured data."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _texts(*value.keys(), *value.values())
+        elif isinstance(value, list | tuple):
+            yield from _texts(*value)

@@ -1,0 +1,15 @@
+"""What the contract gives a stage to say or hear that it does not yet; the architecture tests keep it exact."""
+
+from __future__ import annotations
+
+#: (stage, verb) -> the facts.
+RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("gateway", "says"): ("AnswerReused",),
+    ("moderation", "says"): ("QuestionEscalated",),
+    ("translation", "says"): ("QuestionTranslated",),
+    ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
+    ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
+    ("answer", "says"): ("ClarificationRequested",),
+    ("verifier", "says"): ("ExchangeEvaluated",),
+    ("verifier", "hears"): ("ExchangeRecorded",),
+}
