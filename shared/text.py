@@ -164,7 +164,7 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     if not said:
         return UNKNOWN
     known = [code for code in (candidates or SNOWBALL) if code in _FUNCTION_WORDS]
-    votes = sorted(((sum(word in stop_words(code) for word in said), code) for code in known), reverse=True)
+    votes = sorted(((sum(map(stop_words(code).__contains__, said)), code) for code in known), reverse=True)
     if not votes:
         return UNKNOWN
     best, winner = votes[0]

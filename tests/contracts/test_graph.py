@@ -16,6 +16,7 @@ from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.neo4j import Neo4jGraph
 from services.retrieval.graph.ports import Counts, Edge, Graph, Graphlet, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
+from services.retrieval.graph.sqlite_writing import Writer
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
 from shared.errors import ConfigurationError, UnavailableError
@@ -289,7 +290,7 @@ async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypat
         raise OSError("disk")
 
     with monkeypatch.context() as broken:
-        broken.setattr(graph, "_backfill", fail)
+        broken.setattr(Writer, "_backfill", fail)
         with pytest.raises(OSError, match="disk"):
             await _put(graph, "Flood Warning", "It uses the river gauge.")
     assert await graph.counts() == Counts(entities=1, relations=0, passages=1, mentions=0)

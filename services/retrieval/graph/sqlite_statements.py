@@ -65,14 +65,42 @@ END;
 COMMIT;
 """
 
-MENTION = "INSERT OR IGNORE INTO mentions (passage, entity) VALUES (?, ?)"
-RELATE = "INSERT OR IGNORE INTO relation (subject, kind, target, source) VALUES (?, ?, ?, ?)"
+#: The highest numbers of entities, sources and passages.
+LAST_NUMBERS = """
+SELECT (SELECT coalesce(max(id), 0) FROM entity), (SELECT coalesce(max(id), 0) FROM source),
+    (SELECT coalesce(max(id), 0) FROM passage)
+"""
+#: All rows of a table at once, as a list of lists in JSON.
+PUT_ENTITIES = """
+INSERT INTO entity (id, key, name, kind)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
+"""
+PUT_SOURCES = """
+INSERT INTO source (id, key, collection, subject)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
+"""
+PUT_PASSAGES = """
+INSERT INTO passage (id, key, source, words)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
+"""
+PUT_DEFINES = """
+INSERT INTO defines (passage, entity, weight) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)
+"""
+PUT_MENTIONS = "INSERT OR IGNORE INTO mentions (passage, entity) SELECT value ->> 0, value ->> 1 FROM json_each(?)"
+PUT_RELATIONS = """
+INSERT OR IGNORE INTO relation (subject, kind, target, source)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
+"""
 
-#: Passages of other sources than one that have a phrase in them.
+#: For each phrase of a JSON list the passages that have it in them, as JSON: number, words, subject and source.
 SAYING = """
-SELECT passage.id, passage.words, source.subject, source.id
-FROM passage_words JOIN passage ON passage.id = passage_words.rowid JOIN source ON source.id = passage.source
-WHERE passage_words MATCH ? AND source.id <> ? LIMIT ?
+SELECT (
+    SELECT json_group_array(json_array(id, words, subject, source)) FROM (
+        SELECT passage.id, passage.words, source.subject, source.id AS source
+        FROM passage_words JOIN passage ON passage.id = passage_words.rowid JOIN source ON source.id = passage.source
+        WHERE passage_words MATCH phrase.value LIMIT ?2
+    )
+) FROM json_each(?1) AS phrase ORDER BY phrase.key
 """
 
 #: From a passage to names, the rarest first; each gives the name, its key, how often it is mentioned, and the weight.
@@ -125,9 +153,4 @@ WHERE entity_words MATCH ? ORDER BY bm25(entity_words), entity.key LIMIT ?
 COUNTS = """
 SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM (SELECT DISTINCT subject, kind, target FROM relation)),
     (SELECT count(*) FROM passage), (SELECT count(*) FROM mentions)
-"""
-COUNTS_OF = """
-SELECT (SELECT count(DISTINCT entity) FROM defines JOIN passage ON id = passage WHERE source = :source),
-    (SELECT count(*) FROM relation WHERE source = :source), (SELECT count(*) FROM passage WHERE source = :source),
-    (SELECT count(*) FROM mentions JOIN passage ON id = passage WHERE source = :source)
 """
