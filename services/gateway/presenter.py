@@ -74,7 +74,7 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
         "engine": "",
         "reused": None,
         "timings": timings(event),
-        "usage": {},
+        "usage": event.usage.model_dump() if event.model_calls else {},
     }
     if isinstance(fact, facts.AnswerVerified):
         body |= {
@@ -82,7 +82,7 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
             "context": fact.context.model_dump() | {"language": fact.question.language},
             "followups": list(fact.followups),
             "engine": fact.engine,
-            "usage": fact.usage.model_dump(),
+            "usage": (event.usage if event.model_calls else fact.usage).model_dump(),
             "scores": fact.scores.model_dump() if fact.scores else None,
             "attempts": event.attempt + 1,
         }

@@ -42,7 +42,7 @@ def fold(ending: Ending, envelope: Envelope) -> Exchange:
         ended_at=envelope.occurred_at,
         elapsed_ms=elapsed_ms,
         timeline=envelope.timeline,
-        **_outcome(ending),
+        **_with_calls(_outcome(ending), envelope),
     )
 
 
@@ -89,6 +89,14 @@ def refused(fact: DocumentRefused, envelope: Envelope) -> DocumentState:
 def plain(text: str) -> str:
     """The text without NUL, which PostgreSQL cannot store in a column of text."""
     return text.replace("\x00", "") if "\x00" in text else text
+
+
+def _with_calls(outcome: dict[str, Any], envelope: Envelope) -> dict[str, Any]:
+    """What the models cost, whatever the outcome: the sum, and in the details each call."""
+    if not envelope.model_calls:
+        return outcome
+    calls = [call.model_dump() for call in envelope.model_calls]
+    return {**outcome, "usage": envelope.usage, "details": {**outcome.get("details", {}), "model_calls": calls}}
 
 
 @singledispatch

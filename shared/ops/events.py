@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,10 @@ from shared.ops.client import Client
 from shared.ops.output import print_json, table
 from shared.settings import Settings
 
+CALL_COLUMNS = (
+    *("stage", "step", "attempt", "role", "model", "prompt", "in", "cached", "out", "cost $"),
+    *("ms", "first ms", "tries", "outcome"),
+)
 #: Payload fields that tell an event in one line.
 TELLING = ("kind", "message", "rating", "engine", "confidence", "reason", "source", "outcome", "feedback", "text")
 
@@ -37,6 +42,26 @@ async def show(here: Client, question_id: str, *, as_json: bool) -> None:
         rows.append([*row, last["worked_ms"], told])
     columns = ["seq", "at ms", "said by", "fact", "attempt", "waited ms", "worked ms", "says"]
     table(f"question {question_id}", columns, rows)
+    asked = model_calls(events)
+    if asked:
+        print()
+        table("models", CALL_COLUMNS, asked)
+
+
+def model_calls(events: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """A row for each call of a model, in order; an event's calls are its cause's and those of the work in between."""
+    rows: list[list[Any]] = []
+    before: list[dict[str, Any]] = []
+    for event in events:
+        calls = event.get("model_calls", [])
+        known = next((n for n, pair in enumerate(zip(before, calls, strict=False)) if pair[0] != pair[1]), len(before))
+        for call in calls[known:]:
+            usage = call["usage"]
+            who = [call["stage"], call["step"], event["attempt"], call["role"], call["model"], call["prompt"]]
+            tokens = [usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"], f"{usage['cost_usd']:.6f}"]
+            rows.append([*who, *tokens, call["milliseconds"], call["first_token_ms"], call["tries"], call["outcome"]])
+        before = calls or before
+    return rows
 
 
 def summary(payload: dict[str, Any]) -> str:

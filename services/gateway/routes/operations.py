@@ -102,6 +102,7 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
         "attempt": event.attempt,
         "pipeline": event.pipeline.model_dump(),
         "timeline": [timing.model_dump() for timing in event.timeline],
+        "model_calls": [call.model_dump() for call in event.model_calls],
         "payload": event.payload.model_dump(mode="json"),
     }
 
@@ -117,5 +118,6 @@ def _unreadable(stored: StoredEvent, reason: str) -> dict[str, Any]:
         "attempt": spelled.number or 0,
         "pipeline": None,
         "timeline": [],
+        "model_calls": [],
         "payload": {"unreadable": reason},
     }
