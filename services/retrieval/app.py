@@ -6,35 +6,38 @@ from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.graph.choose import graph_of
 from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.index.edge import EdgeIndex
-from services.retrieval.index.server import ServerIndex
-from services.retrieval.legs import LinksLeg, MeaningLeg, WordsLeg
+from services.retrieval.index.choose import index_of
+from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
 from services.retrieval.ports import Leg
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
+from services.retrieval.web.choose import engine_of
+from services.retrieval.wholes import WholeSources
 from shared.resources import Resources
-from shared.settings import Settings
 from shared.stage import Stage
 from shared.subjects import DOCUMENTS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
-    index = _index(resources.settings)
+    index = index_of(resources.settings)
     graph = graph_of(resources.settings)
     stage.opens(index)
     stage.opens(graph)
-    legs: list[Leg] = [WordsLeg(index)]
+    engine = engine_of(resources.settings)
+    legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
     embeddings = embeddings_of(resources.settings)
     if embeddings is not None:
-        stage.opens(embeddings)
-        legs.append(MeaningLeg(index, embeddings))
+        legs.insert(1, MeaningLeg(index, embeddings))
+    for port in (engine, embeddings):
+        if port is not None:
+            stage.opens(port)
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
     links = LinksLeg(index, GraphLeg(graph))
-    retriever = Retriever(Searcher(legs, links), settings_by_name(resources))
+    retriever = Retriever(Searcher(legs, links, wholes=WholeSources(index)), settings_by_name(resources))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)
@@ -44,13 +47,6 @@ def build(resources: Resources) -> Stage:
     stage.answers("stats", librarian.stats)
     stage.answers("kb_index", SourceIndex(index).kb_index)
     return stage
-
-
-def _index(settings: Settings) -> EdgeIndex | ServerIndex:
-    if settings.vector_url:
-        key = settings.vector_api_key.get_secret_value()
-        return ServerIndex(settings.vector_url, key, name=f"answerbus-{settings.tenant}")
-    return EdgeIndex(settings.data_dir / "retrieval")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,10 @@ class Judging:
             return passages
         return self._of_passages(passages, lambda given: first_few(text, given, progression, language=language))
 
+    def told(self, explained: Explanation, passages: Sequence[Passage]) -> None:
+        """What was decided elsewhere, and the ranking it came to."""
+        self._tell(explained, (), passages, 0.0)
+
     def matter(self, text: str, passages: Sequence[Passage]) -> tuple[str, str, tuple[str, ...]]:
         """The department, the topic, and the texts of the scenarios that apply."""
         settings = self._settings

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.ports import Leg, VectorIndex, Walk, Wanted
+from services.retrieval.web.ports import WebSearch
 from shared.domain import Passage
-from shared.errors import AnswerbusError, UnavailableError
+from shared.errors import AnswerbusError, ConfigurationError, UnavailableError
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,21 @@ class MeaningLeg:
                 f"no passage has a vector of the model {self._embeddings.name}: ingest the documents again"
             )
         return hits
+
+
+class WebLeg:
+    """What a search engine of the web finds (web); `engine` None where none is set."""
+
+    name = "web"
+
+    def __init__(self, engine: WebSearch | None) -> None:
+        self._engine = engine
+
+    async def search(self, wanted: Wanted) -> Sequence[Passage]:
+        """Raises ConfigurationError too where there is no engine, so that the search says which leg was missing."""
+        if self._engine is None:
+            raise ConfigurationError("no search engine is set: ANSWERBUS_WEB_SEARCH_URL names a SearXNG instance")
+        return await self._engine.search(wanted.text, language=wanted.language, limit=wanted.web)
 
 
 class LinksLeg:

@@ -14,12 +14,16 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for: `language` (ISO 639-3) is that of the text; `collections` empty means all."""
+    """What is looked for: `language` (ISO 639-3) is that of the text; `collections` empty means all.
+
+    `limit` is how many passages of the documents, `web` how many results of the web.
+    """
 
     text: str
     language: str = "und"
     limit: int = 30
     collections: tuple[str, ...] = ()
+    web: int = 5
 
 
 class Leg(Protocol):

@@ -13,6 +13,7 @@ from services.retrieval.judging import Judging, placed
 from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
 from services.retrieval.ports import Leg, Wanted
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.wholes import WholeSources
 from shared.asks.retrieval import Explanation, LegTold, StepTold
 from shared.domain import Passage
 from shared.errors import UnavailableError
@@ -67,17 +68,22 @@ class Found:
 
 
 class Searcher:
-    """Finds passages by all the legs there are. `links`, where there is one, goes on from what the others found."""
+    """Finds passages by all the legs there are. `links`, where there is one, goes on from what the others found.
+
+    `wholes` loads whole sources for the pipelines that want these.
+    """
 
     def __init__(
         self,
         legs: Sequence[Leg],
         links: LinksLeg | None = None,
         votes: Callable[[], Mapping[str, Votes]] = dict[str, Votes],
+        wholes: WholeSources | None = None,
     ) -> None:
         self._legs = tuple(legs)
         self._links = links
         self._votes = votes
+        self._wholes = wholes
 
     async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
         """The best passages, and how they were found.
@@ -90,24 +96,43 @@ class Searcher:
         text, filters = judging.question(sought.text)
         limit = max(settings.candidates, sought.count * _CANDIDATES_EACH)
         collections = sought.collections or filters.collections or settings.collections
-        wanted = Wanted(text, sought.language, limit, tuple(collections))
-        found = await self._ask(wanted, sought.only or settings.legs, settings, judging)
-        passages = judging.weighed(found.passages, filters, self._votes())
-        passages = judging.chosen(sought.text, passages, sought.count or settings.passages)
+        wanted = Wanted(text, sought.language, limit, tuple(collections), settings.web_results)
+        whole = await self._load(wanted, sought, settings, judging)
+        found = whole if whole and whole.passages else await self._ask(wanted, sought.only, settings, judging)
+        if whole is found:
+            passages = whole.passages[: sought.count or None]
+        else:
+            found.findings += whole.findings if whole else []
+            passages = judging.weighed(found.passages, filters, self._votes())
+            passages = judging.chosen(sought.text, passages, sought.count or settings.passages)
         found.department, found.topic, found.notes = judging.matter(sought.text, passages)
-        found.passages = passages if sought.count else judging.enough(sought.text, passages, sought.language)
+        enough = sought.count or whole is found
+        found.passages = passages if enough else judging.enough(sought.text, passages, sought.language)
         found.steps, found.noted = judging.steps, judging.noted
         found.took_ms = since(began)
         return found
 
-    async def _ask(self, wanted: Wanted, named: Sequence[str], settings: RetrievalSettings, judging: Judging) -> Found:
+    async def _load(
+        self, wanted: Wanted, sought: Sought, settings: RetrievalSettings, judging: Judging
+    ) -> Found | None:
+        """Whole sources, where the pipeline has it so and no legs were asked for by name; perhaps none."""
+        if self._wholes is None or settings.strategy != "index" or sought.only:
+            return None
+        leg = self._wholes.within(settings.index)
+        finding = await ask(leg, wanted, settings.index_seconds)
+        judging.told(leg.explained, finding.hits)
+        return Found(list(finding.hits), [finding])
+
+    async def _ask(self, wanted: Wanted, only: Sequence[str], settings: RetrievalSettings, judging: Judging) -> Found:
+        named = only or settings.legs
         # A walk by itself needs somewhere to start from.
         asked = [leg for leg in self._legs if leg.name in named] or self._legs[:1]
         findings = await ask_all(asked, wanted, settings.seconds)
         if all(finding.missing for finding in findings):
             raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
         rankings = {finding.leg: finding.hits for finding in findings}
-        passages = judging.fusion("fusion", (), lambda: fuse(rankings, by=settings.fusion))
+        weights = {"web": settings.web_weight}
+        passages = judging.fusion("fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights))
         if self._links is not None and "graph" in named:
             walk = await ask(self._links.starting(passages), wanted, settings.graph_seconds)
             findings.append(walk)

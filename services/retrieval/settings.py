@@ -15,16 +15,31 @@ from services.retrieval.judgements.progression import ProgressionSettings
 from services.retrieval.judgements.recency import RecencySettings
 from services.retrieval.judgements.reranking import RerankingSettings
 from services.retrieval.judgements.scenarios import ScenarioSettings
+from services.retrieval.judgements.sources import SourceSettings
 from shared.errors import NotFoundError
 from shared.pipelines import Section, Sections
 from shared.resources import Resources
 
-LEGS = ("bm25", "dense", "graph")
+LEGS = ("bm25", "dense", "graph", "web")
+
+
+class IndexSettings(SourceSettings):
+    """How much of the chosen sources is loaded."""
+
+    max_chars: int = Field(
+        default=16_000, ge=200, le=24_000, description="All together at most this long; the best one is cut to it."
+    )
 
 
 class RetrievalSettings(Section):
     """How passages are looked for and how documents are cut."""
 
+    strategy: Literal["search", "index"] = Field(
+        default="search",
+        description="`search` asks the legs for passages; `index` chooses sources by their lines in the index of "
+        "sources and takes them whole, or asks the legs where none fits.",
+    )
+    index: IndexSettings = Field(default_factory=IndexSettings, description="How sources are chosen by their index.")
     passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
     candidates: int = Field(default=100, ge=1, le=1000, description="How many every leg fetches to choose from.")
@@ -34,10 +49,11 @@ class RetrievalSettings(Section):
     duplicate_share: float = Field(
         default=0.9, gt=0, le=1, description="Two passages sharing this share of their words are the same one."
     )
-    legs: tuple[Literal["bm25", "dense", "graph"], ...] = Field(
+    legs: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
         default=("bm25", "dense", "graph"),
         min_length=1,
-        description="How passages are found: by words, by meaning (where embeddings are configured), by links.",
+        description="How passages are found: by words, by meaning (where embeddings are configured), by links, and "
+        "by a search engine of the web, which is told the question (`web`, never by default).",
     )
     fusion: Literal["scores", "ranks"] = Field(
         default="scores", description="How words and meaning become one ranking: `ranks` is reciprocal rank fusion."
@@ -45,6 +61,12 @@ class RetrievalSettings(Section):
     bm25_seconds: float = Field(default=2.0, gt=0, description="The search by words is given up after this long.")
     dense_seconds: float = Field(default=1.5, gt=0, description="The search by meaning is left out after this long.")
     graph_seconds: float = Field(default=0.5, gt=0, description="The walk along links is left out after this long.")
+    web_seconds: float = Field(default=3.0, gt=0, description="The search of the web is left out after this long.")
+    web_results: int = Field(default=5, ge=1, le=10, description="How many results of the web are taken.")
+    web_weight: float = Field(
+        default=0.5, gt=0, le=1, description="What a result of the web weighs beside what the documents give (1)."
+    )
+    index_seconds: float = Field(default=2.0, gt=0, description="Sources are searched instead after this long.")
     collections: tuple[str, ...] = Field(default=(), description="Search these collections only; empty: all.")
     acronyms: AcronymSettings = Field(default_factory=AcronymSettings, description="Acronyms and what they mean.")
     categories: CategorySettings = Field(
@@ -79,7 +101,8 @@ class RetrievalSettings(Section):
     @property
     def seconds(self) -> dict[str, float]:
         """The time each leg has."""
-        return {"bm25": self.bm25_seconds, "dense": self.dense_seconds, "graph": self.graph_seconds}
+        named = ((name, getattr(self, f"{name}_seconds")) for name in LEGS)
+        return {name: float(seconds) for name, seconds in named}
 
     @model_validator(mode="after")
     def _overlap_fits(self) -> RetrievalSettings:

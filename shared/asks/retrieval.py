@@ -32,8 +32,8 @@ class IndexedDocument(Value):
 class SearchRequest(Value):
     """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
 
-    `legs` limits the search to those named (`bm25`, `dense`, `graph`); `explain` asks for what led to the passages.
-    `pipeline` names whose settings apply; empty: the default's.
+    `legs` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
+    passages. `pipeline` names whose settings apply; empty: the default's.
     """
 
     query: str = Field(min_length=1, max_length=10_000)

@@ -9,6 +9,7 @@ import typer
 
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.ingest_cli import ingest
+from shared.ops.kb_cli import kb_app
 from shared.ops.search_cli import search
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
 app.add_typer(evaluate_app, name="evaluate")
+app.add_typer(kb_app, name="kb")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]

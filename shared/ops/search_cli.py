@@ -13,7 +13,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=50)] = 10,
     language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
     pipeline: Annotated[str, typer.Option(help="Pipeline whose settings apply; default: the server's.")] = "",
-    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph.")] = "",
+    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph,web.")] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each leg found and each judgement did.")
     ] = False,

@@ -99,7 +99,9 @@ class SearchIn(BaseModel):
     language: str = Field(default="", max_length=16)
     pipeline: str = Field(default="", max_length=100, description="Whose settings apply; default: the server's.")
     collections: list[str] = Field(default=[], max_length=100, description="Only these; default: the pipeline's.")
-    legs: list[Literal["bm25", "dense", "graph"]] = Field(default=[], description="Only these; default: all there are.")
+    legs: list[Literal["bm25", "dense", "graph", "web"]] = Field(
+        default=[], description="Only these; default: the pipeline's."
+    )
     explain: bool = Field(default=False, description="Also tell what each leg found and each judgement changed.")
 
 

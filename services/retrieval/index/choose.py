@@ -1,0 +1,15 @@
+"""Which index a worker uses."""
+
+from __future__ import annotations
+
+from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.index.server import ServerIndex
+from shared.settings import Settings
+
+
+def index_of(settings: Settings) -> EdgeIndex | ServerIndex:
+    """A Qdrant server where its address is set, else Qdrant Edge in the data directory. Nothing is opened yet."""
+    if settings.vector_url:
+        key = settings.vector_api_key.get_secret_value()
+        return ServerIndex(settings.vector_url, key, name=f"answerbus-{settings.tenant}")
+    return EdgeIndex(settings.data_dir / "retrieval")

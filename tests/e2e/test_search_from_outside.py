@@ -1,0 +1,189 @@
+"""Retrieval as it is seen over HTTP and on the command line: the web as a leg, whole sources, the index of sources."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from tests.support.platform import Platform, cli, running, write_corpus
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+PIPELINES = {
+    "web": "legs: [bm25, web]\n  web_seconds: 5\n",
+    "whole": "strategy: index\n",
+    "tight": "strategy: index\n  index: {max_chars: 300, sources: 2, relative: 0}\n",
+}
+RESULT = {
+    "url": "https://news.example/gardens",
+    "title": "Gardens <b>everywhere</b>",
+    "content": "A community garden plot is rented out by the town.",
+    "publishedDate": "2024-05-01T00:00:00",
+}
+
+
+class SearchEngine(ThreadingHTTPServer):
+    """Answers as SearXNG does; `broken` answers with an error."""
+
+    broken = False
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, list[str]]] = []
+        super().__init__(("127.0.0.1", 0), _Answer)
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: SearchEngine
+
+    def do_GET(self) -> None:
+        self.server.asked.append(parse_qs(urlsplit(self.path).query))
+        body = json.dumps({"results": [RESULT]}).encode()
+        self.send_response(500 if self.server.broken else 200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[SearchEngine]:
+    with SearchEngine() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory, engine: SearchEngine) -> Iterator[Platform]:
+    root = tmp_path_factory.mktemp("search")
+    folders = []
+    for name, retrieval in PIPELINES.items():
+        folders.append(root / name)
+        folders[-1].mkdir()
+        (folders[-1] / "pipeline.yaml").write_text(f"name: {name}\nretrieval:\n  {retrieval}")
+    settings = {"ANSWERBUS_WEB_SEARCH_URL": f"http://127.0.0.1:{engine.server_port}"}
+    with running(root / "data", "--in-process", env=settings) as up:
+        assert cli("pipelines", "apply", *map(str, folders), "--data", str(up.data)).returncode == 0
+        done = cli("ingest", str(write_corpus(root / "corpus")), "--url", up.url)
+        assert done.returncode == 0, done.stderr
+        yield up
+
+
+def _search(platform: Platform, query: str, **more: Any) -> dict[str, Any]:
+    body = {"query": query, "explain": True, **more}
+    reply = httpx.post(f"{platform.url}/api/v1/search", json=body, trust_env=False, timeout=30)
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+# --- the web as a leg ---
+
+
+def test_pipeline_with_the_leg_web_finds_pages_beside_the_documents(platform: Platform, engine: SearchEngine) -> None:
+    engine.broken = False
+    found = _search(platform, "rent of a garden plot", pipeline="web", language="en")
+    by_source = {one["source"]: one for one in found["passages"]}
+    page = by_source["web:https://news.example/gardens"]
+    assert (page["via"], page["title"], page["date"]) == (["web"], "Gardens everywhere", "2024-05-01")
+    assert by_source["kb:garden.md"]["score"] > page["score"]
+    assert [leg["name"] for leg in found["explanation"]["legs"]] == ["bm25", "web"]
+    assert engine.asked[-1]["q"] == ["rent of a garden plot"]
+
+
+def test_search_engine_that_fails_is_a_missing_leg_and_nothing_more(platform: Platform, engine: SearchEngine) -> None:
+    engine.broken = True
+    found = _search(platform, "rent of a garden plot", pipeline="web")
+    assert found["missing"] == {"web": "SearXNG answered 500"}
+    assert found["passages"][0]["source"] == "kb:garden.md"
+    shown = cli("search", "rent of a garden plot", "--pipeline", "web", "--explain", "--url", platform.url)
+    assert "leg web is missing: SearXNG answered 500" in shown.stderr
+
+
+def test_fact_of_a_question_names_the_leg_that_was_missing(platform: Platform, engine: SearchEngine) -> None:
+    engine.broken = True
+    with httpx.Client(base_url=platform.url, trust_env=False, timeout=60) as http:
+        asked = http.post("/api/v1/query", json={"question": "How much is a garden plot?", "pipeline": "web"}).json()
+        events = http.get(f"/api/v1/events/{asked['id']}").json()
+    (retrieved,) = [one for one in events if one["fact"] == "PassagesRetrieved"]
+    assert retrieved["payload"]["context"]["trace"]["missing"] == {"web": "SearXNG answered 500"}
+
+
+def test_web_is_not_asked_unless_the_pipeline_says_so(platform: Platform, engine: SearchEngine) -> None:
+    before = len(engine.asked)
+    found = _search(platform, "rent of a garden plot")
+    assert "web" not in [leg["name"] for leg in found["explanation"]["legs"]]
+    assert len(engine.asked) == before
+
+
+# --- whole sources ---
+
+
+def test_strategy_index_loads_the_source_that_fits_whole(platform: Platform) -> None:
+    found = _search(platform, "the library", pipeline="whole")
+    assert {one["source"] for one in found["passages"]} == {"kb:library.md"}
+    assert {tuple(one["via"]) for one in found["passages"]} == {("index",)}
+    assert "Saturdays" in " ".join(one["text"] for one in found["passages"])
+    (leg,) = found["explanation"]["legs"]
+    (step,) = [one for one in found["explanation"]["steps"] if one["name"] == "sources"]
+    assert leg["name"] == "index"
+    assert step["changes"][0]["what"] == "chosen: kb:library.md"
+
+
+def test_strategy_index_leaves_out_whole_sources_that_do_not_fit(platform: Platform) -> None:
+    found = _search(platform, "library card or community garden", pipeline="tight")
+    assert len({one["source"] for one in found["passages"]}) == 1
+    assert sum(len(one["text"]) for one in found["passages"]) <= 300
+    told = [change["what"] for step in found["explanation"]["steps"] for change in step["changes"]]
+    assert any(what.startswith("left out, no room: kb:") for what in told)
+
+
+def test_strategy_index_searches_where_no_source_fits(platform: Platform) -> None:
+    found = _search(platform, "rain tanks behind a shed", pipeline="whole")
+    assert found["passages"][0]["source"] == "kb:garden.md"
+    assert found["passages"][0]["via"] == ["bm25"]
+
+
+def test_strategy_index_is_explained_on_the_command_line(platform: Platform) -> None:
+    shown = cli("search", "the library", "--explain", "--pipeline", "whole", "--url", platform.url).stdout
+    assert "leg index" in shown
+    assert "chosen: kb:library.md" in shown
+
+
+# --- the index of sources, and texts that shrink ---
+
+
+def test_index_of_sources_is_printed_a_line_each(platform: Platform) -> None:
+    listed = cli("kb", "index", "--url", platform.url)
+    assert listed.returncode == 0, listed.stderr
+    assert [line.partition("\t")[0] for line in listed.stdout.splitlines()][:2] == ["kb:garden.md", "kb:library.md"]
+    assert all(line.partition("\t")[2] for line in listed.stdout.splitlines())
+    some = json.loads(cli("kb", "index", "--source", "kb:lib", "--json", "--url", platform.url).stdout)
+    assert [entry["source"] for entry in some["entries"]] == ["kb:library.md"]
+
+
+def test_text_that_shrank_has_no_former_parts_left(platform: Platform) -> None:
+    listed = []
+    with httpx.Client(base_url=platform.url, trust_env=False, timeout=60) as http:
+        for count in (3, 1):
+            parts = [
+                {"source": f"kb:zeppelin#part={number}", "text": f"Zeppelin {number} of {count}.", "parts": 0}
+                for number in range(1, count + 1)
+            ]
+            parts[-1]["parts"] = count
+            counts = http.post("/api/v1/ingest", json={"documents": parts}).json()["counts"]
+            assert counts == {"indexed": count}
+            page = http.get("/api/v1/documents").json()["documents"]
+            listed.append([one["source"] for one in page if one["source"].startswith("kb:zeppelin")])
+    assert listed == [[f"kb:zeppelin#part={number}" for number in (1, 2, 3)], ["kb:zeppelin#part=1"]]
+    assert len([one for one in _search(platform, "zeppelin")["passages"] if "eppelin" in one["text"]]) == 1

@@ -1,0 +1,64 @@
+"""Which search engine of the web is asked, and what a search does without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from services.retrieval.legs import WebLeg
+from services.retrieval.searching import Searcher, Sought
+from services.retrieval.settings import RetrievalSettings
+from services.retrieval.web.choose import engine_of
+from services.retrieval.web.google import GoogleSearch
+from services.retrieval.web.searxng import SearxngSearch
+from shared.domain import Passage
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+from tests.unit.retrieval.test_legs import EndlessLeg, FixedLeg
+
+
+def _passage(name: str, score: float) -> Passage:
+    return Passage(id=name, source=name, text=f"text of {name}", score=score)
+
+
+DOCUMENTS = FixedLeg("bm25", _passage("kb:a", 9.0), _passage("kb:b", 4.0))
+WITH_WEB = RetrievalSettings(legs=("bm25", "web"), web_seconds=0.05)
+
+
+def test_engine_is_the_one_the_settings_name(tmp_path: Path) -> None:
+    assert engine_of(Settings(data_dir=tmp_path)) is None
+    assert isinstance(engine_of(Settings(web_search_url="http://127.0.0.1:8888")), SearxngSearch)
+    google = Settings(google_search_engine="abc", google_search_key=SecretStr("0123456789"))
+    assert isinstance(engine_of(google), GoogleSearch)
+
+
+def test_engine_of_google_without_a_key_names_the_setting() -> None:
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_GOOGLE_SEARCH_KEY"):
+        engine_of(Settings(google_search_engine="abc"))
+
+
+async def test_pipeline_that_wants_the_web_without_an_engine_says_what_is_missing() -> None:
+    found = await Searcher([DOCUMENTS, WebLeg(None)]).search(Sought("text"), WITH_WEB)
+    assert [one.source for one in found.passages] == ["kb:a", "kb:b"]
+    assert "ANSWERBUS_WEB_SEARCH_URL" in found.missing["web"]
+
+
+async def test_web_that_is_slow_is_left_out_after_its_own_time() -> None:
+    found = await Searcher([DOCUMENTS, EndlessLeg("web")]).search(Sought("text"), WITH_WEB)
+    assert found.missing == {"web": "took longer than 0.05 s"}
+    assert len(found.passages) == 2
+
+
+async def test_result_of_the_web_weighs_less_than_what_the_documents_give() -> None:
+    web = FixedLeg("web", _passage("web:x", 1.0), _passage("web:y", 0.5))
+    found = await Searcher([DOCUMENTS, web]).search(Sought("text"), WITH_WEB)
+    assert [one.source for one in found.passages][:2] == ["kb:a", "web:x"]
+    assert web.asked[0].web == WITH_WEB.web_results
+
+
+async def test_web_is_no_leg_by_default() -> None:
+    web = FixedLeg("web", _passage("web:x", 1.0))
+    await Searcher([DOCUMENTS, web]).search(Sought("text"), RetrievalSettings())
+    assert web.asked == []
