@@ -8,7 +8,7 @@ from typing import cast
 
 from services.retrieval.graph.names import key
 from services.retrieval.graph.ports import Counts, Entity, Graphlet, Neighbourhood, Relation
-from services.retrieval.graph.sqlite_reading import Expansion, Line
+from services.retrieval.graph.sqlite_reading import Adjacencies, Expansion, Line
 from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
 from services.retrieval.graph.sqlite_writing import Names, Write, Writer
 from services.retrieval.together import Together
@@ -30,6 +30,7 @@ class SqliteGraph:
         self._together = Together(self._writes.do, self._write)
         self._names = Names()
         self._seen = -1
+        self._near: Adjacencies | None = None
 
     async def open(self) -> None:
         await self._writes.do(self._open)
@@ -58,9 +59,7 @@ class SqliteGraph:
         degree: int = 6,
         collections: Sequence[str] = (),
     ) -> Neighbourhood:
-        return await self._reads.do(
-            lambda: Expansion(self._reads.sql, degree, collections).expand(entities, passages, hops)
-        )
+        return await self._reads.do(lambda: self._expand(entities, passages, hops, degree, collections))
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         found = await self._reads.do(lambda: self._reads.rows(RELATIONS_OF, {"key": entity, "limit": limit}))
@@ -79,6 +78,13 @@ class SqliteGraph:
         return Counts(*(await self._reads.do(lambda: self._reads.rows(COUNTS)))[0])
 
     # --- on a thread ---
+
+    def _expand(
+        self, entities: Collection[str], passages: Collection[str], hops: int, degree: int, collections: Sequence[str]
+    ) -> Neighbourhood:
+        if self._near is None:
+            self._near = Adjacencies(self._reads.sql)
+        return Expansion(self._near, degree, collections).expand(entities, passages, hops)
 
     def _open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)

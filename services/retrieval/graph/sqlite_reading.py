@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from services.retrieval.graph.ports import Edge, Neighbourhood
 from services.retrieval.graph.sqlite_statements import DEFINED, DEFINING, ENTITY, MENTIONED, MENTIONING, PASSAGE
@@ -68,19 +68,82 @@ class Line:
             self._thread = None
 
 
+class Adjacency(NamedTuple):
+    """What is next to a node: edges, and the nodes at their other ends by number."""
+
+    edges: tuple[Edge, ...]
+    entities: tuple[tuple[int, tuple[str, int]], ...] = ()
+    passages: tuple[tuple[int, str, str], ...] = ()
+
+
+class Adjacencies:
+    """The adjacencies of nodes, remembered until anybody writes to the file, and of so many nodes at most."""
+
+    def __init__(self, sql: sqlite3.Connection, *, most: int = 20_000) -> None:
+        self._sql = sql
+        self._most = most
+        self._version = -1
+        self._known: dict[tuple[str, int, int], Adjacency] = {}
+        self._entities: dict[str, tuple[int, tuple[str, int]] | None] = {}
+        self._passages: dict[str, tuple[int, str, str] | None] = {}
+
+    def refresh(self) -> None:
+        """Forget what may have changed; a walk sees one state of the graph or the next."""
+        (version,) = self._sql.execute("PRAGMA data_version").fetchone()
+        kept = len(self._known) + len(self._entities) + len(self._passages)
+        if version != self._version or kept > self._most:
+            self._version = version
+            for memory in (self._known, self._entities, self._passages):
+                memory.clear()
+
+    def entity(self, key: str) -> tuple[int, tuple[str, int]] | None:
+        """Its number, its key and how often it is mentioned."""
+        if key not in self._entities:
+            row = self._sql.execute(ENTITY, (key,)).fetchone()
+            self._entities[key] = (row[0], (row[1], row[2])) if row else None
+        return self._entities[key]
+
+    def passage(self, key: str) -> tuple[int, str, str] | None:
+        """Its number, its key and its collection."""
+        if key not in self._passages:
+            self._passages[key] = self._sql.execute(PASSAGE, (key,)).fetchone()
+        return self._passages[key]
+
+    def of_passage(self, number: int, key: str, degree: int) -> Adjacency:
+        """The names it defines and those it mentions."""
+        at = ("passage", number, degree)
+        known = self._known.get(at)
+        if known is None:
+            rows = [row for query in (DEFINED, MENTIONED) for row in self._sql.execute(query, (number, degree))]
+            edges = tuple(Edge(key, row[1], row[3]) for row in rows)
+            known = self._known[at] = Adjacency(edges, tuple((row[0], (row[1], row[2])) for row in rows))
+        return known
+
+    def of_entity(self, number: int, key: str, degree: int, query: str) -> Adjacency:
+        """The passages that define it, or those that mention it, as the query has it."""
+        at = (query, number, degree)
+        known = self._known.get(at)
+        if known is None:
+            rows = self._sql.execute(query, (number, degree)).fetchall()
+            edges = tuple(Edge(row[1], key, row[3]) for row in rows)
+            known = self._known[at] = Adjacency(edges, passages=tuple(row[:3] for row in rows))
+        return known
+
+
 class Expansion:
     """Fetches one neighbourhood; passages and entities take turns, and no node is expanded twice."""
 
-    def __init__(self, sql: sqlite3.Connection, degree: int, collections: Sequence[str]) -> None:
-        self._sql = sql
+    def __init__(self, near: Adjacencies, degree: int, collections: Sequence[str]) -> None:
+        self._near = near
         self._degree = degree
         self._collections = frozenset(collections)
         self._edges: dict[Edge, None] = {}
         self._mentioned: dict[str, int] = {}
 
     def expand(self, entities: Collection[str], passages: Collection[str], hops: int) -> Neighbourhood:
-        at_entities = {row[0]: row[1:] for row in self._rows(ENTITY, entities)}
-        at_passages = self._counting(self._rows(PASSAGE, passages))
+        self._near.refresh()
+        at_entities: Entities = dict(filter(None, map(self._near.entity, entities)))
+        at_passages = self._counting(filter(None, map(self._near.passage, passages)))
         at_passages |= self._towards_passages(at_entities, (DEFINING,))
         seen_passages, seen_entities = set(at_passages), set[int]()
         for hop in range(hops):
@@ -96,11 +159,10 @@ class Expansion:
     def _towards_entities(self, passages: Mapping[int, str]) -> Entities:
         reached: Entities = {}
         for number, passage in passages.items():
-            for query in (DEFINED, MENTIONED):
-                for entity, key, mentioned, weight in self._sql.execute(query, (number, self._degree)):
-                    self._edges[Edge(passage, key, weight)] = None
-                    self._mentioned[key] = mentioned
-                    reached[entity] = (key, mentioned)
+            near = self._near.of_passage(number, passage, self._degree)
+            self._edges.update(dict.fromkeys(near.edges))
+            reached.update(near.entities)
+        self._mentioned.update(reached.values())
         return reached
 
     def _towards_passages(self, entities: Entities, queries: Sequence[str]) -> dict[int, str]:
@@ -108,12 +170,17 @@ class Expansion:
         for number, (entity, mentioned) in entities.items():
             self._mentioned[entity] = mentioned
             for query in queries:
-                found = self._sql.execute(query, (number, self._degree)).fetchall()
-                reached |= self._counting(found)
-                self._edges.update((Edge(reached[row[0]], entity, row[3]), None) for row in found if row[0] in reached)
+                near = self._near.of_entity(number, entity, self._degree, query)
+                counting = self._counting(near.passages)
+                reached |= counting
+                if len(counting) == len(near.edges):
+                    self._edges.update(dict.fromkeys(near.edges))
+                else:
+                    counted = set(counting.values())
+                    self._edges.update((edge, None) for edge in near.edges if edge.passage in counted)
         return reached
 
-    def _counting(self, rows: Iterable[tuple[Any, ...]]) -> dict[int, str]:
+    def _counting(self, rows: Iterable[tuple[int, str, str]]) -> dict[int, str]:
         """Number and key of the passages whose collection counts."""
         return {row[0]: row[1] for row in rows if not self._collections or row[2] in self._collections}
 
@@ -122,7 +189,3 @@ class Expansion:
         fresh = [entity for entity in reached.items() if entity[0] not in seen]
         fresh.sort(key=lambda entity: entity[1][1])
         return dict(fresh[: _FOLLOWED * self._degree])
-
-    def _rows(self, query: str, keys: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        for key in keys:
-            yield from self._sql.execute(query, (key,))
