@@ -12,17 +12,17 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import chains, http_answers, whole
+from . import chains, http_answers, models, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "platform", "http")
+PARTS = ("chains", "chains-fsync", "platform", "models", "http")
 
 
 def main() -> None:
     arguments = _parser().parse_args()
-    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:3])
+    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:4])
     if "http" in parts and not (arguments.url and arguments.questions):
         sys.exit("the http part needs --url of a running platform and --questions")
     # Servers and hops are ended by the blocks that started them, also when somebody ends this process.
@@ -55,6 +55,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     ]
     if "platform" in parts:
         sections += await whole.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "models" in parts:
+        sections += await models.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .server import BINARY
 
-LIBRARIES = ("faststream", "nats-py", "pydantic", "orjson", "uvloop", "fastapi", "uvicorn")
+LIBRARIES = ("faststream", "nats-py", "pydantic", "orjson", "uvloop", "fastapi", "uvicorn", "langchain-openai")
 
 
 def describe() -> dict[str, str]:
