@@ -34,21 +34,26 @@ class Manners:
     async def get(self, url: str, *, max_bytes: int) -> Fetched:
         """The page; one that is busy (429, 503) is asked once more when it says when.
 
+        Where it is redirected, the site it leads to is asked for its rules as well.
+
         Raises:
             RefusedError: its site does not want it read, or it must not or cannot be fetched.
             UnavailableError: the server does not answer.
         """
         rules = await self._rules_of(url)
-        if not rules.can_fetch(USER_AGENT, url):
-            raise RefusedError("its site does not want it read (robots.txt)")
+        await self._check(url)
         pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _LONGEST)
         await self._wait(url, pause)
-        page = await self._client.get(url, max_bytes=max_bytes)
+        page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
         later = page.headers.get("retry-after", "")
         if page.status in (429, 503) and later.isdigit() and int(later) <= _LONGEST:
             await self._sleep(int(later))
-            page = await self._client.get(url, max_bytes=max_bytes)
+            page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
         return page
+
+    async def _check(self, url: str) -> None:
+        if not (await self._rules_of(url)).can_fetch(USER_AGENT, url):
+            raise RefusedError("its site does not want it read (robots.txt)")
 
     async def _wait(self, url: str, pause: float) -> None:
         host = urlsplit(url).netloc

@@ -28,6 +28,8 @@ _CHUNK = 64 * 1024
 
 #: A host name and port to addresses, as text.
 Resolver = Callable[[str, int], Awaitable[list[str]]]
+#: Is told an address; raises where it must not be fetched.
+Onward = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,17 @@ class SafeClient:
         """End every connection."""
         await self._pool.aclose()
 
-    async def get(self, url: str, *, headers: Mapping[str, str] | None = None, max_bytes: int | None = None) -> Fetched:
+    async def get(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        max_bytes: int | None = None,
+        onward: Onward | None = None,
+    ) -> Fetched:
         """The page at the address, following redirects; headers given go to the first host only.
+
+        `onward` is asked about each address that a redirect leads to, before it is fetched; it raises to stop there.
 
         Raises:
             AddressRefusedError: the address, or one it leads to, must not be fetched.
@@ -84,19 +95,21 @@ class SafeClient:
         """
         try:
             async with asyncio.timeout(self.policy.total_seconds):
-                return await self._follow(url, dict(headers or {}), max_bytes or self.policy.max_bytes)
+                return await self._follow(url, dict(headers or {}), max_bytes or self.policy.max_bytes, onward=onward)
         except TimeoutError:
             raise UnavailableError(f"no answer within {self.policy.total_seconds:g} seconds") from None
 
-    async def _follow(self, url: str, headers: dict[str, str], max_bytes: int) -> Fetched:
+    async def _follow(self, url: str, headers: dict[str, str], max_bytes: int, *, onward: Onward | None) -> Fetched:
         first = target = self.policy.target(url)
         for _ in range(self.policy.max_redirects + 1):
             own = headers if _origin(target) == _origin(first) else {}
             answer = await self._once(target, own, max_bytes)
-            onward = answer.headers.get("location", "")
-            if answer.status not in _REDIRECTS or not onward:
+            location = answer.headers.get("location", "")
+            if answer.status not in _REDIRECTS or not location:
                 return answer
-            target = self.policy.target(_join(target.url, onward))
+            target = self.policy.target(_join(target.url, location))
+            if onward is not None:
+                await onward(target.url)
         raise RefusedError(f"more than {self.policy.max_redirects} redirects")
 
     async def _once(self, target: Target, headers: Mapping[str, str], max_bytes: int) -> Fetched:

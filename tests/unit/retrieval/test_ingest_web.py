@@ -28,7 +28,7 @@ class _Web:
         given = {name.replace("_", "-"): value for name, value in headers.items()} or HTML
         self.pages[url] = Fetched(url, status, body.encode() if isinstance(body, str) else body, given)
 
-    async def get(self, url: str, *, max_bytes: int | None = None) -> Fetched:
+    async def get(self, url: str, *, max_bytes: int | None = None, onward: object = None) -> Fetched:
         self.asked.append(url)
         page = self.pages.get(url, Fetched(url, 404, b""))
         if isinstance(page, Exception):
