@@ -6,7 +6,6 @@ from __future__ import annotations
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("gateway", "says"): ("AnswerReused",),
     ("moderation", "says"): ("QuestionEscalated",),
-    ("translation", "says"): ("QuestionTranslated",),
     ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
     ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
     ("answer", "says"): ("ClarificationRequested",),

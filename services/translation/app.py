@@ -9,10 +9,10 @@ from shared.resources import Resources
 from shared.stage import Stage
 
 
-def build(resources: Resources) -> Stage:  # noqa: ARG001 (language models are files of the library)
+def build(resources: Resources) -> Stage:
     identifier = LinguaIdentifier(preload=TranslationSettings().languages)
     stage = Stage("translation", settings=TranslationSettings)
-    stage.on(Translator(identifier).translate)
+    stage.on(Translator(identifier, resources.models).translate)
     stage.opens(identifier)
     return stage
 

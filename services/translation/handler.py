@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from services.translation.ports import LanguageIdentifier
+from services.translation.ports import Guess, LanguageIdentifier
 from services.translation.settings import TranslationSettings
-from shared.facts import QuestionApproved, QuestionCleared
+from services.translation.translating import is_pivot, translated
+from shared.domain import Question
+from shared.envelope import Envelope
+from shared.facts import QuestionApproved, QuestionCleared, QuestionTranslated
 from shared.languages import UNKNOWN, code3
+from shared.models.ports import Models
 
 
 class Translator:
-    """Names the language of a question; with no translation model, the question stays in it."""
+    """Names the language of a question, and puts it into that of the documents where the pipeline wants it."""
 
-    def __init__(self, identifier: LanguageIdentifier) -> None:
+    def __init__(self, identifier: LanguageIdentifier, models: Models) -> None:
         self._identifier = identifier
+        self._models = models
 
     async def translate(
-        self,
-        approved: QuestionApproved,
-        settings: TranslationSettings,
-    ) -> QuestionCleared:
-        """The question with its language, and itself as the text to search with."""
-        language = await self._language(approved, settings)
-        question = approved.question.model_copy(
-            update={"language": language, "pivot_text": approved.question.text, "pivot_language": language}
-        )
-        return QuestionCleared(question=question)
+        self, approved: QuestionApproved, envelope: Envelope, settings: TranslationSettings
+    ) -> QuestionTranslated | QuestionCleared:
+        """The question with its language; without a translation it is itself the text to search with."""
+        question = approved.question
+        language, doubtful = await self._language(approved, settings)
+        if settings.translate and (doubtful or not is_pivot(language, settings)):
+            made = await translated(self._models, question, settings, envelope.remaining)
+            if made is not None:
+                language = language if made.language == UNKNOWN else made.language
+                if not is_pivot(language, settings) and made.text != question.text:
+                    return QuestionTranslated(question=_spoken(question, language, made.text, settings.pivot_language))
+        return QuestionCleared(question=_spoken(question, language, question.text, language))
 
-    async def _language(self, approved: QuestionApproved, settings: TranslationSettings) -> str:
-        """What the asker says counts; else what the text looks like, if it does so clearly; else the default."""
+    async def _language(self, approved: QuestionApproved, settings: TranslationSettings) -> tuple[str, bool]:
+        """What the asker says counts; else what the text looks like, if it does so clearly; else the default.
+
+        It is doubtful when the text does not clearly look like it: then a model that may translate has the word.
+        """
         hinted = code3(approved.language_hint)
-        if hinted != UNKNOWN:
-            return hinted
+        if hinted != UNKNOWN and not settings.translate:
+            return hinted, False
         guess = await self._identifier.identify(approved.question.text, settings.languages)
-        clear = guess.language != UNKNOWN and guess.margin >= settings.margin
-        return guess.language if clear else settings.default_language
+        clear = _is_clear(guess, settings)
+        if hinted != UNKNOWN:
+            return hinted, clear and guess.language != hinted
+        return (guess.language, False) if clear else (settings.default_language, True)
+
+
+def _is_clear(guess: Guess, settings: TranslationSettings) -> bool:
+    return guess.language != UNKNOWN and guess.margin >= settings.margin
+
+
+def _spoken(question: Question, language: str, pivot_text: str, pivot_language: str) -> Question:
+    return question.model_copy(
+        update={"language": language, "pivot_text": pivot_text, "pivot_language": pivot_language}
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
+from services.translation.prompts import TRANSLATE
 from shared.languages import UNKNOWN, code3
-from shared.pipelines import Section
+from shared.pipelines import PromptedSection
 
 
-class TranslationSettings(Section):
-    """Which languages are told apart, and what an uncertain text is taken for."""
+class TranslationSettings(PromptedSection):
+    """Which languages are told apart, what an uncertain text is taken for, and what is translated."""
 
     languages: tuple[str, ...] = Field(
         default=("eng", "fra"),
@@ -27,12 +28,24 @@ class TranslationSettings(Section):
         description="How far the likeliest language must be ahead of the next (share of probability) to be believed.",
     )
 
+    translate: bool = Field(
+        default=False,
+        description="Whether the model that plays `fast` puts questions into `pivot_language`.",
+    )
+    pivot_language: str = Field(default="eng", description="The language of the documents.")
+    translate_prompt: str = Field(default=TRANSLATE, min_length=1, description="What the translating model is told.")
+    translate_seconds: float = Field(
+        default=8.0,
+        gt=0,
+        description="The question stays in its language after this long, or after a third of the time that is left.",
+    )
+
     @field_validator("languages")
     @classmethod
     def _codes(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(cls._code(language) for language in languages))
 
-    @field_validator("default_language")
+    @field_validator("default_language", "pivot_language")
     @classmethod
     def _code(cls, language: str) -> str:
         code = code3(language)
