@@ -85,6 +85,9 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
             "usage": (event.usage if event.model_calls else fact.usage).model_dump(),
             "scores": fact.scores.model_dump() if fact.scores else None,
             "attempts": event.attempt + 1,
+            "best_effort": fact.best_effort,
+            "judged_by": fact.judged_by,
+            "refuted": [refutation.model_dump() for refutation in fact.refuted],
         }
     if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
         body["citations"] = [citation.model_dump() for citation in fact.citations]

@@ -121,8 +121,19 @@ def _answered(ending: AnswerVerified) -> dict[str, Any]:
         "engine": ending.engine,
         "scores": ending.scores,
         "usage": ending.usage,
-        "details": {"tool_calls": list(ending.tool_calls)} if ending.tool_calls else {},
+        "details": _how(ending),
     }
+
+
+def _how(ending: AnswerVerified) -> dict[str, Any]:
+    """What is worth keeping of how the answer came about, as far as there was anything."""
+    told = {
+        "tool_calls": list(ending.tool_calls),
+        "judged_by": ending.judged_by if ending.judged_by != "rules" else "",
+        "best_effort": ending.best_effort,
+        "refuted": [refutation.model_dump(mode="json") for refutation in ending.refuted],
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 @_outcome.register

@@ -17,9 +17,10 @@ class Exchange(Value):
     """The record of a finished question; its id is the question's correlation id.
 
     `kind` says more about the outcome: the answer's type, the rejection's or abandonment's kind. `details` holds what
-    only one outcome has (`origin` and `similarity` of a reused answer, `stage` of an abandoned question, `options` of
-    a clarification, `findings` and `reply` of a rejection, `by` of a withdrawal), and `model_calls` where models were
-    asked; `usage` is their sum. Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's.
+    only one outcome has (`tool_calls`, `judged_by`, `best_effort` and `refuted` of an answer, `origin` and `similarity`
+    of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and `reply` of a
+    rejection, `by` of a withdrawal), and `model_calls` where models were asked; `usage` is their sum. Times are UTC;
+    `elapsed_ms` is from the question to its ending. `event_id` is the ending's.
     """
 
     id: str

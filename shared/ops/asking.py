@@ -60,6 +60,8 @@ class Transcript:
             print(f"  → {link['title'] or link['url']} — {link['url']}")
         stages = result["timings"]["total_ms"]
         engine = f", engine {result['engine']}" if result["engine"] else ""
+        if result.get("best_effort"):
+            print(f"(the best of {result['attempts']} attempts; none passed)")
         told = f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {stages:.0f} ms"
         print(f"{told}, id {question['id']}", file=sys.stderr)
 

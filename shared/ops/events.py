@@ -73,10 +73,20 @@ def summary(payload: dict[str, Any]) -> str:
         parts.append(f"{len(payload['passages'])} passages")
     if isinstance(payload.get("question"), dict):
         parts.append(f"[{payload['question']['language']}] {_cut(payload['question']['text'], 50)}")
+    if payload.get("best_effort"):
+        parts.append("best effort")
+    if isinstance(payload.get("scores"), dict):
+        parts.append(f"scored {payload['scores']['overall']:.2f} by {judge_of(payload)}")
     for key in TELLING:
         if payload.get(key) not in (None, "", []):
             parts.append(f"{key}={_cut(str(payload[key]), 40)}")
     return "; ".join(parts)
+
+
+def judge_of(payload: dict[str, Any]) -> str:
+    """Who gave the scores: of a refuted answer that stands with its newest refutation."""
+    refuted = payload.get("earlier", {}).get("refuted") or [{}]
+    return str(payload.get("judged_by") or refuted[-1].get("judged_by", "rules"))
 
 
 def _cut(text: str, length: int) -> str:
