@@ -36,8 +36,8 @@ def build(resources: Resources) -> Stage:
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
-    links = LinksLeg(index, GraphLeg(graph))
-    retriever = Retriever(Searcher(legs, links, wholes=WholeSources(index)), settings_by_name(resources))
+    links = LinksLeg(GraphLeg(graph))
+    retriever = Retriever(Searcher(legs, links, shelf=index, wholes=WholeSources(index)), settings_by_name(resources))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)

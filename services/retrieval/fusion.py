@@ -43,8 +43,8 @@ def fuse(
         passage.model_copy(update={"score": round(scores[point] / most, 4), "via": via[point]})
         for point, passage in passages.items()
     )
-    # Equal scores are in the order of their documents, so that the same search gives the same answer.
-    return sorted(fused, key=lambda passage: (-passage.score, passage.source, passage.start))
+    # Equal scores are in the order of their ids, so that the same search gives the same answer.
+    return sorted(fused, key=lambda passage: (-passage.score, passage.id))
 
 
 def _by_scores(ranking: Sequence[Passage]) -> list[float]:

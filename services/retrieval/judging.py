@@ -33,9 +33,15 @@ class Judging:
 
     def __init__(self, settings: RetrievalSettings, *, explain: bool = False) -> None:
         self._settings = settings
-        self._explain = explain
+        self.explains = explain
         self.steps: list[StepTold] = []
         self.noted: dict[str, Any] = {}
+
+    def again(self) -> Judging:
+        """Another one that begins with what this one has told."""
+        other = Judging(self._settings, explain=self.explains)
+        other.steps, other.noted = list(self.steps), dict(self.noted)
+        return other
 
     def question(self, text: str) -> tuple[str, Filters]:
         """The question as it is searched for, and what its category demands."""
@@ -110,7 +116,7 @@ class Judging:
         told = [change.what for change in explained.changes if not change.passage]
         if told:
             self.noted[explained.judgement] = "; ".join(told)[:_NOTE_CHARS]
-        if self._explain:
+        if self.explains:
             changes = tuple(change.as_dict() for change in explained.changes)
             step = StepTold(
                 name=explained.judgement, took_ms=took_ms, before=placed(before), after=placed(after), changes=changes

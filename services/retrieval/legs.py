@@ -79,30 +79,31 @@ class LinksLeg:
 
     name = "graph"
 
-    def __init__(self, index: VectorIndex, walk: Walk) -> None:
-        self._index = index
+    def __init__(self, walk: Walk) -> None:
         self._walk = walk
 
     def starting(self, seeds: Sequence[Passage]) -> Leg:
         """The leg that starts from these passages, best first."""
-        return _Started(self._index, self._walk, seeds)
+        return _Started(self._walk, seeds)
 
 
 class _Started:
     name = "graph"
 
-    def __init__(self, index: VectorIndex, walk: Walk, seeds: Sequence[Passage]) -> None:
-        self._index = index
+    def __init__(self, walk: Walk, seeds: Sequence[Passage]) -> None:
         self._walk = walk
         self._seeds = seeds
 
     async def search(self, wanted: Wanted) -> Sequence[Passage]:
-        """Seeds and what they lead to, by how often the walk came by; passages gone since are left out."""
+        """Seeds and what they lead to (bare), by how often the walk came by."""
         visits = await self._walk.expand(wanted.text, self._seeds, wanted.limit, collections=wanted.collections)
         known = {passage.id: passage for passage in self._seeds}
-        others = [visit.id for visit in visits if visit.id not in known]
-        known |= {passage.id: passage for passage in (await self._index.fetch(others) if others else ())}
-        return [known[visit.id].model_copy(update={"score": visit.score}) for visit in visits if visit.id in known]
+        return [
+            known[visit.id].model_copy(update={"score": visit.score})
+            if visit.id in known
+            else Passage(id=visit.id, source="", text="", score=visit.score)
+            for visit in visits
+        ]
 
 
 async def ask_all(legs: Sequence[Leg], wanted: Wanted, seconds: Mapping[str, float]) -> list[Finding]:

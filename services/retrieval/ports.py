@@ -35,6 +35,8 @@ class Leg(Protocol):
     async def search(self, wanted: Wanted) -> Sequence[Passage]:
         """The passages it finds, best first.
 
+        A passage of the index may be bare (no source, no text): the search reads those that it goes on with.
+
         Raises:
             AnswerbusError: this leg cannot search now; the others still do.
         """
@@ -81,7 +83,14 @@ class Embedder(Protocol):
         """
 
 
-class VectorIndex(Protocol):
+class Shelf(Protocol):
+    """Where passages are read."""
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages of these ids, in no order, without a score; ids that are gone are left out."""
+
+
+class VectorIndex(Shelf, Protocol):
     """Passages to be found by their words, and the register of the documents they come from.
 
     The register lives in the same store as the passages, so that the two are lost, restored and moved together. Every
@@ -112,7 +121,7 @@ class VectorIndex(Protocol):
     async def search(
         self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
     ) -> list[Passage]:
-        """The passages that share words with the text, best first, `via=("bm25",)`.
+        """The passages that share words with the text, best first, `via=("bm25",)`; bare: `fetch` reads the rest.
 
         `language` (ISO 639-3) is that of the text; `und` is read as the language most passages are in.
         """
@@ -121,10 +130,7 @@ class VectorIndex(Protocol):
         """Keep vectors of this model from now on; those of any other are dropped, so that the two are never mixed."""
 
     async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        """The passages whose vectors are nearest by cosine, `via=("dense",)`; none before `keep_vectors`."""
-
-    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages of these ids, in no order, without a score; ids that are gone are left out."""
+        """The passages whose vectors are nearest by cosine, `via=("dense",)`, bare; none before `keep_vectors`."""
 
     async def embedded(self) -> int:
         """How many passages have a vector of the model in use."""

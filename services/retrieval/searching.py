@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from services.retrieval.fusion import fuse, walked
+from services.retrieval.judgements.categories import Filters
 from services.retrieval.judgements.feedback import Votes
 from services.retrieval.judging import Judging, placed
 from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
-from services.retrieval.ports import Leg, Wanted
+from services.retrieval.ports import Leg, Shelf, Wanted
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.wholes import WholeSources
 from shared.asks.retrieval import Explanation, LegTold, StepTold
@@ -20,6 +21,9 @@ from shared.errors import UnavailableError
 
 #: Candidates fetched by each leg for every passage wanted, when more are wanted than a question needs.
 _CANDIDATES_EACH = 2
+#: Of a ranking so many are read at first, and as many as are wanted for each passage wanted; of more than these come
+#: only those whom nearly all of the others have to give way to.
+_READ = 32
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ class Found:
 class Searcher:
     """Finds passages by all the legs there are. `links`, where there is one, goes on from what the others found.
 
-    `wholes` loads whole sources for the pipelines that want these.
+    `shelf` is where the passages are read that legs give bare; `wholes` loads whole sources for the pipelines that want
+    these.
     """
 
     def __init__(
@@ -78,11 +83,13 @@ class Searcher:
         legs: Sequence[Leg],
         links: LinksLeg | None = None,
         votes: Callable[[], Mapping[str, Votes]] = dict[str, Votes],
+        shelf: Shelf | None = None,
         wholes: WholeSources | None = None,
     ) -> None:
         self._legs = tuple(legs)
         self._links = links
         self._votes = votes
+        self._shelf = shelf
         self._wholes = wholes
 
     async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
@@ -103,14 +110,44 @@ class Searcher:
             passages = whole.passages[: sought.count or None]
         else:
             found.findings += whole.findings if whole else []
-            passages = judging.weighed(found.passages, filters, self._votes())
-            passages = judging.chosen(sought.text, passages, sought.count or settings.passages)
+            passages, judging = await self._choose(found.passages, sought, settings, filters, judging)
         found.department, found.topic, found.notes = judging.matter(sought.text, passages)
         enough = sought.count or whole is found
         found.passages = passages if enough else judging.enough(sought.text, passages, sought.language)
         found.steps, found.noted = judging.steps, judging.noted
         found.took_ms = since(began)
         return found
+
+    async def _choose(
+        self,
+        ranking: Sequence[Passage],
+        sought: Sought,
+        settings: RetrievalSettings,
+        filters: Filters,
+        judging: Judging,
+    ) -> tuple[list[Passage], Judging]:
+        """As many of the ranking as are wanted; no more of it is read than that takes."""
+        count = sought.count or settings.passages
+        window = len(ranking) if sought.explain else max(_READ, count * _CANDIDATES_EACH)
+        while True:
+            trial = judging.again()
+            passages = trial.weighed(await self._read(ranking[:window]), filters, self._votes())
+            passages = trial.chosen(sought.text, passages, count)
+            if len(passages) >= count or window >= len(ranking):
+                return passages, trial
+            window = len(ranking)
+
+    async def _read(self, passages: Sequence[Passage]) -> list[Passage]:
+        """With their texts; passages that are gone since are left out."""
+        bare = [passage.id for passage in passages if not passage.source]
+        if self._shelf is None or not bare:
+            return list(passages)
+        known = {passage.id: passage for passage in await self._shelf.fetch(bare)}
+        return [
+            passage if passage.source else known[passage.id].model_copy(update=_found(passage))
+            for passage in passages
+            if passage.source or passage.id in known
+        ]
 
     async def _load(
         self, wanted: Wanted, sought: Sought, settings: RetrievalSettings, judging: Judging
@@ -127,19 +164,28 @@ class Searcher:
         named = only or settings.legs
         # A walk by itself needs somewhere to start from.
         asked = [leg for leg in self._legs if leg.name in named] or self._legs[:1]
-        findings = await ask_all(asked, wanted, settings.seconds)
+        findings = [await self._told(one, judging) for one in await ask_all(asked, wanted, settings.seconds)]
         if all(finding.missing for finding in findings):
             raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
         rankings = {finding.leg: finding.hits for finding in findings}
         weights = {"web": settings.web_weight}
         passages = judging.fusion("fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights))
         if self._links is not None and "graph" in named:
-            walk = await ask(self._links.starting(passages), wanted, settings.graph_seconds)
+            links = self._links.starting(passages)
+            walk = await self._told(await ask(links, wanted, settings.graph_seconds), judging)
             findings.append(walk)
             if walk.hits:
                 seeds = passages
                 passages = judging.fusion("walk", seeds, lambda: walked(seeds, walk.hits))
         return Found(passages, findings)
+
+    async def _told(self, finding: Finding, judging: Judging) -> Finding:
+        """With texts where it is explained what every leg found."""
+        return replace(finding, hits=tuple(await self._read(finding.hits))) if judging.explains else finding
+
+
+def _found(passage: Passage) -> dict[str, Any]:
+    return {"score": passage.score, "via": passage.via}
 
 
 def _figures(finding: Finding) -> dict[str, Any]:

@@ -19,14 +19,15 @@ from services.retrieval.index.points import (
     KEYWORDS,
     KIND,
     PASSAGE,
+    bare,
     document_id,
     document_payload,
-    found,
     model_id,
     model_payload,
     most_used,
     passage_payload,
     ranked,
+    read,
     vector_name,
 )
 from services.retrieval.ports import Vector
@@ -224,12 +225,12 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
-        hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within, with_payload=True))
-        return ranked([found(str(hit.id), hit.payload, hit.score, via) for hit in hits])
+        hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within))
+        return ranked([bare(str(hit.id), hit.score, via) for hit in hits])
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
-        return [found(str(record.id), record.payload, 0.0) for record in records]
+        return [read(str(record.id), record.payload) for record in records]
 
     def _embedded(self) -> int:
         import qdrant_edge as edge

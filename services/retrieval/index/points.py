@@ -53,15 +53,19 @@ def document_payload(document: IndexedDocument) -> dict[str, Any]:
     return {KIND: DOCUMENT, **document.model_dump()}
 
 
-def found(point: str, payload: dict[str, Any], score: float, *via: str) -> Passage:
-    """The passage as it was found, and by which leg."""
-    shown = {name: payload[name] for name in _SHOWN if name in payload}
-    return Passage(id=point, score=round(score, 4), via=via, **shown)
+def read(point: str, payload: dict[str, Any]) -> Passage:
+    """The passage as it went in."""
+    return Passage(id=point, **{name: payload[name] for name in _SHOWN if name in payload})
+
+
+def bare(point: str, score: float, via: str) -> Passage:
+    """The passage as a search gives it: which one, how good, found how. Reading the rest costs more than finding it."""
+    return Passage(id=point, source="", text="", score=round(score, 4), via=(via,))
 
 
 def ranked(passages: list[Passage]) -> list[Passage]:
-    """Best first; equal scores in the order of their documents, so that the same search gives the same answer."""
-    return sorted(passages, key=lambda passage: (-passage.score, passage.source, passage.start))
+    """Best first; equal scores in the order of their ids, so that the same search gives the same answer."""
+    return sorted(passages, key=lambda passage: (-passage.score, passage.id))
 
 
 def most_used(languages: dict[str, int]) -> str:

@@ -15,14 +15,15 @@ from services.retrieval.index.points import (
     KEYWORDS,
     KIND,
     PASSAGE,
+    bare,
     document_id,
     document_payload,
-    found,
     model_id,
     model_payload,
     most_used,
     passage_payload,
     ranked,
+    read,
     vector_name,
 )
 from services.retrieval.ports import Vector
@@ -127,7 +128,7 @@ class ServerIndex:
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._reaching():
             records = await self._client.retrieve(self._name, list(ids), with_payload=True)
-        return [found(str(record.id), record.payload, 0.0) for record in records]
+        return [read(str(record.id), record.payload) for record in records]
 
     async def embedded(self) -> int:
         if not self._near:
@@ -173,9 +174,9 @@ class ServerIndex:
         within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
         async with self._reaching():
             reply = await self._client.query_points(
-                self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=True
+                self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
             )
-        return ranked([found(str(hit.id), hit.payload, hit.score, via) for hit in reply.points])
+        return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._usual_until:

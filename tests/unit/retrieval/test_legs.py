@@ -66,17 +66,15 @@ class FixedWalk:
 
 
 class Shelf:
-    """Only `fetch` of a `VectorIndex`."""
+    """Where passages are read; keeps what was asked for."""
 
     def __init__(self, *passages: Passage) -> None:
         self.passages = {one.id: one for one in passages}
+        self.asked: list[Sequence[str]] = []
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        self.asked.append(ids)
         return [self.passages[one] for one in ids if one in self.passages]
-
-
-def _links(walk: FixedWalk, *others: Passage) -> LinksLeg:
-    return LinksLeg(Shelf(*others), walk)  # type: ignore[arg-type]
 
 
 async def test_leg_that_fails_or_is_late_is_missing_and_the_others_still_answer() -> None:
@@ -116,7 +114,8 @@ async def test_search_asks_the_legs_named_only() -> None:
 async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> None:
     # Given a walk that leads from one passage to another
     walk = FixedWalk(("a", 0.5), ("linked", 0.3), ("gone", 0.2))
-    searcher = Searcher([FixedLeg("bm25", _passage("a"), _passage("b", 0.5))], _links(walk, _passage("linked")))
+    legs = [FixedLeg("bm25", _passage("a"), _passage("b", 0.5))]
+    searcher = Searcher(legs, LinksLeg(walk), shelf=Shelf(_passage("linked")))
     # When something is searched for
     found = await searcher.search(Sought("x"), SETTINGS)
     # Then the passage it led to is there, what is gone is not, and the rest follows
@@ -126,7 +125,7 @@ async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> No
 
 
 async def test_search_explains_every_leg_and_judgement_with_ranks_and_times() -> None:
-    searcher = Searcher([FixedLeg("bm25", _passage("a"), _passage("b", text="text of a"))], _links(FixedWalk()))
+    searcher = Searcher([FixedLeg("bm25", _passage("a"), _passage("b", text="text of a"))], LinksLeg(FixedWalk()))
     found = await searcher.search(Sought("x", explain=True), SETTINGS)
     told = found.explanation()
     assert [leg.name for leg in told.legs] == ["bm25", "graph"]
@@ -158,3 +157,34 @@ async def test_a_question_gets_a_few_passages_first_where_the_pipeline_has_it_so
     settings = RetrievalSettings(progression=ProgressionSettings(first=2))
     assert len((await Searcher([leg]).search(Sought("parking"), settings)).passages) == 2
     assert len((await Searcher([leg]).search(Sought("parking", count=6), settings)).passages) == 6
+
+
+def _bare(name: str, score: float = 1.0) -> Passage:
+    return Passage(id=name, source="", text="", score=score, via=("bm25",))
+
+
+async def test_only_as_many_passages_are_read_as_it_takes_to_find_enough() -> None:
+    # Given many candidates, none of them read
+    shelf = Shelf(*(_passage(f"p{number}", text=f"about {number}") for number in range(100)))
+    leg = FixedLeg("bm25", *(_bare(f"p{number}", 1 - number / 100) for number in range(100)))
+    # When a few are wanted
+    found = await Searcher([leg], shelf=shelf).search(Sought("x"), SETTINGS)
+    # Then these are read with how they were found, and not all the others
+    assert [one.id for one in found.passages] == [f"p{number}" for number in range(6)]
+    assert (found.passages[1].text, found.passages[1].score, found.passages[1].via) == ("about 1", 0.99, ("bm25",))
+    assert [len(ids) for ids in shelf.asked] == [32]
+
+
+async def test_the_rest_is_read_where_the_first_say_all_the_same() -> None:
+    # Given a ranking that begins with forty copies of one passage
+    shelf = Shelf(*(_passage(f"p{number}", text="same" if number < 40 else f"other {number}") for number in range(50)))
+    leg = FixedLeg("bm25", *(_bare(f"p{number}", 1 - number / 100) for number in range(50)))
+    found = await Searcher([leg], shelf=shelf).search(Sought("x", explain=False), SETTINGS)
+    assert [one.id for one in found.passages] == ["p0", "p40", "p41", "p42", "p43", "p44"]
+
+
+async def test_explanation_names_the_sources_of_everything_that_was_found() -> None:
+    shelf = Shelf(*(_passage(f"p{number}") for number in range(50)))
+    searcher = Searcher([FixedLeg("bm25", *(_bare(f"p{number}") for number in range(50)))], shelf=shelf)
+    told = (await searcher.search(Sought("x", explain=True), SETTINGS)).explanation()
+    assert [hit.source for hit in told.legs[0].hits] == [f"kb:p{number}" for number in range(50)]
