@@ -4,9 +4,10 @@
         ...                                        # OPENAI_BASE_URL=server.url; server.asked are the requests
     with ModelServer(lambda asked: "yes" if "dog" in asked.user else None, first=0.3, token=0.02) as server: ...
 
-It serves `/chat/completions` (also under an Azure deployment), `/embeddings` and `/models`. A reply may be a text, a
-`Said`, or a dict (sent as JSON); without one the default is said: an example of the JSON schema where the request has
-one, else `tokens` words. It runs on a thread with its own loop; for load, in a process of its own:
+It serves `/chat/completions` (also under an Azure deployment), `/embeddings` and `/models`, and Anthropic's
+`/messages`. A reply may be a text, a `Said`, or a dict (sent as JSON); without one the default is said: an example of
+the JSON schema where the request has one, else `tokens` words. It runs on a thread with its own loop; for load, in a
+process of its own:
 
     python -m tests.support.model_server --port 9000 --first 0.3 --token 0.02 --tokens 60
 """
@@ -24,7 +25,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -223,6 +224,8 @@ class ModelServer:
             self._whole(writer, 200, self._embeddings(asked))
         elif asked.path.endswith("/chat/completions"):
             await self._chat(asked, writer, gone)
+        elif asked.path.endswith("/messages"):
+            await self._messages(asked, writer, gone)
         else:
             self._whole(writer, 404, {"error": {"message": f"no {asked.path} here", "type": "not_found"}})
         await writer.drain()
@@ -260,6 +263,25 @@ class ModelServer:
             if writer.transport.get_write_buffer_size() > 2**16:
                 await writer.drain()
         writer.write(b"0\r\n\r\n")
+
+    async def _messages(self, asked: Asked, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]) -> None:
+        """Anthropic's API: the whole message, or its events one token apart."""
+        said = self._next(asked)
+        await self._wait(self.first if said.first is None else said.first, gone)
+        if said.status != 200:
+            error = {"type": "error", "error": {"type": "scripted", "message": "scripted"}}
+            self._whole(writer, said.status, error, said.headers)
+            return
+        usage = said.usage or self._usage(asked, said)
+        if not asked.streams:
+            self._whole(writer, 200, anthropic_message(asked.model, said, usage))
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        for kind, event in anthropic_events(asked.model, said, usage):
+            await self._wait(self.token if kind == "content_block_delta" else 0, gone)
+            writer.write(f"event: {kind}\ndata: ".encode() + orjson.dumps({"type": kind, **event}) + b"\n\n")
+        await writer.drain()
+        raise _LeftError  # the body ends with the connection
 
     async def _events(
         self, asked: Asked, said: Said, usage: dict[str, Any], first: float, gone: asyncio.Future[bytes]
@@ -342,7 +364,7 @@ class ModelServer:
 
     def _usage(self, asked: Asked, said: Said) -> dict[str, Any]:
         """A quarter of the characters are tokens; a system text that was seen before counts as cached."""
-        system = asked.system
+        system = asked.system or str(asked.body.get("system") or "")
         cached = len(system) // 4 if system in self._seen else 0
         self._seen.add(system)
         prompt = sum(len(str(one.get("content") or "")) for one in asked.messages) // 4 + 1
@@ -416,6 +438,49 @@ def _call_deltas(said: Said) -> list[dict[str, Any]]:
         for at in range(0, len(text), 20):
             deltas.append({"tool_calls": [{"index": number, "function": {"arguments": text[at : at + 20]}}]})
     return deltas
+
+
+def _blocks(said: Said) -> list[dict[str, Any]]:
+    """The content of a message as Anthropic spells it."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
+    for number, (name, arguments) in enumerate(said.calls):
+        blocks.append({"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": arguments})
+    return blocks
+
+
+def anthropic_message(model: str, said: Said, usage: dict[str, Any], *, opening: bool = False) -> dict[str, Any]:
+    """A message of Anthropic's API; `opening`: as its stream begins, with nothing said yet."""
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    counts = {"input_tokens": usage["prompt_tokens"] - cached, "cache_read_input_tokens": cached}
+    stop = "max_tokens" if said.finish == "length" else "tool_use" if said.calls else "end_turn"
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [] if opening else _blocks(said),
+        "stop_reason": None if opening else stop,
+        "stop_sequence": None,
+        "usage": {**counts, "output_tokens": 1 if opening else usage["completion_tokens"]},
+    }
+
+
+def anthropic_events(model: str, said: Said, usage: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of a streamed message, by kind."""
+    yield "message_start", {"message": anthropic_message(model, said, usage, opening=True)}
+    for index, block in enumerate(_blocks(said)):
+        text = block["type"] == "text"
+        empty = {**block, "text": ""} if text else {**block, "input": {}}
+        yield "content_block_start", {"index": index, "content_block": empty}
+        for piece in _pieces(said.text) if text else [_text(block["input"])]:
+            kind, part = ("text_delta", "text") if text else ("input_json_delta", "partial_json")
+            delta = {"type": kind, part: piece}
+            yield "content_block_delta", {"index": index, "delta": delta}
+        yield "content_block_stop", {"index": index}
+    whole = anthropic_message(model, said, usage)
+    ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield "message_delta", {"delta": ended, "usage": whole["usage"]}
+    yield "message_stop", {}
 
 
 def main() -> None:

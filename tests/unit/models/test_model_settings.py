@@ -82,13 +82,13 @@ def test_what_is_wrong_is_named_without_its_keys(text: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as raised:
         read_models(text)
     with pytest.raises(ValidationError) as refused:
-        Settings(models=text)  # type: ignore[arg-type]
+        Settings(models=text)
 
     assert "gsk-secret" not in str(raised.value) + str(refused.value.errors(include_input=False)[0]["msg"])
 
 
 def test_keys_are_in_no_printed_form_of_the_settings() -> None:
-    settings = Settings(models=TWO)  # type: ignore[arg-type]
+    settings = Settings(models=TWO)
 
     assert "gsk-secret" not in repr(settings) + repr(settings.model_endpoints) + str(settings.model_endpoints)
 
