@@ -68,7 +68,7 @@ class Listener(Protocol):
         """The next piece of the text."""
 
     async def restart(self) -> None:
-        """Forget the pieces so far: another endpoint begins anew."""
+        """Forget the pieces so far: that try failed, and another one, or the step's rule, begins anew."""
 
 
 class Models(Protocol):

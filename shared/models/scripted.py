@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
+from shared.domain import ModelCall, Usage
 from shared.errors import ModelError
+from shared.models import calling
 from shared.models.ports import Listener, M, Message, Reply, Role, Tool
+from shared.models.prompts import revision
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class ScriptedModels:
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
         messages = (Message(author="system", text=system), Message(author="user", text=user))
         said = self._next(Asked(role, step, messages))
+        _note(role, step, system, Usage())
         try:
             fields = said.model_dump() if isinstance(said, BaseModel) else None
             return response_model.model_validate(fields) if fields else response_model.model_validate_json(str(said))
@@ -56,6 +60,7 @@ class ScriptedModels:
     ) -> Reply:
         said = self._next(Asked(role, step, tuple(messages), tuple(tool.name for tool in tools)))
         reply = said if isinstance(said, Reply) else Reply(text=str(said), model="scripted")
+        _note(role, step, next((one.text for one in messages if one.author == "system"), ""), reply.usage)
         if listener:
             for piece in re.findall(r"\s*\S+|\s+$", reply.text):
                 await listener.piece(piece)
@@ -70,3 +75,11 @@ class ScriptedModels:
         if isinstance(said, Exception):
             raise said
         return said
+
+
+def _note(role: Role, step: str, system: str, usage: Usage) -> None:
+    """Into the envelope of the next fact, as every call goes."""
+    here = calling.ledger()
+    stage = here.stage if here else ""
+    prompt = revision(system)
+    calling.note(ModelCall(stage=stage, step=step, role=role, model="scripted", prompt=prompt, usage=usage, tries=1))
