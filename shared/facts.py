@@ -156,6 +156,8 @@ class AnswerDrafted(Fact):
     """An answer was written from the passages; its citations are proposals until they are verified.
 
     `prompt_marks` are fingerprints of the prompts it was written under, so that it can be told when one leaks.
+    `streamed` when the asker read along; else the text is shown with the verdict. `followups` are questions that only
+    the writer could propose, after structured results.
     """
 
     said_by = ("answer",)
@@ -172,6 +174,8 @@ class AnswerDrafted(Fact):
     usage: Usage = Field(default_factory=Usage)
     earlier: Attempts = Attempts()
     prompt_marks: str = ""
+    streamed: bool = True
+    followups: tuple[str, ...] = ()
 
 
 class AnswerRefuted(Fact):

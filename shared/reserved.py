@@ -8,7 +8,6 @@ RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("moderation", "says"): ("QuestionEscalated",),
     ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
     ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
-    ("answer", "says"): ("ClarificationRequested",),
     ("verifier", "says"): ("ExchangeEvaluated",),
     ("verifier", "hears"): ("ExchangeRecorded",),
 }

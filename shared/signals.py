@@ -12,11 +12,15 @@ class Signal(Value):
 
 
 class Token(Signal):
-    """A piece of a draft as it is written: `offset` counts characters of the draft before it."""
+    """A piece of a draft as it is written: `offset` counts characters of the draft before it.
+
+    `draft` grows with each new beginning within an attempt: another endpoint took over, or another worker.
+    """
 
     kind = "token"
 
     attempt: int
+    draft: int = 0
     offset: int
     text: str
 

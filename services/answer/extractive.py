@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.answer.evidence import Choice, choose, confidence, coverage, language_of, read
-from services.answer.ports import Draft, Speak
+from services.answer.ports import Draft, Speech
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
 from shared.addresses import well_formed
 from shared.domain import Answer, Citation, Link, Passage, Sentence
+from shared.envelope import Envelope
 from shared.facts import PassagesRetrieved
 from shared.languages import localised
 
@@ -16,7 +17,9 @@ from shared.languages import localised
 class Extractive:
     """Plays `Engine` by rule."""
 
-    async def draft(self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speak) -> Draft:
+    async def draft(
+        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
+    ) -> Draft:
         """The best sentences, or an honest `not_found` when they speak of too little of the question."""
         question = retrieved.question
         text = retrieved.context.standalone_question or question.search_text

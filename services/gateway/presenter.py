@@ -148,13 +148,16 @@ class Presenter:
 
     Tokens may come late, twice or never: the draft's own fact supplies what was not streamed, so the tokens a client
     puts together are always the whole draft. Feed facts in sequence order; those the cursor has read stay silent.
-    Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again.
+    Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again,
+    unless the verdict chose it. A draft that was not streamed is shown with the verdict.
     """
 
     def __init__(self, cursor: Cursor | None = None) -> None:
         self._cursor = cursor or Cursor()
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
+        #: Which beginning of the attempt is shown.
+        self._beginning = self._cursor.draft
         self._offset = self._cursor.offset
         self._checksum = self._cursor.checksum
         #: The newest attempt whose draft is known.
@@ -183,10 +186,11 @@ class Presenter:
         if self.ended or token.attempt <= self._drafted:
             return []
         frames: list[Frame] = []
-        if token.attempt > self._attempt and token.offset == 0:
-            frames += self._reset(token.attempt)
+        place = (token.attempt, token.draft)
+        if place > (self._attempt, self._beginning) and token.offset == 0:
+            frames += self._reset(*place)
         end = token.offset + len(token.text)
-        if token.attempt != self._attempt or token.offset > self._offset or end <= self._offset:
+        if place != (self._attempt, self._beginning) or token.offset > self._offset or end <= self._offset:
             return frames
         return [*frames, self._token(token.text[self._offset - token.offset :])]
 
@@ -194,7 +198,7 @@ class Presenter:
         """What of the draft was not streamed yet."""
         assert isinstance(event.payload, facts.AnswerDrafted)
         frames: list[Frame] = []
-        if event.attempt >= self._attempt:
+        if event.attempt >= self._attempt and event.payload.streamed:
             frames = self._rest(event.payload.answer.content, event.attempt, read)
         self._drafted = max(self._drafted, event.attempt)
         return frames
@@ -210,10 +214,10 @@ class Presenter:
             frames.append(self._token(content[self._offset :]))
         return frames
 
-    def _reset(self, attempt: int) -> list[Frame]:
+    def _reset(self, attempt: int, beginning: int = 0) -> list[Frame]:
         had_text = self._offset > 0
-        self._attempt, self._offset, self._checksum = attempt, 0, 0
-        return [Frame("reset", {"attempt": attempt})] if had_text else []
+        self._attempt, self._beginning, self._offset, self._checksum = attempt, beginning, 0, 0
+        return [Frame("reset", {"attempt": attempt}, self._position())] if had_text else []
 
     def _token(self, text: str) -> Frame:
         offset = self._offset
@@ -225,7 +229,7 @@ class Presenter:
         """The id of what was just said: a draft that is not known yet is read as far as it was streamed."""
         if self.ended or self._attempt <= self._drafted:
             return str(Cursor(self._sequence))
-        return str(Cursor(self._sequence, 0, self._attempt, self._offset, self._checksum))
+        return str(Cursor(self._sequence, 0, self._attempt, self._offset, self._checksum, self._beginning))
 
     def _frames(self, event: Event[Fact]) -> list[Frame]:
         fact = event.payload
@@ -237,6 +241,9 @@ class Presenter:
         if not fact.terminal:
             return [status] if type(fact) in STATUS else []
         frames: list[Frame] = []
+        if isinstance(fact, facts.AnswerVerified) and self._drafted >= 0:
+            # The best of several attempts may not be the last one, and a silent draft was not shown at all.
+            frames += self._rest(fact.answer.content, event.attempt, read=False)
         if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
             frames += [Frame("citation", citation.model_dump()) for citation in fact.citations]
         if isinstance(fact, facts.AnswerVerified) and fact.followups:

@@ -44,6 +44,16 @@ class SqlRecord:
             await self._database.close()
             self._database = None
 
+    def database(self) -> Database:
+        """The database while it is open.
+
+        Raises:
+            UnavailableError: it is not.
+        """
+        if self._database is None:
+            raise UnavailableError("the record is not open")
+        return self._database
+
     async def save(self, entry: Entry) -> None:
         await self._commits.submit(entry)
 

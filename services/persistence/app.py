@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from services.persistence.adapters import SqlRecord
 from services.persistence.asks import Archivist
+from services.persistence.directory import Directory
+from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.handler import Recorder
 from services.persistence.settings import PersistenceSettings
 from shared import subjects
@@ -15,6 +17,7 @@ def build(resources: Resources) -> Stage:
     record = SqlRecord(resources.settings.database_url)
     recorder = Recorder(record, resources.stores.key_value(subjects.SESSIONS_BUCKET))
     archivist = Archivist(record)
+    directory = Directory(SqlCatalogue(record))
 
     # Many at once: whatever waits together is committed together.
     stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128)
@@ -27,6 +30,12 @@ def build(resources: Resources) -> Stage:
     stage.answers("conversation", archivist.conversation)
     stage.answers("exchange", archivist.exchange)
     stage.answers("stats", archivist.stats)
+    stage.answers("experts", directory.experts)
+    stage.answers("availability", directory.availability)
+    stage.answers("book", directory.book)
+    stage.answers("content", directory.content)
+    stage.answers("load_directory", directory.load)
+    stage.answers("directory", directory.overview)
     return stage
 
 

@@ -106,3 +106,56 @@ documents = Table(
     Column("at", UtcDateTime, nullable=False),
     Index("ix_documents_status", "status"),
 )
+
+experts = Table(
+    "experts",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("title", String, nullable=False),
+    Column("about", Text, nullable=False),
+    _json("topics"),
+    _json("languages"),
+    _json("session_types"),
+    Column("timezone", String, nullable=False),
+)
+
+slots = Table(
+    "slots",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("expert_id", String, nullable=False),
+    Column("starts_at", UtcDateTime, nullable=False),
+    Column("ends_at", UtcDateTime, nullable=False),
+    Index("ix_slots_expert", "expert_id", "starts_at"),
+)
+
+#: A slot is booked once, and a question books once: both are the database's to enforce.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("slot_id", String, nullable=False),
+    Column("expert_id", String, nullable=False),
+    Column("conversation_id", String, nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("session_type", String, nullable=False),
+    Column("starts_at", UtcDateTime, nullable=False),
+    Column("ends_at", UtcDateTime, nullable=False),
+    Column("booked_at", UtcDateTime, nullable=False),
+    Index("ix_sessions_slot", "slot_id", unique=True),
+    Index("ix_sessions_expert", "expert_id", "starts_at"),
+)
+
+content = Table(
+    "content",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("title", String, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("url", String, nullable=False),
+    _json("topics"),
+    Column("summary", Text, nullable=False),
+    Column("language", String, nullable=False),
+    Column("minutes", Integer, nullable=False),
+)

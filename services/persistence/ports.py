@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from shared.asks.persistence import Exchange, Rating
 from shared.domain import Scores, Timing, Value
+from shared.payloads import ContentItem, Expert, Session, Slot
 
 
 class Feedback(Value):
@@ -110,3 +111,41 @@ class Record(Protocol):
 
     async def tally(self, since: datetime, samples: int) -> Tally:
         """Counts since then, and the timing of the latest `samples` exchanges."""
+
+
+class Catalogue(Protocol):
+    """Keeps the directory: people, their time, the sessions booked, things to read or watch.
+
+    Every method raises `UnavailableError` when the database is away.
+    """
+
+    async def experts(self) -> Sequence[Expert]:
+        """All of them, by name."""
+
+    async def content(self) -> Sequence[ContentItem]:
+        """All of it, by title."""
+
+    async def slot(self, slot_id: str) -> Slot | None: ...
+
+    async def slot_at(self, expert_id: str, at: datetime) -> Slot | None:
+        """The expert's slot that begins then."""
+
+    async def free(self, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Sequence[Slot]:
+        """The expert's slots that nobody has booked, soonest first."""
+
+    async def free_counts(self, start: datetime) -> dict[str, int]:
+        """How many free slots each expert has from then on, by the expert's id."""
+
+    async def session(self, session_id: str) -> Session | None: ...
+
+    async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
+        """Those that begin from then on, soonest first."""
+
+    async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
+        """Keep the session unless its slot, or its question, has one; whether it was kept.
+
+        However many try at once, a slot has one session and a question books one.
+        """
+
+    async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
+        """Keep the rows, all or none; one of the same id is replaced."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.ingest_cli import ingest
 from shared.ops.kb_cli import kb_app
@@ -27,6 +28,7 @@ app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
 app.add_typer(evaluate_app, name="evaluate")
+app.add_typer(directory_app, name="directory")
 app.add_typer(kb_app, name="kb")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

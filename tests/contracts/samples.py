@@ -205,7 +205,13 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         "tool_calls": _TOOL_CALLS,
         "usage": _USAGE,
     }
-    yield "answer", 0, AnswerDrafted(**draft, earlier=_EARLIER, prompt_marks="0ssI2Hvh")
+    yield (
+        "answer",
+        0,
+        AnswerDrafted(
+            **draft, earlier=_EARLIER, prompt_marks="0ssI2Hvh", streamed=False, followups=("Where is the desk?",)
+        ),
+    )
     yield (
         "verifier",
         0,

@@ -11,12 +11,12 @@ import pytest
 import pytest_asyncio
 
 from services.answer.handler import Answerer
-from services.answer.ports import Draft, Speak
+from services.answer.ports import Draft, Speech
 from services.answer.settings import AnswerSettings
 from services.gateway.face import HttpFace
 from shared.asks.persistence import ExchangeReply, ExchangeRequest
 from shared.domain import Answer, Citation, Document, ObjectRef, Sentence
-from shared.envelope import Event, following, opening
+from shared.envelope import Envelope, Event, following, opening
 from shared.facts import (
     AnswerDrafted,
     AnswerVerified,
@@ -236,7 +236,9 @@ async def test_http_client_gets_the_answer_from_the_same_chain(bus: MemoryBus) -
 class Inventor:
     """An engine that writes what is in no passage."""
 
-    async def draft(self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speak) -> Draft:
+    async def draft(
+        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
+    ) -> Draft:
         text = "Every garden plot comes with a golden fountain."
         await speak(text)
         cited = retrieved.passages[0]
@@ -249,7 +251,7 @@ class Inventor:
 
 def inventing(resources: Resources) -> Stage:
     stage = Stage("answer", settings=AnswerSettings)
-    stage.on(Answerer(engines={"extractive": Inventor()}, speaker=resources.speaker).answer)
+    stage.on(Answerer({"extractive": Inventor()}, resources.speaker, resources.models).answer)
     return stage
 
 

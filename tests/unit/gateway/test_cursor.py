@@ -12,7 +12,16 @@ SEQUENCES = st.integers(0, 10**19 - 1)
 CURSORS = st.one_of(
     st.builds(Cursor, SEQUENCES),
     st.builds(Cursor, SEQUENCES, st.integers(1, 9999)),
-    st.builds(Cursor, SEQUENCES, st.just(0), st.integers(0, 999), st.integers(1, 10**9 - 1), st.integers(0, 2**32 - 1)),
+    st.builds(Cursor, SEQUENCES, attempt=st.integers(1, 999), draft=st.integers(0, 10**10 - 1)),
+    st.builds(
+        Cursor,
+        SEQUENCES,
+        st.just(0),
+        st.integers(0, 999),
+        st.integers(1, 10**9 - 1),
+        st.integers(0, 2**32 - 1),
+        st.integers(0, 10**10 - 1),
+    ),
 )
 
 
@@ -46,6 +55,10 @@ def test_whatever_is_accepted_prints_as_the_same_place(text: str) -> None:
         "12~0.87.1f0c3a9",
         "12~1000.1.1f0c3a9e",
         "12.2~0.87.1f0c3a9e",
+        "12~0d.87.1f0c3a9e",
+        "12~1.0.1f0c3a9e",
+        "012",
+        "12~0d0.87.1f0c3a9e",
         "1" * 20,
         "12\n13",
         "١٢",

@@ -11,7 +11,7 @@ from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, ques
 from shared.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
 from shared.signals import Token
 from tests.contracts.samples import sample_events
-from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, read, run, stored, then
+from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then
 
 SAMPLES = sample_events()
 STATUSES = {
@@ -223,6 +223,58 @@ def test_a_draft_shorter_than_what_was_streamed_is_shown_anew() -> None:
     frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
 
     assert texts(frames) == ["At eight. Or", "reset", "At eight.", "status"]
+
+
+def test_a_new_beginning_replaces_the_old_one_at_its_first_token() -> None:
+    presenter = Presenter()
+    frames = presenter.token(Token(attempt=0, draft=3, offset=0, text="Around"))
+
+    frames += presenter.token(Token(attempt=0, draft=9, offset=0, text="At"))
+    frames += presenter.token(Token(attempt=0, draft=3, offset=6, text=" noon"))
+    frames += presenter.token(Token(attempt=0, draft=9, offset=2, text=" eight."))
+    frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["Around", "reset", "At", " eight.", "status"]
+
+
+def test_a_reader_who_left_in_a_beginning_that_was_replaced_gets_the_new_one_from_its_start() -> None:
+    before = Presenter().token(Token(attempt=0, draft=3, offset=0, text="At nine."))
+    presenter = Presenter(Cursor.parse(last_id(before)))
+
+    frames = presenter.token(Token(attempt=0, draft=9, offset=4, text="ght."))
+    frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(frames) == ["reset", "At eight.", "status"]
+
+
+def test_a_reader_who_left_right_after_a_reset_is_not_taken_to_have_read_what_was_reset() -> None:
+    presenter = Presenter()
+    presenter.token(Token(attempt=0, draft=3, offset=0, text="At"))
+    (reset, _) = presenter.token(Token(attempt=0, draft=9, offset=0, text="A"))
+
+    resumed = Presenter(Cursor.parse(reset.id)).fact(then(asked(), drafted("At eight.")), 5)
+
+    assert texts(resumed) == ["At eight.", "status"]
+
+
+def test_a_draft_that_was_not_streamed_is_shown_with_the_verdict() -> None:
+    presenter = Presenter()
+    silent = drafted("At eight.").model_copy(update={"streamed": False})
+    events = run("At eight.")
+
+    frames = presenter.fact(then(asked(), silent), 5) + presenter.fact(events[-1], 6)
+
+    assert texts(frames) == ["status", "At eight.", "citation", "citation", "followups", "status", "result"]
+    assert [frame.id for frame in frames[1:3]] == ["6.1", "6.2"]
+
+
+def test_the_verdict_shows_the_attempt_it_chose() -> None:
+    presenter = Presenter()
+    frames = presenter.fact(then(asked(), drafted("At nine.")), 5)
+    frames += presenter.fact(run("At eight.")[-1], 6)
+
+    assert texts(frames)[:4] == ["At nine.", "status", "reset", "At eight."]
+    assert read(frames).text == "At eight."
 
 
 def test_a_reader_who_was_cut_off_in_a_draft_that_turned_out_otherwise_gets_it_anew() -> None:

@@ -1,0 +1,95 @@
+"""A draft on its way to who reads along: the first piece at once, then whatever came within 25 ms in one signal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from shared.envelope import Envelope
+from shared.signals import Token
+from shared.stores.ports import Speaker
+
+#: Seconds that pieces are gathered for; shorter ones cost more messages than a reader can tell apart.
+GATHERED = 0.025
+
+
+class Stream:
+    """Plays `Speech`: speaks tokens under their offset in the draft.
+
+    A beginning is numbered by the milliseconds since the passages came, so that the numbers grow with each new
+    beginning also when the work was delivered again to another worker. With `silent` nothing is spoken.
+    """
+
+    def __init__(self, speaker: Speaker, envelope: Envelope, *, silent: bool = False) -> None:
+        self._speaker = speaker
+        self._cid = envelope.correlation_id
+        self._attempt = envelope.attempt
+        self._since = envelope.occurred_at.timestamp()
+        self._silent = silent
+        self._draft = self._number()
+        self._parts: list[str] = []
+        self._waiting: list[str] = []
+        self._offset = 0
+        self._spoken_at = -1.0
+        self._later: asyncio.Task[None] | None = None
+        self._speaking = asyncio.Lock()
+
+    @property
+    def said(self) -> str:
+        return "".join(self._parts)
+
+    async def __call__(self, text: str) -> None:
+        if not text:
+            return
+        self._parts.append(text)
+        if self._silent:
+            return
+        self._waiting.append(text)
+        left = GATHERED - (time.monotonic() - self._spoken_at)
+        if left <= 0 and self._later is None:
+            await self._speak()
+        elif self._later is None:
+            self._later = asyncio.create_task(self._speak_after(left))
+
+    async def restart(self) -> None:
+        await self._forget_later()
+        async with self._speaking:
+            self._waiting.clear()
+            self._parts.clear()
+            self._draft = max(self._draft + 1, self._number())
+            self._offset = 0
+            self._spoken_at = -1.0
+
+    async def finish(self) -> None:
+        """Speak what waits."""
+        await self._forget_later()
+        await self._speak()
+
+    async def abandon(self) -> None:
+        """Speak nothing more."""
+        self._waiting.clear()
+        await self._forget_later()
+
+    async def _speak_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._later = None
+        await self._speak()
+
+    async def _forget_later(self) -> None:
+        later, self._later = self._later, None
+        if later is not None:
+            later.cancel()
+            await asyncio.wait({later})
+
+    async def _speak(self) -> None:
+        async with self._speaking:
+            if not self._waiting:
+                return
+            token = Token(attempt=self._attempt, draft=self._draft, offset=self._offset, text="".join(self._waiting))
+            self._waiting.clear()
+            self._offset += len(token.text)
+            self._spoken_at = time.monotonic()
+            await self._speaker.speak(self._cid, token)
+
+    def _number(self) -> int:
+        return max(0, int((time.time() - self._since) * 1000))

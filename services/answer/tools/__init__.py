@@ -1,0 +1,1 @@
+"""What the agent may use: one file for each tool, all behind the `AgentTool` of `ports.py`."""

@@ -1,0 +1,53 @@
+"""`download_web_page`: reads one page of the web; its text becomes a passage that can be cited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from pydantic import Field
+
+from services.answer.tools.ports import Arguments, Found, Scene
+from services.answer.tools.web import Web
+from shared.domain import Passage
+from shared.errors import UnavailableError
+from shared.languages import UNKNOWN, code3
+from shared.text import guess_language
+from shared.web.page import read_page
+
+
+class DownloadWebPageArguments(Arguments):
+    url: str = Field(min_length=8, max_length=2000, description="The address, beginning with https:// or http://.")
+
+
+class DownloadWebPage:
+    """Plays `AgentTool`."""
+
+    name = "download_web_page"
+    description = "Read a web page, for example one that a passage comes from or names. Returns its text as a passage."
+    arguments = DownloadWebPageArguments
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    async def run(self, arguments: Arguments, scene: Scene) -> Found:
+        wanted = cast("DownloadWebPageArguments", arguments)
+        fetched = await self._web.client(scene.settings).get(wanted.url)
+        if fetched.status != 200:
+            raise UnavailableError(f"the page answers with status {fetched.status}")
+        page = await asyncio.to_thread(read_page, fetched)
+        text = page.text[: scene.settings.max_passage_chars]
+        if not text:
+            return Found(text="The page has no text.")
+        spoken = code3(page.language)
+        passage = Passage(
+            id=f"web:{fetched.url}#0",
+            source=f"web:{fetched.url}",
+            text=text,
+            title=page.title or fetched.url,
+            url=fetched.url,
+            language=spoken if spoken != UNKNOWN else guess_language(text),
+            end=len(text),
+            via=("web",),
+        )
+        return Found(passages=(passage,))

@@ -1,0 +1,40 @@
+"""`get_expert_availability`: when somebody is free."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import cast
+
+from pydantic import Field
+
+from services.answer.tools.ports import Arguments, Found, Scene
+from services.answer.tools.telling import told
+from shared.asks.directory import AvailabilityReply, AvailabilityRequest
+from shared.payloads import ExpertAvailabilityPayload
+from shared.stores.ports import Asker
+
+
+class GetExpertAvailabilityArguments(Arguments):
+    expert: str = Field(min_length=1, max_length=200, description="The expert's id or name.")
+    start: datetime | None = Field(default=None, description="Not before this time, ISO 8601 in UTC; default: now.")
+    end: datetime | None = Field(default=None, description="Before this time, ISO 8601 in UTC.")
+
+
+class GetExpertAvailability:
+    """Plays `AgentTool` by asking persistence."""
+
+    name = "get_expert_availability"
+    description = "Get the free time slots of one expert. The person is shown them."
+    arguments = GetExpertAvailabilityArguments
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def run(self, arguments: Arguments, scene: Scene) -> Found:
+        wanted = cast("GetExpertAvailabilityArguments", arguments)
+        request = AvailabilityRequest.model_validate(wanted.model_dump())
+        reply = await self._asker.ask("persistence", "availability", request, AvailabilityReply)
+        if not reply.slots:
+            return Found(text=f"{reply.expert.name} has no free slot in that time.")
+        payload = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.slots)
+        return Found(text=told("slots", reply.slots), payload=payload)

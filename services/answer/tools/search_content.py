@@ -1,0 +1,41 @@
+"""`search_content`: things to read or watch about a topic."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from pydantic import Field
+
+from services.answer.tools.ports import Arguments, Found, Scene
+from services.answer.tools.telling import told
+from shared.asks.directory import ContentReply, ContentRequest
+from shared.payloads import ContentRecommendationsPayload
+from shared.stores.ports import Asker
+
+
+class SearchContentArguments(Arguments):
+    topic: str = Field(min_length=1, max_length=200, description="What it is to be about.")
+    type: Literal["articles", "videos", ""] = Field(default="", description="Which kind; empty: both.")
+    limit: int = Field(default=5, ge=1, le=10, description="How many.")
+
+
+class SearchContent:
+    """Plays `AgentTool` by asking persistence."""
+
+    name = "search_content"
+    description = "Find articles and videos about a topic. The person is shown what you find."
+    arguments = SearchContentArguments
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def run(self, arguments: Arguments, scene: Scene) -> Found:
+        wanted = cast("SearchContentArguments", arguments)
+        request = ContentRequest(
+            topic=wanted.topic, kind=wanted.type, language=scene.question.language, limit=wanted.limit
+        )
+        reply = await self._asker.ask("persistence", "content", request, ContentReply)
+        if not reply.items:
+            return Found(text="Nothing about this topic is in the collection.")
+        payload = ContentRecommendationsPayload(topic=wanted.topic, items=reply.items)
+        return Found(text=told("content", reply.items), payload=payload)

@@ -1,0 +1,38 @@
+"""`search_context`: looks for passages in the documents, as retrieval does for the question itself."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pydantic import Field
+
+from services.answer.tools.ports import Arguments, Found, Scene
+from shared.asks.retrieval import SearchReply, SearchRequest
+from shared.stores.ports import Asker
+
+
+class SearchContextArguments(Arguments):
+    query: str = Field(min_length=1, max_length=1000, description="What to look for, in a few words.")
+    limit: int = Field(default=5, ge=1, le=10, description="How many passages.")
+
+
+class SearchContext:
+    """Plays `AgentTool` by asking retrieval."""
+
+    name = "search_context"
+    description = "Search the documents once more, in other words than the question's. Returns numbered passages."
+    arguments = SearchContextArguments
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def run(self, arguments: Arguments, scene: Scene) -> Found:
+        wanted = cast("SearchContextArguments", arguments)
+        request = SearchRequest(
+            query=wanted.query,
+            language=scene.question.pivot_language,
+            limit=wanted.limit,
+            pipeline=scene.envelope.pipeline.name,
+        )
+        reply = await self._asker.ask("retrieval", "search", request, SearchReply)
+        return Found(text="" if reply.passages else "Nothing was found.", passages=reply.passages)

@@ -1,0 +1,40 @@
+"""`search_experts`: people who can be talked to."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pydantic import Field
+
+from services.answer.tools.ports import Arguments, Found, Scene
+from services.answer.tools.telling import told
+from shared.asks.directory import ExpertsReply, ExpertsRequest
+from shared.payloads import ExpertProfilesPayload
+from shared.stores.ports import Asker
+
+
+class SearchExpertsArguments(Arguments):
+    topic: str = Field(default="", max_length=200, description="What the person wants to talk about.")
+    session_type: str = Field(default="", max_length=50, description="Which kind of session, if the person said one.")
+    language: str = Field(default="", max_length=20, description="Which language the expert must speak, if one.")
+    limit: int = Field(default=5, ge=1, le=10, description="How many.")
+
+
+class SearchExperts:
+    """Plays `AgentTool` by asking persistence."""
+
+    name = "search_experts"
+    description = "Find experts the person can book a session with. The person is shown whom you find."
+    arguments = SearchExpertsArguments
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def run(self, arguments: Arguments, scene: Scene) -> Found:
+        wanted = cast("SearchExpertsArguments", arguments)
+        request = ExpertsRequest.model_validate(wanted.model_dump())
+        reply = await self._asker.ask("persistence", "experts", request, ExpertsReply)
+        if not reply.experts:
+            return Found(text="Nobody fits; try without the kind of session or the language.")
+        payload = ExpertProfilesPayload(topic=wanted.topic, experts=reply.experts)
+        return Found(text=told("experts", reply.experts), payload=payload)

@@ -1,0 +1,126 @@
+"""The directory: who can be talked to and when, and what there is to read; answers what others ask of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from services.persistence.matching import fitting_content, fitting_experts, named
+from services.persistence.ports import Catalogue
+from shared.asks.directory import (
+    AvailabilityReply,
+    AvailabilityRequest,
+    BookReply,
+    BookRequest,
+    ContentReply,
+    ContentRequest,
+    DirectoryReply,
+    DirectoryRequest,
+    ExpertsReply,
+    ExpertsRequest,
+    LoadReply,
+    LoadRequest,
+)
+from shared.errors import NotFoundError, RefusedError
+from shared.payloads import Expert, Session, Slot
+
+#: Other times offered when a slot is taken.
+OFFERED = 5
+
+
+class Directory:
+    """Answers from the catalogue; raises `UnavailableError` when the database is away."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    async def experts(self, request: ExpertsRequest) -> ExpertsReply:
+        found = fitting_experts(
+            await self._catalogue.experts(),
+            topic=request.topic,
+            session_type=request.session_type,
+            language=request.language,
+            limit=request.limit,
+        )
+        return ExpertsReply(experts=found)
+
+    async def availability(self, request: AvailabilityRequest) -> AvailabilityReply:
+        """The free slots, none of them in the past."""
+        expert = named(await self._catalogue.experts(), request.expert)
+        start = max(_utc(request.start), datetime.now(UTC)) if request.start else datetime.now(UTC)
+        end = _utc(request.end) if request.end else None
+        free = await self._catalogue.free(expert.id, start, end, request.limit)
+        return AvailabilityReply(expert=expert, slots=tuple(free))
+
+    async def book(self, request: BookRequest) -> BookReply:
+        """Book the slot; who comes second is told which others are free."""
+        expert = named(await self._catalogue.experts(), request.expert)
+        if had := await self._catalogue.session(request.question):
+            return BookReply(outcome="had", session=had)
+        slot = await self._slot(expert, request.slot)
+        session = Session(
+            id=request.question,
+            slot_id=slot.id,
+            expert_id=expert.id,
+            expert_name=expert.name,
+            session_type=request.session_type,
+            starts_at=slot.starts_at,
+            ends_at=slot.ends_at,
+        )
+        if await self._catalogue.book(session, conversation=request.conversation, tenant=request.tenant):
+            return BookReply(outcome="booked", session=session)
+        if had := await self._catalogue.session(request.question):
+            return BookReply(outcome="had", session=had)
+        free = await self._catalogue.free(expert.id, datetime.now(UTC), None, OFFERED)
+        return BookReply(outcome="taken", free=tuple(free))
+
+    async def content(self, request: ContentRequest) -> ContentReply:
+        items = fitting_content(
+            await self._catalogue.content(),
+            topic=request.topic,
+            kind=request.kind,
+            language=request.language,
+            limit=request.limit,
+        )
+        return ContentReply(items=items)
+
+    async def load(self, request: LoadRequest) -> LoadReply:
+        await self._catalogue.load(request.experts, request.slots, request.content)
+        return LoadReply(experts=len(request.experts), slots=len(request.slots), content=len(request.content))
+
+    async def overview(self, request: DirectoryRequest) -> DirectoryReply:
+        now = datetime.now(UTC)
+        experts = await self._catalogue.experts()
+        return DirectoryReply(
+            experts=tuple(experts[: request.limit]),
+            free=await self._catalogue.free_counts(now),
+            sessions=tuple(await self._catalogue.sessions(now, request.limit)),
+            content=len(await self._catalogue.content()),
+        )
+
+    async def _slot(self, expert: Expert, wanted: str) -> Slot:
+        """The slot of that id, or of this expert at that time.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: it has begun already.
+        """
+        slot = await self._catalogue.slot(wanted)
+        if slot is None and (at := _time(wanted)):
+            slot = await self._catalogue.slot_at(expert.id, at)
+        if slot is None or slot.expert_id != expert.id:
+            raise NotFoundError(f"{expert.name} has no slot then; get_expert_availability says when there is one")
+        if slot.starts_at <= datetime.now(UTC):
+            raise RefusedError("that time has passed")
+        return slot
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return _utc(datetime.fromisoformat(text.strip()))
+    except ValueError:
+        return None
+
+
+def _utc(time: datetime) -> datetime:
+    """A time without a zone is taken as UTC."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

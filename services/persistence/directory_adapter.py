@@ -1,0 +1,94 @@
+"""The directory on the record's own database, SQLite or PostgreSQL. SQLAlchemy is imported at the first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from services.persistence.adapters import SqlRecord
+from shared.errors import UnavailableError
+from shared.payloads import ContentItem, Expert, Session, Slot
+
+
+class SqlCatalogue:
+    """A `Catalogue`."""
+
+    def __init__(self, record: SqlRecord) -> None:
+        self._record = record
+
+    async def experts(self) -> Sequence[Expert]:
+        from services.persistence import directory_sql
+
+        return [Expert.model_validate(row) for row in await self._read(directory_sql.all_experts())]
+
+    async def content(self) -> Sequence[ContentItem]:
+        from services.persistence import directory_sql
+
+        return [ContentItem.model_validate(row) for row in await self._read(directory_sql.all_content())]
+
+    async def slot(self, slot_id: str) -> Slot | None:
+        from services.persistence import directory_sql
+
+        rows = await self._read(directory_sql.slot(slot_id))
+        return Slot.model_validate(rows[0]) if rows else None
+
+    async def slot_at(self, expert_id: str, at: datetime) -> Slot | None:
+        from services.persistence import directory_sql
+
+        rows = await self._read(directory_sql.slot_at(expert_id, at))
+        return Slot.model_validate(rows[0]) if rows else None
+
+    async def free(self, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Sequence[Slot]:
+        from services.persistence import directory_sql
+
+        rows = await self._read(directory_sql.free_slots(expert_id, start, end, limit))
+        return [Slot.model_validate(row) for row in rows]
+
+    async def free_counts(self, start: datetime) -> dict[str, int]:
+        from services.persistence import directory_sql
+
+        return {row["expert_id"]: row["count"] for row in await self._read(directory_sql.free_counts(start))}
+
+    async def session(self, session_id: str) -> Session | None:
+        from services.persistence import directory_sql
+
+        rows = await self._read(directory_sql.session(session_id))
+        return Session.model_validate(rows[0]) if rows else None
+
+    async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
+        from services.persistence import directory_sql
+
+        return [Session.model_validate(row) for row in await self._read(directory_sql.sessions_from(start, limit))]
+
+    async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
+        from services.persistence import directory_sql
+
+        row = session.model_dump(exclude={"expert_name"})
+        row |= {"conversation_id": conversation, "tenant": tenant, "booked_at": datetime.now(UTC)}
+        with _own_errors():
+            return await directory_sql.insert_session(self._record.database(), row)
+
+    async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
+        from services.persistence import directory_sql
+
+        named = {"experts": experts, "slots": slots, "content": content}
+        rows = {name: [one.model_dump() for one in some] for name, some in named.items()}
+        with _own_errors():
+            await directory_sql.replace(self._record.database(), rows)
+
+    async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
+        with _own_errors():
+            return await self._record.database().read(statement)
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """A database's errors as ours, without their text, which may hold what people wrote."""
+    from services.persistence.sql import ERRORS, named
+
+    try:
+        yield
+    except ERRORS as error:
+        raise UnavailableError(f"the directory cannot be reached ({named(error)})") from None
