@@ -92,8 +92,9 @@ async def test_retrieval_finds_the_own_answer_of_most_real_questions(tmp_path: P
     asked = [record for record in records if record["answer"].strip()]
     first = among_five = 0
     for record in asked:
-        found = await index.search(record["question"], limit=20)
-        sources = list(dict.fromkeys(passage.source for passage in found))
+        ids = [passage.id for passage in await index.search(record["question"], limit=20)]
+        read = {passage.id: passage.source for passage in await index.fetch(ids)}
+        sources = list(dict.fromkeys(read[one] for one in ids))
         first += sources[:1] == [f"kb:{record['_id']}"]
         among_five += f"kb:{record['_id']}" in sources[:5]
     await index.close()

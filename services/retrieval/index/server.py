@@ -79,7 +79,9 @@ class ServerIndex:
             if former != name:
                 if former:
                     await self._client.delete_vector_name(self._name, former)
-                dense = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
+                dense = models.DenseVectorConfig(
+                    size=dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
+                )
                 await self._client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
                 kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
                 await self._client.upsert(self._name, [kept], wait=True)
