@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from shared.errors import ConfigurationError
 from shared.models.settings import ModelsSettings, read_models
+from shared.web.hosts import host_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 
@@ -79,6 +80,19 @@ class Settings(BaseSettings):
     )
     google_search_key: SecretStr = Field(default=SecretStr(""), description="Its API key.")
 
+    web_allow: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that may be fetched (example.org, *.example.org), separated by commas; empty: any.",
+    )
+    web_deny: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Hosts and networks that are never fetched."
+    )
+    web_inside: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts and networks that may be fetched although they are not on the public internet.",
+    )
+    web_per_second: float = Field(default=10, ge=0, description="Requests to one host of the web; 0: no limit.")
+
     models: SecretStr = Field(
         default=SecretStr(""),
         description="Model endpoints and roles as YAML or JSON, or such a file; `off`: none, whatever else is set.",
@@ -117,6 +131,12 @@ class Settings(BaseSettings):
                 )
             keys[f"{name}:{role}"] = SecretStr(key)
         return keys
+
+    @field_validator("web_allow", "web_deny", "web_inside", mode="before")
+    @classmethod
+    def _read_hosts(cls, value: object) -> object:
+        """`example.org, *.example.org` -> ("example.org", "*.example.org")."""
+        return host_list(value) if isinstance(value, str | list | tuple) else value
 
     @field_validator("models", mode="before")
     @classmethod

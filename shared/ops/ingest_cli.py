@@ -91,7 +91,7 @@ async def _submissions(
     from shared.web.client import SafeClient
     from shared.web.policy import Policy
 
-    async with SafeClient(Policy(inside=inside)) as web:
+    async with SafeClient(Policy(inside=inside, total_seconds=60, max_bytes=64 * 2**20)) as web:
         pages = WebCollector(Manners(web, pause=pause), collector)
         if urls:
             async for submission in pages.addresses(_lines(collector, urls)):

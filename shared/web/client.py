@@ -11,7 +11,8 @@ import socket
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any
@@ -20,7 +21,9 @@ from urllib.parse import urljoin
 import httpcore
 
 from shared.errors import RefusedError, UnavailableError
-from shared.web.policy import AddressRefusedError, Policy, Target
+from shared.web.hosts import matches
+from shared.web.pace import Pace
+from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, Target
 
 USER_AGENT = "answerbus"
 _REDIRECTS = frozenset([301, 302, 303, 307, 308])
@@ -46,6 +49,16 @@ class Fetched:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of a server: with `cut` a longer body is taken to `max_bytes`; None: no body at all."""
+
+    method: str = "GET"
+    max_bytes: int | None = None
+    cut: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 class SafeClient:
     """Fetches within a policy; one per process or command, to be entered with `async with`.
 
@@ -56,6 +69,7 @@ class SafeClient:
         self, policy: Policy | None = None, *, resolve: Resolver | None = None, tls: ssl.SSLContext | None = None
     ) -> None:
         self.policy = policy or Policy()
+        self._pace = Pace(self.policy.per_second)
         network = _Guarded(self.policy, resolve or resolve_by_system)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls or ssl.create_default_context(),
@@ -93,11 +107,19 @@ class SafeClient:
             RefusedError: the answer is too large, too often redirected, or cannot be read.
             UnavailableError: the server does not answer in time, or not at all.
         """
-        try:
-            async with asyncio.timeout(self.policy.total_seconds):
-                return await self._follow(url, dict(headers or {}), max_bytes or self.policy.max_bytes, onward=onward)
-        except TimeoutError:
-            raise UnavailableError(f"no answer within {self.policy.total_seconds:g} seconds") from None
+        limit = self.policy.max_bytes if max_bytes is None else max_bytes
+        async with self._within_time():
+            return await self._follow(url, _Wanted(max_bytes=limit, headers=headers or {}), onward)
+
+    async def peek(self, url: str, *, max_bytes: int) -> Fetched:
+        """The page as `get`, but only its first bytes: a longer one is cut, not refused."""
+        async with self._within_time():
+            return await self._follow(url, _Wanted(max_bytes=max_bytes, cut=True))
+
+    async def head(self, url: str) -> Fetched:
+        """How the address answers to HEAD, after redirects. Raises as `get`."""
+        async with self._within_time():
+            return await self._follow(url, _Wanted("HEAD"))
 
     async def status(self, url: str) -> Fetched:
         """How the address answers, after redirects, without its body: to HEAD, or to GET where HEAD is not liked.
@@ -105,50 +127,56 @@ class SafeClient:
         Raises:
             AddressRefusedError, RefusedError, UnavailableError: as `get`.
         """
+        async with self._within_time():
+            answer = await self._follow(url, _Wanted("HEAD"))
+            return answer if answer.status < 400 else await self._follow(url, _Wanted())
+
+    @asynccontextmanager
+    async def _within_time(self) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(self.policy.total_seconds):
-                answer = await self._follow(url, {}, None, "HEAD")
-                return answer if answer.status < 400 else await self._follow(url, {}, None)
+                yield
         except TimeoutError:
             raise UnavailableError(f"no answer within {self.policy.total_seconds:g} seconds") from None
 
-    async def _follow(
-        self,
-        url: str,
-        headers: dict[str, str],
-        max_bytes: int | None,
-        method: str = "GET",
-        *,
-        onward: Onward | None = None,
-    ) -> Fetched:
+    async def _follow(self, url: str, wanted: _Wanted, onward: Onward | None = None) -> Fetched:
         first = target = self.policy.target(url)
-        for _ in range(self.policy.max_redirects + 1):
-            own = headers if _origin(target) == _origin(first) else {}
-            answer = await self._once(target, own, max_bytes, method)
-            location = answer.headers.get("location", "")
-            if answer.status not in _REDIRECTS or not location:
-                return answer
-            target = self.policy.target(_join(target.url, location))
+        for hop in range(self.policy.max_redirects + 1):
+            own = wanted if _origin(target) == _origin(first) else replace(wanted, headers={})
+            try:
+                answer = await self._once(target, own)
+                location = answer.headers.get("location", "")
+                if answer.status not in _REDIRECTS or not location:
+                    return answer
+            except AddressRefusedError as error:
+                raise (AddressLeadsAwayError(str(error)) if hop else error) from None
+            target = self._next(target, location)
             if onward is not None:
                 await onward(target.url)
         raise RefusedError(f"more than {self.policy.max_redirects} redirects")
 
-    async def _once(self, target: Target, headers: Mapping[str, str], max_bytes: int | None, method: str) -> Fetched:
-        """One hop; with `max_bytes` None the body is not read."""
+    def _next(self, target: Target, location: str) -> Target:
+        try:
+            return self.policy.target(urljoin(target.url, location))
+        except ValueError:
+            raise AddressLeadsAwayError("the page leads to an address that cannot be read") from None
+        except AddressRefusedError as error:
+            raise AddressLeadsAwayError(str(error)) from None
+
+    async def _once(self, target: Target, wanted: _Wanted) -> Fetched:
+        """One hop."""
+        if not matches(target.host, self.policy.inside):
+            await self._pace.turn(target.host)
         seconds = self.policy.step_seconds
-        sent = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip, deflate", **headers}
+        sent = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip, deflate", **wanted.headers}
         timeouts = {"connect": seconds, "read": seconds, "write": seconds, "pool": seconds}
         try:
             async with self._pool.stream(
-                method, target.url, headers=list(sent.items()), extensions={"timeout": timeouts}
+                wanted.method, target.url, headers=list(sent.items()), extensions={"timeout": timeouts}
             ) as response:
                 received = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-                redirected = response.status in _REDIRECTS and "location" in received
-                body = (
-                    b""
-                    if redirected or max_bytes is None
-                    else await _body(response.aiter_stream(), received, max_bytes)
-                )
+                unread = wanted.max_bytes is None or (response.status in _REDIRECTS and "location" in received)
+                body = b"" if unread else await _body(response.aiter_stream(), received, wanted)
                 return Fetched(target.url, response.status, body, received)
         except httpcore.TimeoutException:
             raise UnavailableError(f"{target.host} does not answer in time") from None
@@ -217,34 +245,39 @@ class _Guarded(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], max_bytes: int) -> bytes:
+async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], wanted: _Wanted) -> bytes:
     """The body, unpacked, never more than `max_bytes` of it in memory.
 
     Raises:
-        RefusedError: it is larger, or not packed as its headers say.
+        RefusedError: it is larger (unless it is to be cut), or not packed as its headers say.
     """
-    encoding = headers.get("content-encoding", "identity").strip().lower()
-    if headers.get("content-length", "").isdigit() and int(headers["content-length"]) > max_bytes:
-        raise RefusedError(f"the page is larger than {max_bytes} bytes")
-    unpack: Callable[[bytes], bytes]
-    if encoding in ("", "identity"):
-        unpack = _as_it_is
-    elif encoding in ("gzip", "x-gzip", "deflate"):
-        unpack = _Unpacker(encoding, max_bytes)
-    else:
-        raise RefusedError("the page came packed in a way that was not asked for")
+    limit = wanted.max_bytes or 0
+    too_large = RefusedError(f"the page is larger than {limit} bytes")
+    length = headers.get("content-length", "")
+    if not wanted.cut and length.isdigit() and int(length[:19]) > limit:
+        raise too_large
+    unpack = _unpacking(headers.get("content-encoding", "identity").strip().lower(), limit)
     parts: list[bytes] = []
     size = 0
     async for chunk in stream:
         for start in range(0, len(chunk), _CHUNK):
-            part = unpack(chunk[start : start + _CHUNK])
-            size += len(part)
-            if size > max_bytes:
-                raise RefusedError(f"the page is larger than {max_bytes} bytes")
-            parts.append(part)
+            parts.append(unpack(chunk[start : start + _CHUNK]))
+            size += len(parts[-1])
+            if size > limit and wanted.cut:
+                return b"".join(parts)[:limit]
+            if size > limit:
+                raise too_large
     if isinstance(unpack, _Unpacker) and size and not unpack.complete:
         raise RefusedError("the page is damaged: it ends too early")
     return b"".join(parts)
+
+
+def _unpacking(encoding: str, max_bytes: int) -> Callable[[bytes], bytes]:
+    if encoding in ("", "identity"):
+        return _as_it_is
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        return _Unpacker(encoding, max_bytes)
+    raise RefusedError("the page came packed in a way that was not asked for")
 
 
 class _Unpacker:
@@ -276,10 +309,3 @@ def _as_it_is(piece: bytes) -> bytes:
 
 def _origin(target: Target) -> tuple[str, str, int]:
     return target.scheme, target.host, target.port
-
-
-def _join(base: str, onward: str) -> str:
-    try:
-        return urljoin(base, onward)
-    except ValueError:
-        raise AddressRefusedError("the page leads to an address that cannot be read") from None

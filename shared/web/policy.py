@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import idna
 
 from shared.errors import RefusedError
+from shared.web.hosts import matches, within
 from shared.web.ranges import Address, is_public, parse_address
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -24,6 +28,14 @@ class AddressRefusedError(RefusedError):
     """An address that must not be fetched."""
 
     kind = "address"
+
+
+class AddressUnreadableError(AddressRefusedError):
+    """No program could fetch it: it names no host."""
+
+
+class AddressLeadsAwayError(AddressRefusedError):
+    """The address itself may be fetched, but it redirects to one that must not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +53,24 @@ class Target:
 class Policy:
     """What may be fetched, and how much.
 
-    `allow`, `deny` and `inside` list hosts: `example.org` is that host, `*.example.org` those below it; in `inside`
-    there can be networks too (`10.1.0.0/16`). With `allow` nothing else is fetched; `deny` wins over it. `inside` names
-    what may be fetched although it is not on the public internet: a search engine of one's own, a server of a test.
+    `allow`, `only`, `deny` and `inside` list hosts: `example.org` is that host, `*.example.org` those below it; in
+    `deny` and `inside` there can be networks too (`10.1.0.0/16`). With `allow` nothing else is fetched, and with `only`
+    besides (a pipeline's own list) what both name; `deny` wins over them. `inside` names what may be fetched although
+    it is not on the public internet: a search engine of one's own, a server of a test.
     Times are in seconds: of each step (resolving, connecting, each read), and of the whole fetch with its redirects.
+    `per_second` limits the requests to one host (0: no limit); hosts that `inside` names are not limited.
     """
 
     allow: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     ports: tuple[int, ...] = (80, 443, 8080, 8443)
     max_redirects: int = 10
     step_seconds: float = 10.0
-    total_seconds: float = 60.0
-    max_bytes: int = 64 * 2**20
+    total_seconds: float = 10.0
+    max_bytes: int = 8 * 2**20
+    per_second: float = 10.0
 
     def target(self, url: str) -> Target:
         """The URL, read strictly.
@@ -69,7 +85,9 @@ class Policy:
             parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            raise AddressRefusedError("the address cannot be read") from None
+            raise AddressUnreadableError("the address cannot be read") from None
+        if parts.scheme in _PORTS and not parts.netloc:
+            raise AddressUnreadableError("the address names no host")
         if parts.scheme not in _PORTS or url[len(parts.scheme) : len(parts.scheme) + 3] != "://":
             raise AddressRefusedError("only addresses that begin with http:// or https:// are fetched")
         if "@" in parts.netloc:
@@ -78,7 +96,7 @@ class Policy:
         host = self._host(parts.hostname or "", literal=literal)
         self._listed(host)
         port = _PORTS[parts.scheme] if port is None else port
-        inside = _matches(host, self.inside)
+        inside = matches(host, self.inside)
         if port not in self.ports and not inside:
             raise AddressRefusedError(f"port {port} is not one of the web")
         shown = f"[{host}]" if ":" in host else host
@@ -99,6 +117,8 @@ class Policy:
                 address = parse_address(text)
             except ValueError:
                 raise AddressRefusedError(f"{host} stands for something that is no address") from None
+            if within(address, self.deny):
+                raise AddressRefusedError(f"{host} is on the list of hosts that are not fetched")
             if not is_public(address) and not self._is_inside(host, address):
                 raise AddressRefusedError(f"{host} is not on the public internet")
 
@@ -120,22 +140,30 @@ class Policy:
                 raise AddressRefusedError("write IPv4 addresses as four decimal numbers") from None
             self.check_resolved(name, [str(address)])
             return name
-        if not _matches(name, self.inside) and (len(labels) == 1 or f".{name}".endswith(_INWARD)):
+        if not matches(name, self.inside) and (len(labels) == 1 or f".{name}".endswith(_INWARD)):
             raise AddressRefusedError("the host is a name of an inner network")
         return name
 
     def _listed(self, host: str) -> None:
-        if _matches(host, self.deny):
+        if matches(host, self.deny):
             raise AddressRefusedError(f"{host} is on the list of hosts that are not fetched")
-        if self.allow and not _matches(host, self.allow):
+        if any(listed and not matches(host, listed) for listed in (self.allow, self.only)):
             raise AddressRefusedError(f"{host} is not on the list of hosts that are fetched")
 
     def _is_inside(self, host: str, address: Address) -> bool:
-        return _matches(host, self.inside) or any(address in ip_network(one) for one in self.inside if "/" in one)
+        return matches(host, self.inside) or within(address, self.inside)
 
 
-def _matches(host: str, patterns: tuple[str, ...]) -> bool:
-    return any(host.endswith(one[1:]) if one.startswith("*.") else host == one for one in patterns)
+def policy_of(settings: Settings, *, only: tuple[str, ...] = (), deny: tuple[str, ...] = (), **limits: Any) -> Policy:
+    """The operator's lists and pace, narrowed by a pipeline's `only` and `deny`; `limits` are fields of `Policy`."""
+    return Policy(
+        allow=settings.web_allow,
+        only=only,
+        deny=(*settings.web_deny, *deny),
+        inside=settings.web_inside,
+        per_second=settings.web_per_second,
+        **limits,
+    )
 
 
 def _ascii(host: str) -> str:
@@ -149,10 +177,10 @@ def _ascii(host: str) -> str:
         if not name.isascii():
             name = idna.encode(name, uts46=True, transitional=False).decode()
     except (idna.IDNAError, UnicodeError):
-        raise AddressRefusedError("the host is no name that could be looked up") from None
+        raise AddressUnreadableError("the host is no name that could be looked up") from None
     name = name.lower()
     if not name or len(name) > 253 or not all(_LABEL.fullmatch(label) for label in name.split(".")):
-        raise AddressRefusedError("the host is no name that could be looked up")
+        raise AddressUnreadableError("the host is no name that could be looked up")
     return name
 
 

@@ -70,7 +70,7 @@ def test_configuration_page_lists_every_setting_with_its_default() -> None:
 
 def _shown(default: object) -> str:
     plain = default.get_secret_value() if isinstance(default, SecretStr) else default
-    return "empty" if plain in ("", {}) else f"`{plain}`"
+    return "empty" if plain in ("", {}, ()) else f"`{plain}`"
 
 
 def test_runbook_explains_every_metric() -> None:

@@ -16,10 +16,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
 
 from shared.errors import RefusedError, UnavailableError
+from shared.settings import Settings
 from shared.web.client import Fetched, SafeClient
-from shared.web.policy import AddressRefusedError, Policy
+from shared.web.pace import Pace
+from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, policy_of
 from shared.web.ranges import is_public, parse_address
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ssrf_urls"
@@ -195,6 +198,26 @@ async def test_name_is_resolved_once_and_connected_to_as_it_was_judged() -> None
     assert len(answers) == 1
 
 
+async def test_name_that_changes_its_answer_is_judged_at_every_connection() -> None:
+    """DNS rebinding: each look-up is followed by a connection to exactly what it said, or by none."""
+    answers = [["127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"], ["fe80::1%1"]]
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return answers.pop(0)
+
+    async with _server(_said()) as (url, requests):
+        port = urlsplit(url).port or 0
+        there = f"http://here.example:{port}"
+        policy = Policy(inside=("127.0.0.0/8",), ports=(port,))
+        async with SafeClient(policy, resolve=resolve) as client:
+            assert (await client.get(there)).status == 200
+            for _ in range(3):
+                with pytest.raises(AddressRefusedError):
+                    await client.get(there)
+    assert len(requests) == 1
+    assert answers == []
+
+
 async def test_one_inward_address_among_public_ones_refuses_the_name() -> None:
     async with SafeClient(resolve=_stub(mixed_example=["93.184.215.14", "10.0.0.1"])) as client:
         with pytest.raises(AddressRefusedError):
@@ -213,6 +236,28 @@ async def test_redirects_are_followed_and_each_is_judged() -> None:
         for path in ("/in", "/file"):
             with pytest.raises(AddressRefusedError):
                 await _get(f"{url}{path}")
+
+
+async def test_chain_of_redirects_into_the_network_is_told_from_an_address_that_lies_there() -> None:
+    def answer(path: str, sent: dict[str, str]) -> Answer:
+        step = int(path.removeprefix("/"))
+        onward = f"/{step + 1}" if step < 5 else "http://[fe80::1%25lo]/"
+        return "302 Found", {"location": onward}, b""
+
+    async with _server(answer) as (url, requests):
+        with pytest.raises(AddressLeadsAwayError):
+            await _get(f"{url}/0")
+        assert len(requests) == 6
+        with pytest.raises(AddressRefusedError) as refused:
+            await _get("http://[::1]/")
+    assert not isinstance(refused.value, AddressLeadsAwayError)
+
+
+async def test_redirect_to_a_name_that_stands_for_an_inner_address_leads_away() -> None:
+    answer, names = _said(status="302 Found", location="http://inner.example/"), _stub(inner_example=["192.168.0.1"])
+    async with _server(answer) as (url, _), SafeClient(HERE, resolve=names) as client:
+        with pytest.raises(AddressLeadsAwayError):
+            await client.head(url)
 
 
 async def test_headers_stay_with_the_first_host() -> None:
@@ -282,6 +327,91 @@ async def test_server_that_says_nothing_is_unavailable_in_time() -> None:
     server.close()
     with pytest.raises(UnavailableError):
         await _get(url)
+
+
+@pytest.mark.parametrize("each", [b"x", b"x" * 65_536], ids=["drop by drop", "without end"])
+async def test_body_that_never_ends_is_given_up(each: bytes) -> None:
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n")
+        try:
+            while True:
+                writer.write(each)
+                await writer.drain()
+                await asyncio.sleep(0.01)
+        except ConnectionError:
+            ended.set()  # the client has hung up
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    policy = Policy(inside=("127.0.0.1",), total_seconds=0.5, max_bytes=1_000_000)
+    began = asyncio.get_running_loop().time()
+    with pytest.raises((RefusedError, UnavailableError)):
+        await _get(url, policy)
+    assert asyncio.get_running_loop().time() - began < 5
+    async with asyncio.timeout(5):
+        await ended.wait()
+    server.close()
+
+
+async def test_first_bytes_of_a_page_are_enough_to_look_at_it() -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    async with _server(_said(bomb, content_encoding="gzip")) as (url, _), SafeClient(HERE) as client:
+        assert (await client.peek(url, max_bytes=1000)).body == b"\0" * 1000
+
+
+async def test_one_host_is_asked_at_its_pace() -> None:
+    now, waits = [0.0], []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(round(seconds, 3))
+        now[0] += seconds
+
+    pace = Pace(10, burst=2, clock=lambda: now[0], sleep=sleep)
+    for host in ("a.example", "a.example", "b.example", "a.example", "a.example"):
+        await pace.turn(host)
+    assert waits == [0.1, 0.1]
+    now[0] += 10
+    await pace.turn("a.example")
+    assert len(waits) == 2
+
+
+@pytest.mark.parametrize(("inside", "slow"), [(("127.0.0.0/8",), True), (("127.0.0.1",), False)])
+async def test_only_hosts_that_the_operator_names_are_asked_as_fast_as_can_be(
+    inside: tuple[str, ...], slow: bool
+) -> None:
+    async with _server(_said()) as (url, _):
+        policy = Policy(inside=inside, ports=(urlsplit(url).port or 0,), per_second=0.5, total_seconds=0.5)
+        async with SafeClient(policy) as client:
+            for _ in range(5):
+                await client.head(url)
+            if slow:
+                with pytest.raises(UnavailableError):
+                    await client.head(url)
+            else:
+                await client.head(url)
+
+
+def test_operator_and_pipeline_both_have_a_say() -> None:
+    settings = Settings(web_allow="*.example.org", web_deny="bad.example.org, 198.51.100.0/24", web_per_second=2)
+    policy = policy_of(settings, only=("www.example.org", "other.example"), deny=("old.example.org",))
+    assert policy.target("https://www.example.org/")
+    assert policy.per_second == 2
+    for host in ("a.example.org", "other.example", "bad.example.org", "old.example.org"):
+        with pytest.raises(AddressRefusedError):
+            policy.target(f"https://{host}/")
+    with pytest.raises(AddressRefusedError):
+        Policy(deny=("93.184.0.0/16",)).check_resolved("www.example.org", ["93.184.215.14"])
+
+
+@pytest.mark.parametrize("wrong", ["https://example.org", "example.org:80", "10.1.2.3/8", "exa mple"])
+def test_list_of_hosts_that_cannot_be_meant_is_refused(wrong: str) -> None:
+    with pytest.raises(ValidationError, match="write a"):
+        Settings(web_deny=f"good.example,{wrong}")
 
 
 @pytest.fixture(scope="module")
