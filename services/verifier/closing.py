@@ -17,7 +17,7 @@ UNPASSED = 5.0
 def passed(drafted: AnswerDrafted, finding: Finding | None, settings: VerifierSettings) -> AnswerVerified:
     """The draft as it is; without a finding there was nothing to check, and nothing to be sure of but data."""
     citations = drafted.citations if finding else ()
-    asked = drafted.question.text
+    suggested = followups(drafted.question.text, citations, drafted.passages, most=settings.max_followups)
     return AnswerVerified(
         question=drafted.question,
         answer=drafted.answer,
@@ -26,7 +26,7 @@ def passed(drafted: AnswerDrafted, finding: Finding | None, settings: VerifierSe
         context=drafted.context,
         confidence=drafted.confidence if finding or drafted.answer.type == "structured" else 0.0,
         scores=finding.scores if finding else None,
-        followups=followups(asked, citations, drafted.passages, most=settings.max_followups),
+        followups=drafted.followups[: settings.max_followups] or suggested,
         engine=drafted.engine,
         tool_calls=drafted.tool_calls,
         usage=drafted.usage,

@@ -26,6 +26,7 @@ def print_json(value: Any) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
@@ -34,7 +35,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         last = index == len(columns) - 1
         shown.add_column(column, justify="right" if numeric else "left", no_wrap=not last, overflow="fold")
     for row in rows:
-        shown.add_row(*("–" if cell is None else str(cell) for cell in row))
+        shown.add_row(*("–" if cell is None else escape(str(cell)) for cell in row))
     # In a pipe or a file nothing is cut to the width of a terminal that is not there.
     Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 

@@ -12,6 +12,7 @@ from shared.domain import Attempts, Refutation, Scores
 from shared.facts import AnswerRefuted, AnswerVerified
 from shared.ops.asking import Transcript
 from shared.ops.events import summary
+from shared.ops.output import table
 from tests.contracts.samples import sample_events
 
 EVENT = sample_events()["AnswerVerified"]
@@ -61,3 +62,9 @@ def test_who_asks_on_the_command_line_is_told_that_no_attempt_passed(capsys: pyt
     Transcript().close(question_json(EVENT))
 
     assert "the best of 2 attempts; none passed" in capsys.readouterr().out
+
+
+def test_brackets_in_a_table_are_text(capsys: pytest.CaptureFixture[str]) -> None:
+    table("languages", ["says"], [["[eng] Where?"]])
+
+    assert "[eng] Where?" in capsys.readouterr().out

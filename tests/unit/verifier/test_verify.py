@@ -69,6 +69,13 @@ async def test_a_draft_that_holds_is_verified_with_all_it_carries() -> None:
     assert said.followups == ("What does a child's passport cost?",)
 
 
+async def test_followups_proposed_by_the_writer_come_before_those_of_other_passages() -> None:
+    said = await check(drafted(followups=("Book it?", "When?", "Where?", "Why?")))
+
+    assert isinstance(said, AnswerVerified)
+    assert said.followups == ("Book it?", "When?", "Where?")
+
+
 async def test_case_accents_and_line_breaks_do_not_matter() -> None:
     said = await check(drafted(answer=answer("a Passport  côsts 120 dollars. parking is free.")))
 

@@ -1,0 +1,100 @@
+"""Every stage in memory over real HTTP, with the model server in every role: answers, verdicts and small steps."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from services.gateway.face import HttpFace
+from shared.domain import Document
+from shared.envelope import opening
+from shared.facts import DocumentSubmitted
+from shared.models.choose import models_of
+from shared.models.settings import read_models
+from shared.ops.catalogue import STAGES, builder
+from shared.settings import Settings
+from shared.testing import MemoryBus
+from tests.support.model_server import Asked, ModelServer, Scripted
+from tests.support.platform import write_corpus
+
+RENT = "What is the rent of a garden plot?"
+GOOD = "The rent of a garden plot is forty euros. [1]"
+THIN = "Plots in the community garden are rented for one year. [1]"
+INVENTED = "Every gardener receives a golden umbrella. [1]"
+FINE = {"relevancy": 0.9, "groundedness": 1.0, "completeness": 0.9}
+POOR = {"relevancy": 0.3, "groundedness": 0.9, "completeness": 0.2, "feedback": "Name the rent.",
+        "rewritten_question": "rent garden plot euros"}  # fmt: skip
+VERIFIER = {"judge": True}
+
+
+def tags(text: str, confidence: int = 8) -> str:
+    said = "".join(f"<s-{n}>{one}</s-{n}>" for n, one in enumerate(re.split(r"(?<=\]) ", text), start=1))
+    return f"<answer>{said}</answer><confidence>{confidence}</confidence>"
+
+
+class Script:
+    """Answers and verdicts in order, the last one again and again; other steps by their schema's name for it."""
+
+    def __init__(self, answers: list[Scripted], verdicts: list[Scripted] | None = None, **steps: Scripted) -> None:
+        self._answers, self._verdicts, self._steps = answers, verdicts or [FINE], steps
+        self.answered: list[Asked] = []
+        self.judged: list[Asked] = []
+
+    def __call__(self, asked: Asked) -> Scripted:
+        if asked.streams:
+            self.answered.append(asked)
+            return self._answers[min(len(self.answered), len(self._answers)) - 1]
+        if '"relevancy"' in asked.system:
+            self.judged.append(asked)
+            return self._verdicts[min(len(self.judged), len(self._verdicts)) - 1]
+        return next((said for word, said in self._steps.items() if f'"{word}"' in asked.system), None)
+
+
+@asynccontextmanager
+async def platform(
+    folder: Path, script: Callable[[Asked], Scripted], **sections: dict[str, Any]
+) -> AsyncIterator[tuple[MemoryBus, httpx.AsyncClient]]:
+    """The stages with their documents, their models at the scripted server, and a client of their gateway."""
+    sections = {"answer": {"engine": "chat"}, "verifier": VERIFIER, **sections}
+    with ModelServer(script) as server:
+        environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
+        models = models_of(read_models("", environment=environment))
+        settings = Settings(data_dir=folder, port=0)
+        async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections, models=models) as bus:
+            for document in documents(folder / "corpus"):
+                await ingest(bus, document)
+            (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+            serving = asyncio.create_task(bus.serve())
+            url = f"http://127.0.0.1:{face.port}"
+            try:
+                async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
+                    yield bus, client
+            finally:
+                serving.cancel()
+                await models.close()
+
+
+async def ingest(bus: MemoryBus, document: Document) -> None:
+    pipeline = bus.pipelines.current("default")
+    assert pipeline
+    await bus.say(opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60))
+
+
+def documents(folder: Path) -> list[Document]:
+    return [
+        Document(source=f"kb:{path.name}", media_type="text/markdown", text=path.read_text("utf-8"))
+        for path in sorted(write_corpus(folder).iterdir())
+    ]
+
+
+async def result_of(client: httpx.AsyncClient, question: str = RENT, **more: Any) -> dict[str, Any]:
+    response = await client.post("/api/v1/query", json={"question": question, **more})
+    assert response.status_code == 200, response.text
+    body = response.json()
+    return {**body["result"], "id": body["id"]}
