@@ -1,0 +1,207 @@
+"""What of a text may be shown: Markdown without raw HTML, images, dangerous links and invisible characters. Pure.
+
+An answer is written by a model from documents that anybody may have written, and shown by clients that may turn
+Markdown into HTML, or put it into a page as it is. After cleaning
+- control, bidirectional and invisible characters are gone (line breaks and tabs stay);
+- `<` never begins a tag, a comment or an autolink: a space stands behind it;
+- there are no images: `![` is parted, and the address is gone, as fetching it would tell its server what was said;
+- the target of a link is an http(s) or mail address or a telephone number; another one with a scheme is gone, and what
+  names no scheme is text;
+- there are no reference definitions (`[x]: address`), so that no target can be given elsewhere.
+
+Words are never changed, and a clean text stays as it is. However a text is cut into pieces, the outcome is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shared.addresses import well_formed
+
+#: Longest target of a link that is looked at, in characters, and how many parentheses may be open in it.
+_LONGEST, _DEEPEST = 2048, 8
+#: A long text is read in pieces of so many characters, as each step copies what is left of one.
+_PIECE = 1024
+_INVISIBLE = (
+    *((0x00, 0x08), (0x0E, 0x1F), (0x7F, 0x84), (0x86, 0x9F)),  # control characters but white space; \r is below
+    *((0x061C, 0x061C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F)),
+    *((0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F)),
+)
+_SEPARATORS = "\x0b\x0c\x85\u2028\u2029"
+_TABLE: dict[int, str | None] = {code: None for first, last in _INVISIBLE for code in range(first, last + 1)}
+_TABLE |= {ord("\r"): None, **{ord(one): " " for one in _SEPARATORS}}
+_UNSHOWN = re.compile(
+    "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in _INVISIBLE) + f"\r{_SEPARATORS}]"
+)
+_SPECIAL = re.compile(r"[<!\[\]\n]")
+_SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:")
+_TAG = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
+#: What may stand before the text of a line: quotes and lists.
+_CONTAINERS = " \t>*+-0123456789.)"
+_BOUND = re.compile(r"[()]|\n[ \t]*\n")
+_TARGET = re.compile(r"\s?<?((?i:https?://|mailto:|tel:)[^\s<>\[\]\\\"`]+)>?(?:\s+\"[^\"<>\[\]\n]*\")?\s?")
+_MAIL_OR_PHONE = re.compile(r"(?i:mailto:)[^\s<>\\\"`]+@[^\s<>\\\"`]+|(?i:tel:)\+?[\d().-]+")
+_SCHEME = re.compile(
+    r"[\s<]*(?:[a-z][a-z0-9+.-]*:\S|[^\s/]*(?:&#?\w|\\|%3a)|(?:java|vb|live)?script\W{0,9}:|data\W{0,9}:)",
+    re.IGNORECASE,
+)
+
+
+def visible(text: str) -> str:
+    """The text without control, bidirectional and invisible characters, as a terminal may show it."""
+    return text.translate(_TABLE) if _UNSHOWN.search(text) else text
+
+
+def clean(text: str) -> str:
+    """The text as it may be shown."""
+    text = visible(text)
+    if not _SUSPECT.search(text):
+        return text
+    cleaner = Cleaner()
+    parts = [cleaner.feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE)]
+    return "".join(parts) + cleaner.finish()
+
+
+def cleaned(value: Any) -> Any:
+    """Structured data with every text in it clean; under the key `url` (or `..._url`) only what a link may lead to."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): _address(one) if _is_address(key) else cleaned(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(one) for one in value]
+    return value
+
+
+def _is_address(key: object) -> bool:
+    return isinstance(key, str) and (key == "url" or key.endswith("_url"))
+
+
+def _address(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if _allowed(value) and not _UNSHOWN.search(value) else ""
+    return cleaned(value)
+
+
+class Cleaner:
+    """Cleans a text that comes in pieces; gives back what can be shown already and holds back a few characters."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        #: For every bracket that is open, whether it is an image's.
+        self._open: list[bool] = []
+        self._line_begins = True
+        self._blank = True
+        #: The paragraph may be a reference definition.
+        self._defining = False
+        self._image = False
+
+    def feed(self, piece: str) -> str:
+        """What of the piece, and of what was held back before it, can be shown now."""
+        return self._read(visible(piece), last=False)
+
+    def finish(self) -> str:
+        """What is left to be shown."""
+        return self._read("", last=True)
+
+    def rest(self) -> str:
+        """What `finish` would give; nothing changes."""
+        other = Cleaner()
+        other.__dict__ |= {**self.__dict__, "_open": list(self._open)}
+        return other.finish()
+
+    def _read(self, piece: str, *, last: bool) -> str:
+        self._held += piece
+        out: list[str] = []
+        while self._held:
+            special = _SPECIAL.search(self._held)
+            plain = self._held[: special.start()] if special else self._held
+            if plain:
+                self._pass(plain)
+                out.append(plain)
+                self._held = self._held[len(plain) :]
+            if self._held:
+                shown = self._special(last=last)
+                if shown is None:
+                    break
+                out.append(shown)
+        return "".join(out)
+
+    def _pass(self, plain: str) -> None:
+        """Take note of text without anything special in it."""
+        self._image = False
+        self._line_begins = self._line_begins and not plain.strip(_CONTAINERS)
+        self._blank = self._blank and not plain.strip()
+
+    def _special(self, *, last: bool) -> str | None:
+        """What is shown of the special character that is next; None when what follows it must be known first."""
+        one, follows = self._held[0], self._held[1:2]
+        if one == "\n":
+            if self._blank:
+                self._open, self._defining = [], False
+            self._line_begins = self._blank = True
+            return self._take(1)
+        if not follows and not last and one != "[":
+            return None
+        if one == "]":
+            return self._close(last=last)
+        if one == "[":
+            self._defining = self._defining or self._line_begins
+            self._open = [*self._open[-63:], self._image]
+        self._image = one == "!" and follows == "["
+        self._line_begins = self._blank = False
+        tag = one == "<" and follows and follows in _TAG
+        return self._take(1) + (" " if tag or self._image else "")
+
+    def _close(self, *, last: bool) -> str | None:
+        """The end of what is in brackets, with its target."""
+        self._line_begins = self._blank = self._image = False
+        shown = "]"
+        while self._held[1:2] == "(":
+            end = _closing(self._held, 1, last=last)
+            if end is None:
+                return None
+            target = self._held[2 : end - 1] if end else ""
+            link = _TARGET.fullmatch(target)
+            if end and not self._is_image() and link and _allowed(link[1]):
+                self._take(end)
+                shown = f"]({link[1]})"
+                break
+            if not end or not (self._is_image() or _SCHEME.match(target)):
+                self._take(1)
+                shown = "] "
+                break
+            # It is gone; what follows may be another target.
+            self._held = "]" + self._held[end:]
+            self._open = [*self._open[:-1], False]
+            if not self._held[1:] and not last:
+                return None
+        else:
+            shown = "] " if self._held[1:2] == ":" and self._defining else "]"
+            self._take(1)
+        self._open = self._open[:-1]
+        return shown
+
+    def _is_image(self) -> bool:
+        return bool(self._open) and self._open[-1]
+
+    def _take(self, length: int) -> str:
+        taken, self._held = self._held[:length], self._held[length:]
+        return taken
+
+
+def _allowed(url: str) -> bool:
+    return bool(_MAIL_OR_PHONE.fullmatch(url)) or well_formed(url)
+
+
+def _closing(text: str, start: int, *, last: bool) -> int | None:
+    """The end of the parenthesis that opens at `start`; 0 when it is not closed, None when that is not known yet."""
+    depth = 0
+    for bound in _BOUND.finditer(text, start, start + _LONGEST):
+        depth += {"(": 1, ")": -1}.get(bound[0], _DEEPEST)
+        if depth > _DEEPEST:
+            return 0
+        if not depth:
+            return bound.end()
+    return 0 if last or len(text) >= start + _LONGEST else None
