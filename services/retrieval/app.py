@@ -9,6 +9,7 @@ from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.choose import index_of
 from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
 from services.retrieval.ports import Leg
+from services.retrieval.rerank.rules import RulesReranker
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
@@ -37,7 +38,10 @@ def build(resources: Resources) -> Stage:
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
     links = LinksLeg(GraphLeg(graph))
-    retriever = Retriever(Searcher(legs, links, shelf=index, wholes=WholeSources(index)), settings_by_name(resources))
+    retriever = Retriever(
+        Searcher(legs, links, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()]),
+        settings_by_name(resources),
+    )
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)

@@ -48,9 +48,22 @@ class Judging:
         searched = self._of_question(lambda: expand(text, self._settings.acronyms))
         return searched, self._of_question(lambda: detect(text, self._settings.categories))
 
-    def fusion(self, name: str, given: Sequence[Passage], ranked: Callable[[], list[Passage]]) -> list[Passage]:
+    def fusion(
+        self,
+        name: str,
+        given: Sequence[Passage],
+        ranked: Callable[[], list[Passage]],
+        explained: Explanation | None = None,
+    ) -> list[Passage]:
         """A ranking that was made of others."""
-        return self._of_passages(given, lambda _: (ranked(), Explanation(name)))
+        return self._of_passages(given, lambda _: (ranked(), explained or Explanation(name)))
+
+    def second_look(self, text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
+        """Why the passages (best first) should be ranked again; none: they need not."""
+        why = self._of_question(lambda: reasons(text, passages[:3], self._settings.reranking))
+        if why:
+            self.noted["second_look"] = list(why)
+        return why
 
     def weighed(self, passages: list[Passage], filters: Filters, votes: Mapping[str, Votes]) -> list[Passage]:
         """Without what the category excludes, moved by feedback, the newer first among equals."""
@@ -59,12 +72,9 @@ class Judging:
         passages = self._of_passages(passages, lambda given: weighed(given, votes, settings.feedback))
         return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
 
-    def chosen(self, text: str, passages: list[Passage], count: int) -> list[Passage]:
+    def chosen(self, passages: list[Passage], count: int) -> list[Passage]:
         """The first `count` that say something of their own, not too many of one document."""
         settings = self._settings
-        second_look = self._of_question(lambda: reasons(text, passages[:3], settings.reranking))
-        if second_look:
-            self.noted["second_look"] = list(second_look)
         same = DuplicateSettings(share=settings.duplicate_share)
         spread = DiversitySettings.model_construct(passages=count, per_source=settings.per_source)
         # No more is compared than it takes to find enough: comparing reads every word.

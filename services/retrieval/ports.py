@@ -65,6 +65,24 @@ class Walk(Protocol):
         """
 
 
+class Reranker(Protocol):
+    """Takes a second look at a ranking."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def rerank(
+        self, question: str, passages: Sequence[Passage], why: Sequence[str], *, language: str
+    ) -> Sequence[Passage]:
+        """All of these passages (best first), best first, with scores that fall from the first to the last.
+
+        `why` says what called for it: `close`, `temporal`, `comparing`.
+
+        Raises:
+            AnswerbusError: it cannot be done now; the order stays as it is.
+        """
+
+
 class Embedder(Protocol):
     """Texts to vectors of one model; what is near in meaning is near by cosine."""
 

@@ -12,7 +12,8 @@ from services.retrieval.judgements.categories import Filters
 from services.retrieval.judgements.feedback import Votes
 from services.retrieval.judging import Judging, placed
 from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
-from services.retrieval.ports import Leg, Shelf, Wanted
+from services.retrieval.ports import Leg, Reranker, Shelf, Wanted
+from services.retrieval.second_look import look_again
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.wholes import WholeSources
 from shared.asks.retrieval import Explanation, LegTold, StepTold
@@ -85,12 +86,14 @@ class Searcher:
         votes: Callable[[], Mapping[str, Votes]] = dict[str, Votes],
         shelf: Shelf | None = None,
         wholes: WholeSources | None = None,
+        rerankers: Sequence[Reranker] = (),
     ) -> None:
         self._legs = tuple(legs)
         self._links = links
         self._votes = votes
         self._shelf = shelf
         self._wholes = wholes
+        self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
     async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
         """The best passages, and how they were found.
@@ -132,7 +135,8 @@ class Searcher:
         while True:
             trial = judging.again()
             passages = trial.weighed(await self._read(ranking[:window]), filters, self._votes())
-            passages = trial.chosen(sought.text, passages, count)
+            passages = await self._again(sought, passages, settings, trial)
+            passages = trial.chosen(passages, count)
             if len(passages) >= count or window >= len(ranking):
                 return passages, trial
             window = len(ranking)
@@ -148,6 +152,11 @@ class Searcher:
             for passage in passages
             if passage.source or passage.id in known
         ]
+
+    async def _again(
+        self, sought: Sought, passages: list[Passage], settings: RetrievalSettings, judging: Judging
+    ) -> list[Passage]:
+        return await look_again(sought.text, sought.language, passages, settings, judging, self._rerankers)
 
     async def _load(
         self, wanted: Wanted, sought: Sought, settings: RetrievalSettings, judging: Judging

@@ -1,9 +1,10 @@
-"""When the order of the passages deserves a second look by a model: it costs time, so only when it may matter."""
+"""When the order of the passages deserves a second look: it costs time, so only when it may matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal
 
 from pydantic import Field
 
@@ -14,6 +15,8 @@ from shared.pipelines import Section
 from shared.text import words
 
 NAME = "reranking"
+#: The reasons.
+CLOSE, TEMPORAL, COMPARING = "close", "temporal", "comparing"
 #: Words by which a question asks for what holds now.
 _TEMPORAL = (
     *("latest", "newest", "most recent", "recent", "recently", "current", "currently", "up to date", "as of now"),
@@ -32,8 +35,13 @@ _COMPARING = (
 
 
 class RerankingSettings(Section):
-    """What calls for a second look."""
+    """What calls for a second look, and who takes it."""
 
+    reranker: Literal["off", "rules"] = Field(
+        default="off", description="Who ranks again: `rules` by what a passage says of the question and by its date."
+    )
+    depth: int = Field(default=20, ge=2, le=100, description="So many of the first passages are ranked again.")
+    seconds: float = Field(default=1.0, gt=0, description="The order stays as it is after this long.")
     spread: float = Field(
         default=0.05, ge=0, le=1, description="The first three scores closer than this share of the best call for it."
     )
@@ -53,7 +61,7 @@ def reasons(
     found: list[tuple[str, str]] = []
     best, last = passages[0].score, passages[min(2, len(passages) - 1)].score
     if best > 0 and best - last < settings.spread * best:
-        found.append(("close", f"the first {min(3, len(passages))} scores lie within {settings.spread:.0%}"))
+        found.append((CLOSE, f"the first {min(3, len(passages))} scores lie within {settings.spread:.0%}"))
     said = words(question)
     for met in _book(settings.temporal, settings.comparing).find(said):
         heard = " ".join(said[met.start : met.end])
@@ -64,4 +72,4 @@ def reasons(
 
 @lru_cache(maxsize=32)
 def _book(temporal: tuple[str, ...], comparing: tuple[str, ...]) -> PhraseBook[str]:
-    return PhraseBook([*((one, "temporal") for one in temporal), *((one, "comparing") for one in comparing)])
+    return PhraseBook([*((one, TEMPORAL) for one in temporal), *((one, COMPARING) for one in comparing)])
