@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.graph.extract import EXTRACTION, extract
-from services.retrieval.graph.ports import Graph
+from services.retrieval.graph.ports import Graph, Graphlet
 from services.retrieval.index.points import ENCODING
-from services.retrieval.ingest.prepare import prepare, version
+from services.retrieval.ingest.prepare import Prepared, prepare, version
 from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, within_budget
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.searching import Searcher, Sought
@@ -209,15 +209,24 @@ class Librarian:
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
         if body is None:
             body = await self._body(document)
-        how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
-        registered, passages, links_of = await asyncio.to_thread(prepare, document, body, digest, wanted, **how)
+        (registered, passages, _), graphlet = await asyncio.to_thread(
+            self._made, document, body, digest, wanted, settings
+        )
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is on it only when everything is in.
         if self._graph is not None:
-            await self._graph.put(document.source, extract(registered, passages, links_of))
+            await self._graph.put(document.source, graphlet)
         await self._index.replace(registered, passages, vectors)
         seconds = round(time.perf_counter() - began, 3)
         return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)
+
+    def _made(
+        self, document: Document, body: bytes, digest: str, wanted: str, settings: RetrievalSettings
+    ) -> tuple[Prepared, Graphlet]:
+        """What becomes of the document; reading and cutting keep a thread busy, and questions must not wait."""
+        how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
+        prepared = prepare(document, body, digest, wanted, **how)
+        return prepared, extract(*prepared) if self._graph is not None else Graphlet()
 
     async def _forget_former(self, document: Document, *, known: bool) -> None:
         """Take out what a text left behind that was longer or shorter before: parts it has not any more, or its whole.

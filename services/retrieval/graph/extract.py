@@ -30,10 +30,12 @@ _NAMED = re.compile(
     r"[\"“«]?\s*(?P<name>(?:[A-Z0-9][\w'’&.-]*)"
     r"(?: (?:(?:of|the|de|la|du|des|and|et|von|van) )?[A-Z0-9][\w'’&.-]*){0,5})"
 )
-_DEFINED = re.compile(
-    r"(?:^|[.!?]\s+|\n)(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?"
-    r"(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4}) (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) "
-)  # fmt: skip
+#: A definition is looked for from its rarest part, `is a`, back to the beginning of its sentence.
+_IS_A = re.compile(r" (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) ")
+_BEGINNING = re.compile(r"[.!?]\s+|\n")
+_DEFINED = re.compile(r"(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4})")
+#: No name is longer.
+_NAME_CHARS = 200
 
 
 def extract(
@@ -127,15 +129,29 @@ def _heading(passage_title: str, title: str) -> str:
 
 def _terms(text: str) -> Iterator[str]:
     """What the text defines in passing: `A cache is a …`, `content delivery network (CDN)`."""
-    for defined in _DEFINED.finditer(text):
-        if not is_function_word(defined["name"].partition(" ")[0].casefold()):
-            yield defined["name"]
+    for name in _defined(text):
+        if not is_function_word(name.partition(" ")[0].casefold()):
+            yield name
     if "(" in text:
         for pair in _ACRONYM.finditer(text):
             long = _long_form(pair["long"], pair["short"])
             if long:
                 yield long
                 yield pair["short"]
+
+
+def _defined(text: str) -> Iterator[str]:
+    """What stands between the beginning of a sentence and its `is a`, without an article."""
+    after = 0
+    for verb in _IS_A.finditer(text):
+        near = max(after, verb.start() - _NAME_CHARS)
+        begins = [found.end() for found in _BEGINNING.finditer(text, near, verb.start())]
+        if not begins and near:
+            continue
+        defined = _DEFINED.fullmatch(text, begins[-1] if begins else 0, verb.start())
+        if defined:
+            after = verb.end()
+            yield defined["name"]
 
 
 def _long_form(before: str, short: str) -> str:
