@@ -19,7 +19,7 @@ CALLS = 128
 
 def build(resources: Resources) -> Stage:
     models = resources.models
-    web = Web()
+    web = Web(resources.settings)
     engines: dict[str, Engine] = {
         "extractive": Extractive(),
         "chat": Chat(models),

@@ -11,6 +11,7 @@ from shared import facts
 from shared.domain import Link
 from shared.envelope import Envelope, Event
 from shared.facts import Fact
+from shared.payloads import EmergencyPayload
 from shared.signals import Token
 
 STATUS: dict[type[Fact], str] = {
@@ -82,6 +83,7 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
             "context": fact.context.model_dump() | {"language": fact.question.language},
             "followups": list(fact.followups),
             "engine": fact.engine,
+            "tool_calls": list(fact.tool_calls),
             "usage": (event.usage if event.model_calls else fact.usage).model_dump(),
             "scores": fact.scores.model_dump() if fact.scores else None,
             "attempts": event.attempt + 1,
@@ -122,6 +124,7 @@ def _answer(fact: Fact) -> dict[str, Any]:
         further = (fact.link,) if fact.link else ()
     elif isinstance(fact, facts.QuestionEscalated):
         content, kind, further = fact.message, "emergency", fact.resources
+        payload = EmergencyPayload(resources=fact.resources).model_dump(mode="json")
     elif isinstance(fact, facts.ClarificationRequested):
         content, kind, payload = fact.clarification, "clarification", {"options": list(fact.options)}
     elif isinstance(fact, facts.QuestionAbandoned):

@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import UTC, datetime
 
 import structlog
+from pydantic import ValidationError
 
 from services.gateway.cursor import Cursor
+from services.gateway.drafts import Drafts
 from services.gateway.presenter import Frame, Presenter, overdue
 from shared import subjects
 from shared.envelope import Event
 from shared.errors import InvalidEventError, UnavailableError
-from shared.facts import Fact
+from shared.facts import AnswerDrafted, Fact
 from shared.log import EventLog, StoredEvent
 from shared.signals import Token
 
@@ -38,6 +41,7 @@ class LiveFeed:
         self._log = event_log
         self._queues: dict[str, set[asyncio.Queue[StoredEvent | None]]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
+        self.drafts = Drafts()
 
     async def open(self) -> None:
         everything = "*.*.*.*"
@@ -53,8 +57,14 @@ class LiveFeed:
             await stop()
 
     def watch(self, correlation_id: str) -> asyncio.Queue[StoredEvent | None]:
-        """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops)."""
+        """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops).
+
+        A draft that is being written comes first, as far as it was written.
+        """
         queue: asyncio.Queue[StoredEvent | None] = asyncio.Queue(QUEUE_LIMIT)
+        if written := self.drafts.so_far(correlation_id):
+            subject = subjects.signal(Token.kind, correlation_id)
+            queue.put_nowait(StoredEvent(subject, 0, datetime.now(UTC), written.model_dump_json().encode()))
         self._queues.setdefault(correlation_id, set()).add(queue)
         return queue
 
@@ -69,10 +79,19 @@ class LiveFeed:
         return sum(len(queues) for queues in self._queues.values())
 
     def _heard(self, event: StoredEvent) -> None:
-        self._hand_out(event.subject.split(".")[3], event)
+        _, noun, participle, correlation_id, end = event.subject.split(".")
+        if end == subjects.END or (noun, participle) == AnswerDrafted.words():
+            self.drafts.forget(correlation_id)
+        self._hand_out(correlation_id, event)
 
     def _heard_signal(self, event: StoredEvent) -> None:
-        self._hand_out(event.subject.rsplit(".", 1)[1], event)
+        correlation_id = event.subject.rsplit(".", 1)[1]
+        try:
+            self.drafts.hear(correlation_id, Token.model_validate_json(event.data))
+        except ValidationError:
+            log.warning("a token cannot be read", correlation_id=correlation_id)
+            return
+        self._hand_out(correlation_id, event)
 
     def _hand_out(self, correlation_id: str, event: StoredEvent) -> None:
         for queue in self._queues.get(correlation_id, ()):

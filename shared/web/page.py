@@ -12,7 +12,9 @@ _HTML = ("text/html", "application/xhtml+xml")
 _UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
 _FRAME = ["header", "footer"]
 _CHARSET = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
-_SPACES = re.compile(r"[^\S\n]+")
+#: What stands in lines of its own.
+_BLOCKS = "p,div,section,article,li,dt,dd,tr,blockquote,pre,h1,h2,h3,h4,h5,h6,br,figcaption,caption,summary"
+_BREAK = "\x1e"
 
 
 class Page(NamedTuple):
@@ -48,8 +50,13 @@ def _html(fetched: Fetched) -> Page:
     if main is None:
         page.strip_tags(_FRAME)
         main = page.body
-    said = main.text(separator="\n") if main is not None else ""
-    paragraphs = [" ".join(_SPACES.sub(" ", part).split("\n")).strip() for part in re.split(r"\n\s*\n", said)]
+    said = ""
+    if main is not None:
+        for node in main.css(_BLOCKS):
+            node.insert_before(_BREAK)
+            node.insert_after(_BREAK)
+        said = main.text()
+    paragraphs = (" ".join(part.split()) for part in said.split(_BREAK))
     return Page(
         title=" ".join(title.text().split()) if title else "",
         text="\n".join(part for part in paragraphs if part),

@@ -1,20 +1,21 @@
-"""The way to the web: a client for each list of hosts that a pipeline allows, opened when it is first needed."""
+"""The way to the web: a client for each list of hosts that pipelines allow, opened when it is first needed."""
 
 from __future__ import annotations
 
 from services.answer.settings import AnswerSettings
+from shared.settings import Settings
 from shared.web.client import SafeClient
-from shared.web.policy import Policy
+from shared.web.policy import policy_of
 
 #: Redirects followed from one address.
 REDIRECTS = 5
 
 
 class Web:
-    """A port of the stage. Addresses inside the network are never fetched, whatever a pipeline allows."""
+    """A port of the stage. A pipeline's lists of hosts narrow the operator's, never widen them."""
 
-    def __init__(self, inside: tuple[str, ...] = ()) -> None:
-        self._inside = inside
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._clients: dict[tuple[object, ...], SafeClient] = {}
 
     async def open(self) -> None:
@@ -25,18 +26,17 @@ class Web:
             await client.close()
         self._clients.clear()
 
-    def client(self, settings: AnswerSettings) -> SafeClient:
-        key = (settings.web_allow, settings.web_deny, settings.tool_seconds, settings.max_page_bytes)
+    def client(self, section: AnswerSettings) -> SafeClient:
+        key = (section.web_allow, section.web_deny, section.tool_seconds, section.max_page_bytes)
         if key not in self._clients:
-            self._clients[key] = SafeClient(
-                Policy(
-                    allow=settings.web_allow,
-                    deny=settings.web_deny,
-                    inside=self._inside,
-                    max_redirects=REDIRECTS,
-                    step_seconds=settings.tool_seconds,
-                    total_seconds=settings.tool_seconds,
-                    max_bytes=settings.max_page_bytes,
-                )
+            policy = policy_of(
+                self._settings,
+                only=section.web_allow,
+                deny=section.web_deny,
+                max_redirects=REDIRECTS,
+                step_seconds=section.tool_seconds,
+                total_seconds=section.tool_seconds,
+                max_bytes=section.max_page_bytes,
             )
+            self._clients[key] = SafeClient(policy)
         return self._clients[key]

@@ -32,6 +32,7 @@ from shared.facts import AnswerDrafted, PassagesRetrieved
 from shared.models.ports import Reply, ToolCall
 from shared.models.scripted import ScriptedModels
 from shared.payloads import PAYLOAD, ContentItem, ContentRecommendationsPayload, Expert, Session, Slot
+from shared.settings import Settings
 from shared.signals import Signal, Token
 
 SOON = datetime(2030, 5, 6, 10, tzinfo=UTC)
@@ -122,7 +123,7 @@ async def answer(
     language: str = "eng",
 ) -> AnswerDrafted:
     heard = Heard()
-    agent = Agent(models, tools(desk or Desk(), Web()))
+    agent = Agent(models, tools(desk or Desk(), Web(Settings())))
     answerer = Answerer({"extractive": Extractive(), "agent": agent}, heard, models)
     question = Question(text="I want to talk to someone about anxiety", language=language)
     retrieved = PassagesRetrieved(question=question, passages=tuple(passages))

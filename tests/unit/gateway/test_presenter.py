@@ -116,6 +116,8 @@ def test_an_escalation_carries_the_emergency_resources() -> None:
 
     assert answer["type"] == "emergency"
     assert [link["url"] for link in answer["links"]] == ["tel:112"]
+    assert answer["payload"]["type"] == "emergency"
+    assert answer["payload"]["resources"] == answer["links"]
 
 
 def test_a_silent_rejection_has_no_content() -> None:
