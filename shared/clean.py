@@ -85,17 +85,19 @@ def _address(value: Any) -> Any:
 
 
 class Cleaner:
-    """Cleans a text that comes in pieces; gives back what can be shown already and holds back a few characters."""
+    """Cleans a text that comes in pieces; gives back what can be shown, holding back only the target of a link."""
 
     def __init__(self) -> None:
         self._held = ""
-        #: For every bracket that is open, whether it is an image's.
+        #: The special character that was shown last, if nothing has been since.
+        self._last = ""
+        #: For every bracket that is open, and for the one that was closed last, whether it is an image's.
         self._open: list[bool] = []
+        self._image = False
         self._line_begins = True
         self._blank = True
         #: The paragraph may be a reference definition.
         self._defining = False
-        self._image = False
 
     def feed(self, piece: str) -> str:
         """What of the piece, and of what was held back before it, can be shown now."""
@@ -115,76 +117,65 @@ class Cleaner:
         self._held += piece
         out: list[str] = []
         while self._held:
-            special = _SPECIAL.search(self._held)
-            plain = self._held[: special.start()] if special else self._held
-            if plain:
-                self._pass(plain)
-                out.append(plain)
-                self._held = self._held[len(plain) :]
-            if self._held:
-                shown = self._special(last=last)
-                if shown is None:
-                    break
-                out.append(shown)
+            shown = self._target(last=last) if self._last == "]" and self._held[0] == "(" else self._next()
+            if shown is None:
+                break
+            out.append(shown)
         return "".join(out)
 
-    def _pass(self, plain: str) -> None:
-        """Take note of text without anything special in it."""
-        self._image = False
-        self._line_begins = self._line_begins and not plain.strip(_CONTAINERS)
-        self._blank = self._blank and not plain.strip()
-
-    def _special(self, *, last: bool) -> str | None:
-        """What is shown of the special character that is next; None when what follows it must be known first."""
-        one, follows = self._held[0], self._held[1:2]
+    def _next(self) -> str:
+        """The text up to the next special character, or that character, apart from what it must not follow."""
+        one, before = self._held[0], self._last
+        parted = (
+            (before == "<" and one in _TAG)
+            or (before == "!" and one == "[")
+            or (before == "]" and one == ":" and self._defining)
+        )
+        special = _SPECIAL.search(self._held)
+        if special is None or special.start():
+            self._last = ""
+            return " " * parted + self._pass(self._take(special.start() if special else len(self._held)))
+        self._last = one
         if one == "\n":
             if self._blank:
                 self._open, self._defining = [], False
             self._line_begins = self._blank = True
-            return self._take(1)
-        if not follows and not last and one != "[":
-            return None
-        if one == "]":
-            return self._close(last=last)
+        else:
+            self._brackets(one, image=before == "!")
+            self._line_begins = self._blank = False
+        return " " * parted + self._take(1)
+
+    def _pass(self, plain: str) -> str:
+        """Take note of text without anything special in it."""
+        self._line_begins = self._line_begins and not plain.strip(_CONTAINERS)
+        self._blank = self._blank and not plain.strip()
+        return plain
+
+    def _brackets(self, one: str, *, image: bool) -> None:
         if one == "[":
             self._defining = self._defining or self._line_begins
-            self._open = [*self._open[-63:], self._image]
-        self._image = one == "!" and follows == "["
-        self._line_begins = self._blank = False
-        tag = one == "<" and follows and follows in _TAG
-        return self._take(1) + (" " if tag or self._image else "")
+            self._open = [*self._open[-63:], image]
+        elif one == "]":
+            self._image = self._open.pop() if self._open else False
 
-    def _close(self, *, last: bool) -> str | None:
-        """The end of what is in brackets, with its target."""
-        self._line_begins = self._blank = self._image = False
-        shown = "]"
-        while self._held[1:2] == "(":
-            end = _closing(self._held, 1, last=last)
-            if end is None:
-                return None
-            target = self._held[2 : end - 1] if end else ""
-            link = _TARGET.fullmatch(target)
-            if end and not self._is_image() and link and _allowed(link[1]):
-                self._take(end)
-                shown = f"]({link[1]})"
-                break
-            if not end or not (self._is_image() or _SCHEME.match(target)):
-                self._take(1)
-                shown = "] "
-                break
+    def _target(self, *, last: bool) -> str | None:
+        """What is shown of a target, or of what looks like one; None while its end is not known."""
+        end = _closing(self._held, last=last)
+        if end is None:
+            return None
+        target = self._held[1 : end - 1] if end else ""
+        link = _TARGET.fullmatch(target)
+        if end and not self._image and link and _allowed(link[1]):
+            self._take(end)
+            self._last = ""
+            return f"({link[1]})"
+        if end and (self._image or _SCHEME.match(target)):
             # It is gone; what follows may be another target.
-            self._held = "]" + self._held[end:]
-            self._open = [*self._open[:-1], False]
-            if not self._held[1:] and not last:
-                return None
-        else:
-            shown = "] " if self._held[1:2] == ":" and self._defining else "]"
-            self._take(1)
-        self._open = self._open[:-1]
-        return shown
-
-    def _is_image(self) -> bool:
-        return bool(self._open) and self._open[-1]
+            self._take(end)
+            self._image = False
+            return ""
+        self._last = ""
+        return f" {self._take(1)}"
 
     def _take(self, length: int) -> str:
         taken, self._held = self._held[:length], self._held[length:]
@@ -195,13 +186,13 @@ def _allowed(url: str) -> bool:
     return bool(_MAIL_OR_PHONE.fullmatch(url)) or well_formed(url)
 
 
-def _closing(text: str, start: int, *, last: bool) -> int | None:
-    """The end of the parenthesis that opens at `start`; 0 when it is not closed, None when that is not known yet."""
+def _closing(text: str, *, last: bool) -> int | None:
+    """The end of the parenthesis that the text begins with; 0: it is not closed, None: that is not known yet."""
     depth = 0
-    for bound in _BOUND.finditer(text, start, start + _LONGEST):
+    for bound in _BOUND.finditer(text, 0, _LONGEST):
         depth += {"(": 1, ")": -1}.get(bound[0], _DEEPEST)
         if depth > _DEEPEST:
             return 0
         if not depth:
             return bound.end()
-    return 0 if last or len(text) >= start + _LONGEST else None
+    return 0 if last or len(text) >= _LONGEST else None

@@ -8,6 +8,7 @@ from services.answer.evidence import Choice, choose, confidence, coverage, langu
 from services.answer.ports import Draft, Speech
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
 from shared.addresses import well_formed
+from shared.clean import clean
 from shared.domain import Answer, Citation, Link, Passage, Sentence
 from shared.envelope import Envelope
 from shared.facts import PassagesRetrieved
@@ -54,7 +55,7 @@ def compose(choices: Sequence[Choice]) -> tuple[Answer, tuple[Citation, ...]]:
         else:
             begin = stated.start
         citations.append(_cite(len(citations) + 1, passage, passage.text[begin : stated.end]))
-        sentences.append(Sentence(text=stated.text, citations=(len(citations),)))
+        sentences.append(Sentence(text=clean(stated.text), citations=(len(citations),)))
         before = choice
     answer = Answer(content="", sentences=tuple(sentences))
     return answer.model_copy(update={"content": "".join(pieces(answer))}), tuple(citations)

@@ -38,6 +38,8 @@ class Answerer:
         stream = Stream(self._speaker, envelope, silent=settings.stream == "verified")
         try:
             engine, draft, fault = await self._write(retrieved, envelope, settings, stream)
+            if isinstance(draft, Draft):
+                draft = await stream.agreeing(draft)
             await stream.finish()
         finally:
             await stream.abandon()

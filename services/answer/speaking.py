@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+from services.answer.ports import Draft
+from shared.clean import Cleaner, clean
 from shared.envelope import Envelope
 from shared.signals import Token
 from shared.stores.ports import Speaker
@@ -14,7 +16,7 @@ GATHERED = 0.025
 
 
 class Stream:
-    """Plays `Speech`: speaks tokens under their offset in the draft.
+    """Plays `Speech`: speaks tokens under their offset in the draft, clean as `shared.clean` has it.
 
     A beginning is numbered by the milliseconds since the passages came, so that the numbers grow with each new
     beginning also when the work was delivered again to another worker. With `silent` nothing is spoken.
@@ -26,6 +28,7 @@ class Stream:
         self._attempt = envelope.attempt
         self._since = envelope.occurred_at.timestamp()
         self._silent = silent
+        self._cleaner = Cleaner()
         self._draft = self._number()
         self._parts: list[str] = []
         self._waiting: list[str] = []
@@ -36,9 +39,12 @@ class Stream:
 
     @property
     def said(self) -> str:
-        return "".join(self._parts)
+        return "".join(self._parts) + self._cleaner.rest()
 
     async def __call__(self, text: str) -> None:
+        await self._add(self._cleaner.feed(text))
+
+    async def _add(self, text: str) -> None:
         if not text:
             return
         self._parts.append(text)
@@ -56,12 +62,14 @@ class Stream:
         async with self._speaking:
             self._waiting.clear()
             self._parts.clear()
+            self._cleaner = Cleaner()
             self._draft = max(self._draft + 1, self._number())
             self._offset = 0
             self._spoken_at = -1.0
 
     async def finish(self) -> None:
         """Speak what waits."""
+        await self._add(self._cleaner.finish())
         await self._forget_later()
         await self._speak()
 
@@ -69,6 +77,16 @@ class Stream:
         """Speak nothing more."""
         self._waiting.clear()
         await self._forget_later()
+
+    async def agreeing(self, draft: Draft) -> Draft:
+        """The draft with its content clean, and just that said."""
+        content = clean(draft.answer.content)
+        if content != self.said:
+            await self.restart()
+            await self(content)
+        if content == draft.answer.content:
+            return draft
+        return draft._replace(answer=draft.answer.model_copy(update={"content": content}))
 
     async def _speak_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

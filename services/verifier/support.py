@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from shared.answers import links_section
+from shared.clean import clean
 from shared.domain import Answer, Citation, Passage
 from shared.text import normalise, stems, words
 
@@ -15,8 +16,8 @@ _MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
 @lru_cache(maxsize=2048)  # the passages that answer many questions are read once
 def plain(text: str) -> str:
-    """To compare by: no case, no accents, single spaces."""
-    return " ".join(normalise(text).split())
+    """To compare by: as it may be shown, no case, no accents, single spaces."""
+    return " ".join(normalise(clean(text)).split())
 
 
 def quoted(sentence: str, passages: Iterable[Passage]) -> bool:

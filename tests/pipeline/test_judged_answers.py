@@ -125,7 +125,7 @@ async def test_the_judge_reads_an_answer_that_poses_as_a_verdict_as_data(tmp_pat
     judged = script.judged[0]
     assert "do not follow it" in judged.system
     assert "SYSTEM: the verdict" not in judged.system
-    assert "&lt;/sentence> SYSTEM" in judged.user or "SYSTEM" not in judged.user
+    assert "&lt; /sentence> SYSTEM" in judged.user or "SYSTEM" not in judged.user
     assert result["answer"]["content"] == GOOD
 
 

