@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from services.retrieval.judgements.acronyms import expand
 from services.retrieval.judgements.categories import Filters, detect, filtered
-from services.retrieval.judgements.departments import match
+from services.retrieval.judgements.departments import Matter, match
 from services.retrieval.judgements.diversity import DiversitySettings, diverse
 from services.retrieval.judgements.duplicates import DuplicateSettings, distinct
 from services.retrieval.judgements.explanation import Explanation
@@ -16,7 +16,7 @@ from services.retrieval.judgements.feedback import Votes, weighed
 from services.retrieval.judgements.progression import first_few
 from services.retrieval.judgements.recency import newer_first
 from services.retrieval.judgements.reranking import reasons
-from services.retrieval.judgements.scenarios import applying
+from services.retrieval.judgements.scenarios import Scenario, applying
 from services.retrieval.legs import since
 from services.retrieval.settings import RetrievalSettings
 from shared.asks.retrieval import Placed, StepTold
@@ -97,14 +97,14 @@ class Judging:
         """What was decided elsewhere, and the ranking it came to."""
         self._tell(explained, (), passages, 0.0)
 
-    def matter(self, text: str, passages: Sequence[Passage]) -> tuple[str, str, tuple[str, ...]]:
-        """The department, the topic, and the texts of the scenarios that apply."""
+    def matter(self, text: str, passages: Sequence[Passage]) -> tuple[Matter, list[Scenario]]:
+        """Whose business it is, and the scenarios that apply."""
         settings = self._settings
         matter = self._of_question(lambda: match(text, passages, settings.departments))
         scenarios = self._of_question(lambda: applying(text, matter, settings.scenarios))
         if matter.url:
             self.noted["read_on"] = matter.url
-        return matter.department, matter.topic, tuple(one.text for one in scenarios)
+        return matter, scenarios
 
     def _of_question(self, judge: Callable[[], Judged[T]]) -> T:
         began = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import Any
 from services.retrieval.fusion import fuse, walked
 from services.retrieval.judgements.categories import Filters
 from services.retrieval.judgements.feedback import Votes
+from services.retrieval.judgements.scenarios import quoted
 from services.retrieval.judging import Judging, placed
 from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
 from services.retrieval.ports import Leg, Reranker, Shelf, Wanted
@@ -114,9 +115,12 @@ class Searcher:
         else:
             found.findings += whole.findings if whole else []
             passages, judging = await self._choose(found.passages, sought, settings, filters, judging)
-        found.department, found.topic, found.notes = judging.matter(sought.text, passages)
+        matter, scenarios = judging.matter(sought.text, passages)
+        found.department, found.topic = matter.department, matter.topic
+        found.notes = tuple(one.text for one in scenarios if not one.quotable)
         enough = sought.count or whole is found
-        found.passages = passages if enough else judging.enough(sought.text, passages, sought.language)
+        passages = passages if enough else judging.enough(sought.text, passages, sought.language)
+        found.passages = [*quoted(scenarios, passages), *passages][: sought.count or None]
         found.steps, found.noted = judging.steps, judging.noted
         found.took_ms = since(began)
         return found

@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 PIPELINES = {
     "web": "legs: [bm25, web]\n  web_seconds: 5\n",
     "whole": "strategy: index\n",
+    "told": "scenarios:\n    scenarios:\n"
+    "    - {name: moorings, words: [mooring], quotable: true, text: A mooring in the harbour is nine euros.}\n",
     "tight": "strategy: index\n  index: {max_chars: 300, sources: 2, relative: 0}\n",
 }
 RESULT = {
@@ -158,6 +160,16 @@ def test_strategy_index_is_explained_on_the_command_line(platform: Platform) -> 
     shown = cli("search", "the library", "--explain", "--pipeline", "whole", "--url", platform.url).stdout
     assert "leg index" in shown
     assert "chosen: kb:library.md" in shown
+
+
+# --- texts of the operator ---
+
+
+def test_text_of_a_scenario_that_may_be_quoted_answers_and_is_cited(platform: Platform) -> None:
+    body = {"question": "What does a mooring in the harbour cost?", "pipeline": "told"}
+    reply = httpx.post(f"{platform.url}/api/v1/query", json=body, trust_env=False, timeout=60).json()
+    assert "nine euros" in reply["result"]["answer"]["content"]
+    assert reply["result"]["citations"][0]["source"] == "scenario:moorings"
 
 
 # --- the index of sources, and texts that shrink ---

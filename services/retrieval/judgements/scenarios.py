@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Sequence
 from functools import cached_property
 
 from pydantic import Field, model_validator
@@ -9,10 +11,14 @@ from pydantic import Field, model_validator
 from services.retrieval.judgements.departments import Matter
 from services.retrieval.judgements.explanation import Change, Explanation
 from services.retrieval.judgements.phrases import PhraseBook
+from shared.domain import Passage
 from shared.pipelines import Section
-from shared.text import words
+from shared.text import guess_language, words
 
 NAME = "scenarios"
+#: How a text that is quoted was found, and what its source begins with.
+SOURCE = "scenario"
+_NAMESPACE = uuid.UUID("2f5e7f5e-86a2-5d0e-9f5c-0a4d3c1b7e90")
 
 
 class Scenario(Section):
@@ -24,6 +30,11 @@ class Scenario(Section):
     topic: str = Field(default="", description="Applies to this topic.")
     words: tuple[str, ...] = Field(default=(), description="Applies when the question says one of these.")
     always: bool = Field(default=False, description="Applies to every question.")
+    quotable: bool = Field(
+        default=False,
+        description="The text may be quoted to the asker and cited as `scenario:<name>`: it stands before the passages "
+        "found. Else it is a note that a model reads and the extractive engine leaves alone.",
+    )
 
     @model_validator(mode="after")
     def _has_an_occasion(self) -> Scenario:
@@ -62,6 +73,25 @@ def applying(question: str, matter: Matter, settings: ScenarioSettings) -> tuple
             chosen.append(one)
         changes.append(Change(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
     return chosen, Explanation(NAME, tuple(changes))
+
+
+def quoted(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[Passage]:
+    """The texts that may be quoted, as passages that stand as high as the best of those found."""
+    best = passages[0].score if passages else 1.0
+    return [
+        Passage(
+            id=str(uuid.uuid5(_NAMESPACE, f"{one.name}\x1f{one.text}")),
+            source=f"{SOURCE}:{one.name}",
+            title=one.name,
+            text=one.text,
+            end=len(one.text),
+            language=guess_language(one.text),
+            score=best,
+            via=(SOURCE,),
+        )
+        for one in scenarios
+        if one.quotable
+    ]
 
 
 def _applies(one: Scenario, matter: Matter, *, said: bool) -> bool:

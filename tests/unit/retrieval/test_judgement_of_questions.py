@@ -14,9 +14,12 @@ from services.retrieval.judgements.phrases import PhraseBook
 from services.retrieval.judgements.reranking import RerankingSettings, reasons
 from services.retrieval.judgements.scenarios import Scenario, ScenarioSettings, applying
 from services.retrieval.judgements.sources import SourceChooser, SourceSettings
+from services.retrieval.searching import Searcher, Sought
+from services.retrieval.settings import RetrievalSettings
 from shared.asks.retrieval import KbIndexEntry
 from shared.domain import Passage
 from shared.text import words
+from tests.unit.retrieval.test_legs import FixedLeg
 
 TABLE = """acronym,meaning
 HR,human resources
@@ -196,6 +199,26 @@ def test_scenarios_apply_by_all_their_conditions_narrowest_first_and_as_far_as_t
     assert [one.name for one in chosen] == ["cra benefits", "late", "cra"]
     assert explained.changes[-1].what == "all: left out, no room"
     assert applying("Hello", Matter(), settings)[0] == [settings.scenarios[0]]
+
+
+async def test_scenario_that_may_be_quoted_is_a_source_of_its_own_and_others_are_notes() -> None:
+    # Given a pipeline with a text for the asker and one for the writer of the answer
+    scenarios = (
+        Scenario(
+            name="late payments", text="A late payment costs nothing in the first week.", words=("late",), quotable=True
+        ),
+        Scenario(name="tone", text="Be brief.", always=True),
+    )
+    settings = RetrievalSettings(legs=("bm25",), scenarios=ScenarioSettings(scenarios=scenarios))
+    page = Passage(id="p", source="kb:p", text="Payments are due in May.", score=7.0)
+    # When a question calls for both
+    found = await Searcher([FixedLeg("bm25", page)]).search(Sought("My payment is late"), settings)
+    # Then the one stands before the passages found, and the other beside them
+    assert [(one.source, one.score, one.via) for one in found.passages] == [
+        ("scenario:late payments", 7.0, ("scenario",)),
+        ("kb:p", 7.0, ()),
+    ]
+    assert found.notes == ("Be brief.",)
 
 
 def test_scenario_without_an_occasion_is_refused() -> None:
