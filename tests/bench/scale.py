@@ -1,0 +1,209 @@
+"""Retrieval at one size, in a process of its own so that the memory is its own; prints figures as JSON.
+
+python -m tests.bench.scale --passages 100000 [--graph] [--vectors]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+import time
+import zlib
+from array import array
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from itertools import cycle
+from pathlib import Path
+from statistics import quantiles
+
+import uvloop
+
+from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.graph.sqlite import SqliteGraph
+from services.retrieval.handler import Librarian
+from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.legs import LinksLeg, MeaningLeg, WordsLeg
+from services.retrieval.ports import Leg, Wanted
+from services.retrieval.searching import Searcher, Sought
+from services.retrieval.settings import RetrievalSettings
+from shared.domain import Document
+from shared.facts import DocumentIndexed, DocumentSubmitted
+from shared.stores.memory import MemoryObjects
+
+from .worlds import Article, Asked, articles, questions
+
+DIMENSION = 384
+#: Documents worked on at once; a worker takes up to 128.
+AT_ONCE = 16
+#: Questions that warm every leg, and those that are measured.
+WARM_UP, MEASURED = 100, 500
+#: Seconds between two questions while documents are taken in.
+MEANWHILE = 0.05
+SETTINGS = RetrievalSettings()
+
+
+class Random:
+    """An embedding model whose vectors are drawn by the text: as hard to tell apart as vectors can be."""
+
+    name = "random"
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[float(value) for value in _bytes(text)] for text in texts]
+
+
+def _bytes(text: str) -> array[int]:
+    return array("b", random.Random(zlib.crc32(text.encode())).randbytes(DIMENSION))
+
+
+class Shelf:
+    """The retrieval stage's parts as `app.py` puts them together, on a folder."""
+
+    def __init__(self, folder: Path, *, graph: bool, vectors: bool) -> None:
+        self.index = EdgeIndex(folder)
+        self.embeddings = Embeddings(Random(), folder / "embeddings.sqlite") if vectors else None
+        self.graph = SqliteGraph(folder) if graph else None
+        objects = MemoryObjects()
+        self.librarian = Librarian(self.index, objects, store="embedded", embeddings=self.embeddings, graph=self.graph)
+        self.legs: dict[str, Leg] = {"bm25": WordsLeg(self.index)}
+        if self.embeddings is not None:
+            self.legs["dense"] = MeaningLeg(self.index, self.embeddings)
+        self.links = LinksLeg(GraphLeg(self.graph)) if self.graph is not None else None
+        self.searcher = Searcher(tuple(self.legs.values()), self.links, shelf=self.index)
+
+    async def open(self) -> None:
+        for port in (self.index, self.embeddings, self.graph):
+            if port is not None:
+                await port.open()
+
+    async def close(self) -> None:
+        for port in (self.graph, self.embeddings, self.index):
+            if port is not None:
+                await port.close()
+
+    async def take_in(self, documents: Iterable[Article]) -> int:
+        """Index them, `AT_ONCE` at a time; gives the number of passages."""
+        waiting = iter(documents)
+        passages = 0
+
+        async def work() -> None:
+            nonlocal passages
+            for one in waiting:
+                document = Document(source=one.source, title=one.title, text=one.text)
+                told = await self.librarian.index(DocumentSubmitted(document=document), SETTINGS)
+                assert isinstance(told, DocumentIndexed), told
+                passages += told.chunks
+
+        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        return passages
+
+
+async def measure(number: int, *, graph: bool, vectors: bool) -> dict[str, float]:
+    """Take `number` articles in while asking, then time every leg and the whole search."""
+    with tempfile.TemporaryDirectory(prefix="answerbus-scale-") as folder:
+        shelf = Shelf(Path(folder), graph=graph, vectors=vectors)
+        await shelf.open()
+        documents, asked = list(articles(number)), questions(WARM_UP + MEASURED, number)
+        figures: dict[str, float] = {}
+        async with _asking_meanwhile(shelf, asked, figures, every=MEANWHILE if vectors else 0):
+            began = time.perf_counter()
+            figures["passages"] = await shelf.take_in(documents)
+            figures["passages/s"] = figures["passages"] / (time.perf_counter() - began)
+        del documents
+        figures |= await _speed(shelf, asked)
+        figures["resident MB"] = _resident()
+        await shelf.close()
+    return figures
+
+
+async def _speed(shelf: Shelf, asked: Sequence[Asked]) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    limit = SETTINGS.candidates
+
+    def by(leg: Leg) -> Callable[[Asked], Awaitable[object]]:
+        return lambda one: leg.search(Wanted(one.text, "eng", limit))
+
+    for name, leg in shelf.legs.items():
+        figures |= await _timed(name, asked, by(leg))
+    if shelf.links is not None:
+        seeds = {one.text: await shelf.legs["bm25"].search(Wanted(one.text, "eng", limit)) for one in asked}
+        starting = {one.text: by(shelf.links.starting(seeds[one.text])) for one in asked}
+        figures |= await _timed("graph", asked, lambda one: starting[one.text](one))
+    figures |= await _timed("search", asked, lambda one: shelf.searcher.search(Sought(one.text, "eng"), SETTINGS))
+    if shelf.links is not None:
+        figures["R@6"] = await _recall(shelf, asked)
+    return figures
+
+
+async def _recall(shelf: Shelf, asked: Sequence[Asked]) -> float:
+    shares = []
+    for one in asked:
+        found = await shelf.searcher.search(Sought(one.text, "eng", only=("bm25", "graph")), SETTINGS)
+        sources = {passage.source for passage in found.passages}
+        shares.append(sum(source in sources for source in one.sources) / len(one.sources))
+    return 100 * sum(shares) / len(shares)
+
+
+async def _timed(name: str, asked: Sequence[Asked], ask: Callable[[Asked], Awaitable[object]]) -> dict[str, float]:
+    seconds = []
+    for one in asked:
+        began = time.perf_counter()
+        await ask(one)
+        seconds.append(time.perf_counter() - began)
+    return _quantiles(name, seconds[WARM_UP:])
+
+
+def _quantiles(name: str, seconds: Sequence[float]) -> dict[str, float]:
+    cuts = quantiles(seconds, n=100, method="inclusive")
+    return {f"{name} p50 ms": cuts[49] * 1000, f"{name} p99 ms": cuts[98] * 1000}
+
+
+def _resident() -> float:
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(fields["VmRSS"].split()[0]) / 1024
+
+
+@asynccontextmanager
+async def _asking_meanwhile(
+    shelf: Shelf, asked: Sequence[Asked], figures: dict[str, float], *, every: float
+) -> AsyncIterator[None]:
+    """Ask a question every so many seconds, none with 0; a question that has to wait to be asked waits on our clock."""
+    seconds: list[float] = []
+
+    async def ask() -> None:
+        due = time.perf_counter()
+        for one in cycle(asked):
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            await shelf.searcher.search(Sought(one.text, "eng"), SETTINGS)
+            seconds.append(time.perf_counter() - due)
+            due = max(due + every, time.perf_counter())
+
+    asking = asyncio.create_task(ask()) if every else None
+    try:
+        yield
+    finally:
+        if asking is not None:
+            asking.cancel()
+            await asyncio.wait([asking])
+            figures |= {**_quantiles("meanwhile", seconds), "meanwhile max ms": max(seconds) * 1000}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--vectors", action="store_true")
+    arguments = parser.parse_args()
+    figures = uvloop.run(measure(arguments.passages, graph=arguments.graph, vectors=arguments.vectors))
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
