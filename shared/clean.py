@@ -14,6 +14,7 @@ Words are never changed, and a clean text stays as it is. However a text is cut 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -51,6 +52,11 @@ _SCHEME = re.compile(
 def visible(text: str) -> str:
     """The text without control, bidirectional and invisible characters, as a terminal may show it."""
     return text.translate(_TABLE) if _UNSHOWN.search(text) else text
+
+
+def escaped(text: str) -> str:
+    """JSON with such characters written as escapes, so that it can be printed and still says the same."""
+    return _UNSHOWN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def clean(text: str) -> str:

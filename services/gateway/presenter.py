@@ -1,4 +1,7 @@
-"""From facts to what a client sees: the question's JSON and the frames of its stream. Pure."""
+"""From facts to what a client sees: the question's JSON and the frames of its stream. Pure.
+
+Whatever a fact says, what leaves here is clean as `shared.clean` has it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from zlib import crc32
 
 from services.gateway.cursor import Cursor
 from shared import facts
+from shared.clean import Cleaner, clean, cleaned
 from shared.domain import Link
 from shared.envelope import Envelope, Event
 from shared.facts import Fact
@@ -99,7 +103,8 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
         body["error"] = {"kind": fact.kind, "stage": fact.stage}
     if isinstance(fact, facts.QuestionRejected):
         body["rejection"] = {"kind": fact.kind, "reply": fact.reply}
-    return body
+    shown: dict[str, Any] = cleaned(body)
+    return shown
 
 
 OUTCOMES: dict[type[Fact], str] = {
@@ -152,7 +157,8 @@ class Presenter:
     Tokens may come late, twice or never: the draft's own fact supplies what was not streamed, so the tokens a client
     puts together are always the whole draft. Feed facts in sequence order; those the cursor has read stay silent.
     Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again,
-    unless the verdict chose it. A draft that was not streamed is shown with the verdict.
+    unless the verdict chose it. A draft that was not streamed is shown with the verdict. Tokens that are not clean are
+    not shown either; the draft brings the clean text.
     """
 
     def __init__(self, cursor: Cursor | None = None) -> None:
@@ -163,6 +169,7 @@ class Presenter:
         self._beginning = self._cursor.draft
         self._offset = self._cursor.offset
         self._checksum = self._cursor.checksum
+        self._cleaner: Cleaner | None = Cleaner()
         #: The newest attempt whose draft is known.
         self._drafted = -1
         self.ended = False
@@ -195,7 +202,11 @@ class Presenter:
         end = token.offset + len(token.text)
         if place != (self._attempt, self._beginning) or token.offset > self._offset or end <= self._offset:
             return frames
-        return [*frames, self._token(token.text[self._offset - token.offset :])]
+        text = token.text[self._offset - token.offset :]
+        if self._cleaner is None or self._cleaner.feed(text) != text:
+            self._cleaner = None
+            return frames
+        return [*frames, self._token(text)]
 
     def _draft(self, event: Event[Fact], read: bool) -> list[Frame]:
         """What of the draft was not streamed yet."""
@@ -207,6 +218,7 @@ class Presenter:
         return frames
 
     def _rest(self, content: str, attempt: int, read: bool) -> list[Frame]:
+        content = clean(content)
         if read:
             self._attempt, self._offset, self._checksum = attempt, len(content), crc32(content.encode())
             return []
@@ -220,6 +232,7 @@ class Presenter:
     def _reset(self, attempt: int, beginning: int = 0) -> list[Frame]:
         had_text = self._offset > 0
         self._attempt, self._beginning, self._offset, self._checksum = attempt, beginning, 0, 0
+        self._cleaner = Cleaner()
         return [Frame("reset", {"attempt": attempt}, self._position())] if had_text else []
 
     def _token(self, text: str) -> Frame:
@@ -248,9 +261,9 @@ class Presenter:
             # The best of several attempts may not be the last one, and a silent draft was not shown at all.
             frames += self._rest(fact.answer.content, event.attempt, read=False)
         if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-            frames += [Frame("citation", citation.model_dump()) for citation in fact.citations]
+            frames += [Frame("citation", cleaned(citation.model_dump())) for citation in fact.citations]
         if isinstance(fact, facts.AnswerVerified) and fact.followups:
-            frames.append(Frame("followups", {"questions": list(fact.followups)}))
+            frames.append(Frame("followups", {"questions": cleaned(fact.followups)}))
         return [*frames, status, Frame("result", question_json(event))]
 
 

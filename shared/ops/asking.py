@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from shared.clean import visible
 from shared.ops.client import Client
 from shared.ops.output import print_json, table
 
@@ -42,7 +43,7 @@ class Transcript:
             )
         elif kind == "token":
             self._tokens += 1
-            print(data["text"], end="", flush=True)
+            print(visible(data["text"]), end="", flush=True)
         elif kind == "reset":
             print("\n(a better draft follows)\n", flush=True)
             self._tokens = 0
@@ -52,12 +53,12 @@ class Transcript:
         if self._tokens:
             print()
         else:
-            print(result["answer"]["content"])
+            print(visible(result["answer"]["content"]))
         for citation in result["citations"]:
             where = citation["url"] or citation["source"]
-            print(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}")
+            print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}"))
         for link in result["answer"].get("links", []):
-            print(f"  → {link['title'] or link['url']} — {link['url']}")
+            print(visible(f"  → {link['title'] or link['url']} — {link['url']}"))
         stages = result["timings"]["total_ms"]
         engine = f", engine {result['engine']}" if result["engine"] else ""
         if result.get("best_effort"):
@@ -107,5 +108,6 @@ def _explain(told: dict[str, Any], limit: int) -> None:
         print(head if step["changes"] or step["before"] else f"{head}: {len(after) or 'nothing'}")
         for change in step["changes"][: limit * 2]:
             scores = " → ".join(str(change[key]) for key in ("before", "after") if key in change)
-            print(f"    {' '.join(filter(None, (change['what'], scores, names.get(change.get('passage', ''), ''))))}")
+            line = " ".join(filter(None, (change["what"], scores, names.get(change.get("passage", ""), ""))))
+            print(visible(f"    {line}"))
     print()

@@ -11,6 +11,7 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from shared import subjects
+from shared.clean import escaped, visible
 from shared.errors import AnswerbusError
 from shared.log import StoredEvent
 from shared.ops import bus
@@ -127,9 +128,9 @@ def _line(stored: StoredEvent, *, as_json: bool, fact: str, cid: str) -> None:
     if (fact and event.fact != fact) or (cid and event.correlation_id != cid):
         return
     if as_json:
-        print(event.model_dump_json(), flush=True)
+        print(escaped(event.model_dump_json()), flush=True)
         return
     stage = event.timeline[-1].stage if event.timeline else "gateway"
     colour, plain = ("\x1b[36m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
-    told = summary(event.payload.model_dump(mode="json"))
+    told = visible(summary(event.payload.model_dump(mode="json")))
     print(f"{stored.sequence:>8} {stage:<11} {colour}{event.fact:<22}{plain} {event.correlation_id} {told}", flush=True)

@@ -23,6 +23,7 @@ def index(
 ) -> None:
     """The index of sources as plain text: each id, a tab, and one line on what the document is about."""
     from shared.asks.retrieval import KbIndexEntry
+    from shared.clean import visible
     from shared.ops.output import print_json, run
     from shared.ops.place import client
 
@@ -38,7 +39,7 @@ def index(
                         continue
                     listed.append(entry)
                     if not as_json:
-                        print(KbIndexEntry.model_validate(entry).line())
+                        print(visible(KbIndexEntry.model_validate(entry).line()))
                 after = page["after"]
                 if not after:
                     break

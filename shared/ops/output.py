@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from shared.clean import escaped, visible
 from shared.errors import AnswerbusError
 
 T = TypeVar("T")
@@ -16,12 +17,12 @@ WIDE = 180
 
 def fail(message: str, code: int = 1) -> NoReturn:
     """One line on standard error, and the end."""
-    print(f"answerbus: {message}", file=sys.stderr)
+    print(f"answerbus: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    print(escaped(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -35,7 +36,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         last = index == len(columns) - 1
         shown.add_column(column, justify="right" if numeric else "left", no_wrap=not last, overflow="fold")
     for row in rows:
-        shown.add_row(*("–" if cell is None else escape(str(cell)) for cell in row))
+        # A cell may hold what somebody wrote: it is no markup, and does not speak to the terminal.
+        shown.add_row(*("–" if cell is None else escape(visible(str(cell))) for cell in row))
     # In a pipe or a file nothing is cut to the width of a terminal that is not there.
     Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 

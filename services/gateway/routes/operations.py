@@ -12,6 +12,7 @@ from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
 from shared import subjects
 from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
+from shared.clean import cleaned
 from shared.errors import InvalidEventError, NotFoundError
 from shared.log import StoredEvent
 
@@ -85,7 +86,8 @@ async def conversation(conversation_id: str, here: Here, _: Client) -> dict[str,
     reply = await here.resources.asker.ask("persistence", "conversation", request, ConversationReply)
     if not reply.exchanges:
         raise NotFoundError("no exchange of this conversation is on record")
-    return reply.model_dump()
+    shown: dict[str, Any] = cleaned(reply.model_dump())
+    return shown
 
 
 def event_json(stored: StoredEvent) -> dict[str, Any]:

