@@ -1,6 +1,6 @@
 # Everything a clone needs is here: each target sets up what it uses. Needs Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench
+.PHONY: help setup demo up test lint docs bench classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,11 +8,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.up-to-date
 PORT ?= 8080
 DATA ?= data
+OUT ?= injections.json
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with everything in it; quick when nothing changed
 
@@ -36,6 +37,9 @@ docs: $(STAMP) ## Write the generated pages under docs/ anew
 
 bench: $(STAMP) ## Measure the chain beside its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
+
+classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
+	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"
 
 $(STAMP): pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

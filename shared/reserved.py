@@ -5,7 +5,6 @@ from __future__ import annotations
 #: (stage, verb) -> the facts.
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("gateway", "says"): ("AnswerReused",),
-    ("moderation", "says"): ("QuestionEscalated",),
     ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
     ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
     ("verifier", "says"): ("ExchangeEvaluated",),

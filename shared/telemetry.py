@@ -48,6 +48,10 @@ MODEL_BREAKER_OPEN = Gauge("answerbus_model_breaker_open", "1 while an endpoint 
 MODEL_FALLBACKS = Counter(
     "answerbus_model_fallbacks_total", "Steps done by rule because no model gave a reply", ["step", "reason"]
 )
+MODERATED = Counter(
+    "answerbus_moderation_total", "Questions by what moderation made of them, and what it found", ["pipeline", "kind"]
+)
+GUARDRAILS_FAILED = Counter("answerbus_guardrails_failed_total", "Questions that guardrails could not judge", ["fails"])
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
 
 

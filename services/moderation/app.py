@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from services.moderation.handler import look_again, moderate
+from services.moderation.adapters import PresidioPrivateData
+from services.moderation.guardrails import NemoGuard
+from services.moderation.handler import Moderator
+from services.moderation.inspecting import Inspector, settings_by_name
+from services.moderation.model_steps import ModelSteps
 from services.moderation.settings import ModerationSettings
+from services.moderation.watching import LexiconWatch
 from shared.resources import Resources
 from shared.stage import Stage
 
 
-def build(resources: Resources) -> Stage:  # noqa: ARG001 (rules need no port)
+def build(resources: Resources) -> Stage:
+    private = PresidioPrivateData()
+    guard = NemoGuard(resources.models)
+    moderator = Moderator(private, guard, ModelSteps(resources.models))
     stage = Stage("moderation", settings=ModerationSettings)
-    stage.on(moderate)
-    stage.on(look_again)
+    stage.opens(LexiconWatch(resources.pipelines))
+    stage.opens(private)
+    stage.opens(guard)
+    stage.on(moderator.moderate)
+    stage.on(moderator.look_again)
+    stage.answers("inspect", Inspector(private, settings_by_name(resources)).inspect)
     return stage
 
 

@@ -2,54 +2,132 @@
 
 from __future__ import annotations
 
-from services.moderation.checks import FIRST_LOOK, SECOND_LOOK, Look, Verdict, judge
-from services.moderation.messages import language_of, message_for, search_link
+from dataclasses import replace
+
+from services.moderation.checks import (
+    FIRST_LOOK,
+    SECOND_LOOK,
+    Check,
+    Look,
+    Opinion,
+    Verdict,
+    in_danger,
+    judge,
+    verdict_with,
+)
+from services.moderation.checks.private_data import private_data
+from services.moderation.messages import language_of, message_for, region_of, search_link
+from services.moderation.model_steps import ModelSteps
+from services.moderation.ports import Guard, PrivateData
 from services.moderation.settings import ModerationSettings
 from services.moderation.tidy import tidy
-from shared.domain import Question
+from shared import telemetry
+from shared.domain import Link, Question
+from shared.envelope import Envelope
 from shared.facts import (
     QuestionApproved,
     QuestionAsked,
     QuestionCleared,
+    QuestionEscalated,
     QuestionRejected,
     QuestionTranslated,
-    RejectionKind,
 )
 
 
-async def moderate(
-    asked: QuestionAsked,
-    settings: ModerationSettings,
-) -> QuestionApproved | QuestionRejected:
-    """The tidied and redacted question, or what its asker is told instead."""
-    verdict = judge(Look(tidy(asked.text), asked.turns), settings, FIRST_LOOK)
-    if verdict.objection:
-        language = language_of(verdict.text, asked.language_hint, settings)
-        return _rejected(verdict.objection, verdict, language, settings)
-    return QuestionApproved(
-        question=Question(text=verdict.text, turns=asked.turns),
-        language_hint=asked.language_hint,
-        findings=verdict.findings,
-    )
+class Moderator:
+    """Lets questions through, redacted, or says why not."""
+
+    def __init__(self, private: PrivateData, guard: Guard, steps: ModelSteps) -> None:
+        self._private = private
+        self._guard = guard
+        self._steps = steps
+
+    async def moderate(
+        self,
+        asked: QuestionAsked,
+        envelope: Envelope,
+        settings: ModerationSettings,
+    ) -> QuestionApproved | QuestionRejected | QuestionEscalated:
+        """The tidied and redacted question, or what its asker is told instead; danger comes before everything."""
+        look = Look(tidy(asked.text), asked.turns, asked.language_hint)
+        if in_danger(look, settings):
+            _count(envelope, "crisis")
+            return _escalated(look, asked.client, asked.language_hint, settings)
+        verdict = await self._judge(look, settings, FIRST_LOOK)
+        told = await self._steps.look(
+            verdict.text, asked.turns, settings, envelope.remaining, rejected=verdict.objection is not None
+        )
+        if told.emergency:
+            _count(envelope, "crisis")
+            return _escalated(look, asked.client, asked.language_hint, settings)
+        verdict = replace(verdict, text=told.text)
+        verdict = verdict_with(verdict, Opinion(told.objection, findings=told.findings), settings)
+        _count_all(envelope, verdict)
+        if verdict.objection:
+            return _rejected(verdict, language_of(verdict.text, asked.language_hint, settings), settings)
+        return QuestionApproved(
+            question=Question(text=verdict.text, turns=asked.turns),
+            language_hint=asked.language_hint,
+            findings=verdict.findings,
+        )
+
+    async def look_again(
+        self,
+        translated: QuestionTranslated,
+        envelope: Envelope,
+        settings: ModerationSettings,
+    ) -> QuestionCleared | QuestionRejected | QuestionEscalated:
+        """The same look at a translation: what was hidden in one language may be plain in another."""
+        question = translated.question
+        look = Look(tidy(question.pivot_text), question.turns)
+        if in_danger(look, settings):
+            _count(envelope, "crisis")
+            own = replace(look, text=question.text)
+            return _escalated(own, {}, question.language, settings)
+        verdict = await self._judge(look, settings, SECOND_LOOK)
+        _count_all(envelope, verdict)
+        if verdict.objection:
+            return _rejected(verdict, question.language, settings)
+        return QuestionCleared(question=question.model_copy(update={"pivot_text": verdict.text}))
+
+    async def _judge(self, look: Look, settings: ModerationSettings, checks: tuple[Check, ...]) -> Verdict:
+        """The rules' word, and that of the rails where the rules have nothing against it."""
+        look = replace(look, private=await self._private.spans(look.text, settings))
+        verdict = judge(look, settings, checks)
+        if verdict.objection is None and await self._guard.objects(verdict.text, settings):
+            verdict = verdict_with(verdict, Opinion(objection="guardrail"), settings)
+        return verdict
 
 
-async def look_again(
-    translated: QuestionTranslated,
-    settings: ModerationSettings,
-) -> QuestionCleared | QuestionRejected:
-    """The same look at a translation: what was hidden in one language may be plain in another."""
-    question = translated.question
-    verdict = judge(Look(tidy(question.pivot_text), question.turns), settings, SECOND_LOOK)
-    if verdict.objection:
-        return _rejected(verdict.objection, verdict, question.language, settings)
-    return QuestionCleared(question=question.model_copy(update={"pivot_text": verdict.text}))
-
-
-def _rejected(kind: RejectionKind, verdict: Verdict, language: str, settings: ModerationSettings) -> QuestionRejected:
+def _rejected(verdict: Verdict, language: str, settings: ModerationSettings) -> QuestionRejected:
+    kind = verdict.objection
+    assert kind is not None
     return QuestionRejected(
         kind=kind,
         text=verdict.text,
-        message=message_for(kind, language, settings),
+        message=message_for(verdict.message or kind, language, settings),
         link=search_link(verdict.text, language, settings) if kind == "too_short" else None,
+        reply=settings.outcome(kind) != "silent",
         findings=verdict.findings,
     )
+
+
+def _escalated(look: Look, client: dict[str, str], hint: str, settings: ModerationSettings) -> QuestionEscalated:
+    language = language_of(look.text, hint, settings)
+    services = settings.services(region_of(client, hint), language)
+    return QuestionEscalated(
+        text=private_data(look, settings).text or look.text,
+        message=message_for("emergency", language, settings),
+        resources=tuple(Link(url=url, title=title) for url, title in services),
+    )
+
+
+def _count_all(envelope: Envelope, verdict: Verdict) -> None:
+    """What became of the question, and what of it was masked; never the words."""
+    _count(envelope, verdict.objection or "approved")
+    for finding in verdict.findings:
+        _count(envelope, f"found_{finding.kind}")
+
+
+def _count(envelope: Envelope, kind: str) -> None:
+    telemetry.MODERATED.labels(envelope.pipeline.name, kind).inc()

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
+from services.moderation.checks.language import seeming
 from services.moderation.settings import ModerationSettings
 from shared.domain import Link
-from shared.languages import UNKNOWN, code2, code3, localised
-from shared.text import guess_language
+from shared.languages import LANGUAGES, UNKNOWN, code2, code3, localised
+
+#: ISO 639-3 -> the language's own name.
+OWN_NAMES = {language.code3: language.own_name for language in LANGUAGES}
 
 
 def message_for(kind: str, language: str, settings: ModerationSettings) -> str:
-    """The message of this rejection kind; empty when the pipeline has none."""
-    return localised(settings.texts(kind), language, settings.default_language)
+    """The message of this kind in the language, else in the default one; empty when the pipeline has none."""
+    message = localised(settings.texts(kind), language, settings.default_language)
+    answered = ", ".join(OWN_NAMES.get(code, code) for code in settings.languages)
+    return message.replace("{languages}", answered)
+
+
+def region_of(client: Mapping[str, str], hint: str) -> str:
+    """ISO 3166 of the asker's region as the client says it (`region`), else of a hint like `fr-CA`; may be empty."""
+    said = client.get("region", "").strip()
+    if not said:
+        said = (
+            hint.split(",", 1)[0].split(";", 1)[0].replace("_", "-").strip().rpartition("-")[2]
+            if "-" in hint.replace("_", "-")
+            else ""
+        )
+    return said.upper() if len(said) == 2 and said.isalpha() else ""
 
 
 def language_of(text: str, hint: str, settings: ModerationSettings) -> str:
@@ -20,7 +38,7 @@ def language_of(text: str, hint: str, settings: ModerationSettings) -> str:
     hinted = code3(hint)
     if hinted != UNKNOWN:
         return hinted
-    guessed = guess_language(text)
+    guessed = seeming(text)
     return guessed if guessed != UNKNOWN else settings.default_language
 
 

@@ -9,7 +9,7 @@ import unicodedata
 _DROPPED = frozenset(["Cc", "Cf", "Cs", "Co"])
 #: These two join letters of Persian, Hindi and emoji; between Latin letters and digits they only hide something.
 _JOINERS = "\u200c\u200d"
-_HIDING_JOINER = re.compile(r"(?<=[\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-\x7f])")
+_HIDING_JOINER = re.compile(r"(?<=[\x00-\x7f])[\u200c\u200d]++|(?<![\u200c\u200d])[\u200c\u200d]++(?=[\x00-\x7f])")
 
 
 def tidy(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from shared.errors import UnavailableError
@@ -34,6 +36,13 @@ def builder(name: str) -> Build:
     """The `build` function of a stage."""
     build: Build = import_module(f"services.{name}.app").build
     return build
+
+
+def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[str, Any]]:
+    """What makes the moderation stage's classifier of injections: texts, which are attacks, the file to write."""
+    train: Callable[[Sequence[str], Sequence[bool], Path], dict[str, Any]]
+    train = import_module("services.moderation.training").train
+    return train
 
 
 def offline_resources(

@@ -11,6 +11,7 @@ from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.ingest_cli import ingest
 from shared.ops.kb_cli import kb_app
+from shared.ops.safety_cli import language, moderation, train_app
 from shared.ops.search_cli import search
 
 app = typer.Typer(
@@ -27,7 +28,10 @@ pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts."
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
+evaluate_app.command()(moderation)
+evaluate_app.command()(language)
 app.add_typer(evaluate_app, name="evaluate")
+app.add_typer(train_app, name="train")
 app.add_typer(directory_app, name="directory")
 app.add_typer(kb_app, name="kb")
 

@@ -1,0 +1,95 @@
+"""Instructions in disguise, told by their form: paired tags, templates of chat models, made-up contexts, personas.
+
+Every pattern is linear: what repeats is bounded or possessive.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.settings import ModerationSettings
+from shared.domain import Finding
+
+#: Tags that people write about rather than with.
+_PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div table tr td th h1 h2 h3 h4 h5 h6 img small
+    sub sup html body head title form input button label select option textarea nav main section article
+    footer header"""
+_PLAIN_TAGS = frozenset(_PLAIN_TAGS_TEXT.split())
+_TAG = re.compile(r"<([a-z][\w-]{0,40})(?:\s[^<>]{0,200})?>", re.IGNORECASE)
+_TEMPLATE = re.compile(
+    r"""<\|[a-z_]{2,24}\|> | \[/?INST\] | <</?SYS>> | \#{2,}[ ]?(?:instruction|system|response|input)s?\b
+      | (?:\\n[ ]?){3} | (?:\\\ n[ ]?){3}
+      | \b(?:begin|end)[ ](?:of[ ])?(?:system[ ])?prompt\b
+      | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"""^\W{0,3}(?:document[ ])?(?:context|contexte|kontext|documents?)[ ]?[:{"“$]
+      | \b(?:context|contexte|kontext)[ ]?:[ ]?[^?]{1,400}\b(?:question|frage)[ ]?:
+      | ^(?:Kontext|Artikel|Article)[ ][^?]{1,300}[ ](?:Frage|Question)[ ]
+      | \$(?:documents?|term\d?|context)[ ]?[:=]
+      | \binstructions?[ ]?:[ ]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+#: At the beginning of a sentence: "You are" and somebody else's name or office, as a statement.
+_PERSONA = re.compile(
+    r"""(?:^|[.!?:"][ ])(?:[A-Z][\w-]{0,20},[ ])?
+      (?:(?:You|you)[ ]are|You're|(?:Du|du)[ ]bist|Sie[ ]sind|(?:Tu|tu)[ ]es|Vous[ ]êtes|Eres|Sei|Be)[ ]
+      (?:now[ ]|jetzt[ ]|maintenant[ ])?
+      (?:(?:an?|the|my|two|three|ein|eine|der|die|das|un|une|le|la)[ ][\w"'-]{1,30}(?:[ ][\w"'-]{1,30}){0,6}
+        |(?-i:[A-Z])[\w-]{1,30}(?:[ ][\w-]{1,30}){0,3}) [.,:!]""",
+    re.VERBOSE,
+)
+#: So many shouted words in a row, one of them a command, in the midst of a text that is not shouted.
+_SHOUTED = 5
+_COMMANDS_TEXT = """NOT JUST ONLY IGNORE FORGET OUTPUT ANSWER SAY PRINT WRITE COMMAND DISREGARD USE MUSST SONDERN NUR
+    ANTWORTE IGNORIERE VERGISS SCHREIBE OUBLIE DIS ECRIS REPONDS SEULEMENT"""
+_COMMANDS = frozenset(_COMMANDS_TEXT.split())
+
+
+def injection(look: Look, settings: ModerationSettings) -> Opinion:
+    """Objects to a question that has the form of instructions for a model."""
+    if settings.outcome("jailbreak") == "off" or not _suspicious(look.text):
+        return FINE
+    return Opinion(objection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))
+
+
+def _suspicious(text: str) -> bool:
+    return bool(
+        _TEMPLATE.search(text)
+        or _CONTEXT.search(text)
+        or _PERSONA.search(text)
+        or ("<" in text and _paired_tag(text))
+        or _shouts_a_command(text)
+    )
+
+
+def _paired_tag(text: str) -> bool:
+    """A tag of one's own that is closed again, as prompts are built with."""
+    seen = set()
+    for found in _TAG.finditer(text):
+        name = found[1].casefold()
+        if name not in _PLAIN_TAGS and name not in seen:
+            seen.add(name)
+            if f"</{name}>" in text[found.end() :].casefold():
+                return True
+        if len(seen) > 50:  # nobody's question
+            return True
+    return False
+
+
+def _shouts_a_command(text: str) -> bool:
+    if sum(map(str.islower, text)) <= 10:
+        return False
+    run: set[str] = set()
+    length = 0
+    for word in text.replace(",", " ").replace('"', " ").split():
+        if not word.isupper():
+            run, length = set(), 0
+            continue
+        length += 1
+        run.add(word.strip(".:;!?"))
+        if length >= _SHOUTED and run & _COMMANDS:
+            return True
+    return False

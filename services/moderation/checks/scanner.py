@@ -1,0 +1,36 @@
+"""Probes of vulnerability scanners, and text that was spelled out to get past the lists."""
+
+from __future__ import annotations
+
+import re
+
+from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.folding import fold, spaced_out
+from services.moderation.settings import ModerationSettings
+from shared.domain import Finding
+
+_PROBES = re.compile(
+    r"""<script\b | javascript: | \bon(?:error|load|click|mouseover)[ ]?=
+      | <(?:iframe|svg|object|embed)\b[^>]{0,200}\bon\w{3,12}=
+      | \.\./\.\./ | \.\.\\\.\.\\ | /etc/(?:passwd|shadow) | \bboot\.ini\b | %2e%2e%2f | %00 | %0d%0a
+      | \bunion\s+(?:all\s+)?select\b | \bselect\s+[\w*,\s]{1,80}\s+from\s+\w+(?:\s+where\b|;|\s*--)
+      | ['"]\s{0,3}(?:or|and)\s{1,3}['"]?\d{1,4}['"]?\s{0,3}=\s{0,3}['"]?\d{1,4}
+      | ['"]\s{0,3};\s{0,3}(?:drop|delete|insert|update|exec)\b
+      | \bdrop\s+table\b | \bxp_cmdshell\b | \bwaitfor\s+delay\b | \bsleep\(\d{1,4}\) | \bbenchmark\(\d
+      | \$\{jndi: | \{\{\s{0,3}\d{1,6}\s{0,3}\*\s{0,3}\d{1,6}\s{0,3}\}\} | <%=\s | \$\{\d{1,6}\*\d{1,6}\} | <!ENTITY\b
+      | ;\s{0,3}(?:cat|ls|wget|curl|nc|rm)\s+[-/] | \|\s{0,3}(?:nc|bash|sh)\b\s
+      | \$\((?:id|whoami|curl|wget)\b | \bcmd\.exe\b
+      | \bphp://(?:input|filter) | \bfile:///(?:etc|c:) | \b(?:acunetix|nessus|sqlmap|nikto|burpcollaborator)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+#: Letters that stand alone, in a row: a word that is spelled is shorter.
+_SPELLED = 10
+
+
+def scanner(look: Look, settings: ModerationSettings) -> Opinion:
+    """Objects to probes for holes, and to a sentence whose letters stand apart."""
+    if settings.outcome("manipulation") == "off":
+        return FINE
+    if _PROBES.search(look.text) or (" " in look.text and spaced_out(fold(look.text)) >= _SPELLED):
+        return Opinion(objection="manipulation", findings=(Finding(kind="manipulation", count=1),))
+    return FINE

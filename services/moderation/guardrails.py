@@ -1,0 +1,126 @@
+"""NeMo Guardrails as a check (extra `guardrails`): Colang 1 flows of the pipeline, our models behind them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from services.moderation.settings import ModerationSettings
+from shared import telemetry
+from shared.errors import AnswerbusError, ConfigurationError
+from shared.models.ports import Message, Models
+
+if TYPE_CHECKING:
+    from nemoguardrails import LLMRails
+
+log = structlog.get_logger()
+
+_AUTHORS = {"system": "system", "user": "user", "assistant": "assistant"}
+_KEPT = 8
+
+
+class NemoGuard:
+    """Rails by configuration, each built once in a thread; one that cannot be built fails as the pipeline says."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._rails: dict[tuple[str, str], asyncio.Task[LLMRails]] = {}
+
+    async def objects(self, text: str, settings: ModerationSettings) -> bool:
+        """Whether the input flows stop the text; when they cannot say, whether the pipeline fails closed."""
+        if not settings.guardrails_colang:
+            return False
+        try:
+            rails = await self._built(settings)
+            result = await rails.check_async([{"role": "user", "content": text}])
+            return str(result.status.value) == "blocked"
+        except Exception as error:  # whatever a third party's flows do, the question is not lost
+            log.warning("guardrails could not judge", fails=settings.guardrails_fail, error=_told(error))
+            telemetry.GUARDRAILS_FAILED.labels(settings.guardrails_fail).inc()
+            return settings.guardrails_fail == "closed"
+
+    async def open(self) -> None:
+        """Nothing is built before a pipeline asks for it."""
+
+    async def close(self) -> None:
+        """Rails being built are waited for, because a thread cannot be stopped."""
+        building, self._rails = list(self._rails.values()), {}
+        await asyncio.gather(*building, return_exceptions=True)
+
+    async def _built(self, settings: ModerationSettings) -> LLMRails:
+        key = (settings.guardrails_colang, settings.guardrails_config)
+        task = self._rails.get(key)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            while len(self._rails) >= _KEPT:
+                self._rails.pop(next(iter(self._rails)))
+            task = asyncio.create_task(asyncio.to_thread(_build, *key, self._models))
+            self._rails[key] = task
+        return await asyncio.shield(task)
+
+
+def _build(colang: str, config: str, models: Models) -> LLMRails:
+    """The rails of a configuration.
+
+    Raises:
+        ConfigurationError: Guardrails is not installed.
+    """
+    try:
+        from nemoguardrails import LLMRails, RailsConfig
+    except ImportError:
+        raise ConfigurationError(
+            "moderation.guardrails_colang needs the extra: pip install 'answerbus[guardrails]'"
+        ) from None
+    return LLMRails(RailsConfig.from_content(colang_content=colang, yaml_content=config), llm=RailsModel(models))
+
+
+def _told(error: Exception) -> str:
+    """An error of ours in full; of another's only the type, because its text may quote the question."""
+    return str(error) if isinstance(error, AnswerbusError) else type(error).__name__
+
+
+class RailsModel:
+    """The role `fast` as Guardrails calls a model (its `LLMModel` protocol)."""
+
+    model_name = "fast"
+    provider_name = "answerbus"
+    provider_url = None
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def generate_async(self, prompt: Any, *, stop: list[str] | None = None, **_: Any) -> Any:
+        """One reply to a text or a list of messages.
+
+        Raises:
+            ModelError: no endpoint plays the role, or none answers.
+        """
+        from nemoguardrails.types import LLMResponse
+
+        reply = await self._models.converse("fast", "guardrails", _messages(prompt))
+        text = reply.text
+        for mark in stop or ():
+            text = text.split(mark, 1)[0]
+        return LLMResponse(content=text)
+
+    async def stream_async(self, prompt: Any, *, stop: list[str] | None = None, **_: Any) -> AsyncIterator[Any]:
+        """The same reply in one piece."""
+        from nemoguardrails.types import LLMResponseChunk
+
+        reply = await self.generate_async(prompt, stop=stop)
+        yield LLMResponseChunk(delta_content=reply.content)
+
+
+def _messages(prompt: Any) -> list[Message]:
+    if isinstance(prompt, str):
+        return [Message(author="user", text=prompt)]
+    return [_message(one) for one in prompt]
+
+
+def _message(one: Any) -> Message:
+    role = one.get("role") if isinstance(one, dict) else getattr(one.role, "value", one.role)
+    content = one.get("content") if isinstance(one, dict) else one.content
+    author: Any = _AUTHORS.get(str(role), "user")
+    return Message(author=author, text=str(content or ""))

@@ -1,0 +1,26 @@
+"""What moderation needs from the outside: engines that know more than its own rules."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from services.moderation.private.span import Span
+from services.moderation.settings import ModerationSettings
+
+
+class PrivateData(Protocol):
+    """Finds private data."""
+
+    async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
+        """What the pipeline's engine finds; nothing when the pipeline asks for none.
+
+        Raises:
+            ConfigurationError: the engine that the pipeline asks for is not installed.
+        """
+
+
+class Guard(Protocol):
+    """Judges a question by the rails of the pipeline."""
+
+    async def objects(self, text: str, settings: ModerationSettings) -> bool:
+        """Whether the rails stop the text, or cannot say and the pipeline wants them to fail closed."""

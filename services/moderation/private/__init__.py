@@ -1,0 +1,1 @@
+"""Finding private data by its shape, without a model."""

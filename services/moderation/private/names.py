@@ -1,0 +1,74 @@
+"""Names of people: after a title, or as somebody says their own. Pure; English and French."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from services.moderation.private.span import Span
+
+_WORD = r"[^\W\d_][\w’'\-]{0,30}"
+_BIG = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w’'\-]{0,30}"
+_PARTICLE = r"(?:de|da|dos|van|von|der|den|du|la|le|al|el|bin|ibn|Mc|St\.|[A-ZÀ-Þ]\.)"
+_NAME = rf"{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG})?)?"
+
+_TITLED = re.compile(
+    rf"\b(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Mgr|Me|MM|Messrs|Pr)\b\.?|M\.|(?:Miss|Mister|Monsieur|Madame|Mademoiselle"
+    rf"|Doctor|Docteur|Professor|Professeur|Maître|Sir|Dame)\b)[ ](?P<name>{_NAME})"
+)
+_DECLARED = re.compile(
+    rf"\b(?:my[ ](?:full[ ]|first[ ]|last[ ]|legal[ ]|maiden[ ])?(?:name|surname)(?:[ ]is|['’]s|[ ]was|:)"
+    rf"|(?:i[ ]am|i['’]m)[ ](?:called|named)|call[ ]me|(?:this|it)[ ]is[ ](?=(?-i:[A-Z])\w+[ ](?:speaking|calling)\b)"
+    rf"|je[ ]m['’ ]appelle|je[ ]me[ ](?:nomme|prénomme)|mon[ ](?:nom|prénom|nom[ ]complet)[ ](?:est|c['’]est|:))[ ]?"
+    rf"(?P<name>{_WORD}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_WORD}){{0,2}})",
+    re.IGNORECASE,
+)
+#: What may follow "my name is" and begin no name, or follow one and be no part of it.
+_NO_NAMES_TEXT = """not on in at the a an my your misspelled misspelt spelled spelt wrong incorrect different missing
+    changed still now too very listed written showing used known correct right same no only also being
+    so it its there this that what which and or but i im we you he she they is am are was were have has
+    had do does did can could will would should want need please if when how where who why to from for
+    with as of by live lives lived here speaking calling common long short et ou mais je j tu il elle
+    nous vous pas mal bien sur dans le la les un une est suis ai mon ma mes que qui comment écrit erroné
+    différent manquant changé toujours voudrais veux souhaite habite et, au aux pour"""
+_NO_NAMES = frozenset(_NO_NAMES_TEXT.split())
+#: Who has a title and is no private person: offices rather than names.
+_OFFICES_TEXT = """President Minister Speaker Chair Chairman Chairwoman Secretary Justice Judge Mayor Governor Prime
+    Ambassador Commissioner Director Premier Président Présidente Ministre Juge Maire Directeur
+    Directrice Who What When Where How Why Le La Les"""
+_OFFICES = frozenset(_OFFICES_TEXT.split())
+_MAY_NAME = re.compile(
+    r"\b(?:M[rs]s?|Mx|Dr|Prof?|Mme|Mlle|Mgr|Me|MM|Messrs|Miss|Mister|Monsieur|Madame|Mademoiselle|Doct(?:or|eur)|Profess(?:or|eur)"
+    r"|Maître|Sir|Dame|M\.)[. ]|name|called|named|call me|appelle|nomme|nom |(?:this|it) is ",
+    re.IGNORECASE,
+)
+
+
+def names(text: str) -> Iterator[Span]:
+    """Titled names, then declared ones; the title itself is left."""
+    if not _MAY_NAME.search(text):
+        return
+    for found in _TITLED.finditer(text):
+        if found["name"].split()[0] not in _OFFICES:
+            yield Span("name", found.start("name"), found.end("name"))
+    for found in _DECLARED.finditer(text):
+        length = _own_name(found["name"])
+        if length:
+            yield Span("name", found.start("name"), found.start("name") + length)
+
+
+def _own_name(said: str) -> int:
+    """How many characters of what follows "my name is" are a name: as far as big letters, or common words, go."""
+    length = place = 0
+    words = said.split(" ")
+    big = words[0][:1].isupper()
+    for word in words:
+        end = place + len(word)
+        if word.casefold() in _NO_NAMES or (
+            big and length and word[:1].islower() and not re.fullmatch(_PARTICLE, word)
+        ):
+            break
+        if word[:1].isupper() or not big:
+            length = end
+        place = end + 1
+    return length

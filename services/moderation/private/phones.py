@@ -1,0 +1,79 @@
+"""Telephone numbers: as each region writes them, and in any way where the words around say what the digits are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from services.moderation.private.span import Span
+
+_DASH = r"\-\u2010-\u2015"
+_GAP = rf"[ .{_DASH}]"
+_BEGIN = rf"(?<!\w)(?<!\d[.,])(?<!\w[/{_DASH}])(?<![$€£¥])(?<![$€£¥][ \d])(?<![$€£¥]\d[ \d])(?<![$€£¥]\d\d[ ])"
+_END = rf"(?!\w)(?![/{_DASH}]\d)(?![.,]\d)(?![ ]?(?:[$€£¥%]|(?:dollars?|euros?|cad|usd|eur|gbp)\b))"
+_EXTENSION = r"(?: [ ,]{0,2} (?: x | ext\.? | poste ) [ ]? \d{1,6} )?"
+
+_NANP = rf"""
+    (?: (?: \+? 1 | 001 ) {_GAP}? )? \( \d{{3}} \) [ ]? {_GAP}? \d{{3}} {_GAP}? \d{{4}}         # (613) 555-0142
+  | (?: (?: \+? 1 | 001 ) {_GAP} )? \d{{3}} {_GAP} \d{{3}} {_GAP} \d{{4}}                       # 613-555-0142
+  | 1? [2-9] \d{{2}} [2-9] \d{{6}}                                                             # 6135550142
+"""
+_FRANCE = rf"""
+    0 [1-9] (?P<fr> {_GAP} ) \d{{2}} (?: (?P=fr) \d{{2}} ){{3}}                                # 01 70 18 99 00
+  | 0 [1-9] \d{{8}}                                                                            # 0170189900
+"""
+_BRITAIN = rf"""
+    (?= \d (?: {_GAP}? \d ){{8}} ) 0 [1-9] \d{{1,3}} (?P<gb> {_GAP} ) \d{{2,4}}
+    (?: (?P=gb) \d{{2,4}} (?: (?P=gb) \d{{2}} )? | \d{{2,3}} )                                 # 020 7946 0958
+  | 0 7 \d{{3}} {_GAP}? \d{{6}}                                                                # 07700 900123
+"""
+_BRAZIL = rf"\( \d{{2}} \) [ ]? 9? \d{{4}} {_GAP} \d{{4}} | \d{{2}} [ ] 9 \d{{4}} - \d{{4}}"
+_NORTH = rf"0 \d{{1,3}} {_GAP} \d{{2,4}} {_GAP} \d{{2}} (?: {_GAP} \d{{2}} )?"
+#: Region -> how numbers are written there; a country that is not here still has the international form.
+_WRITTEN = {
+    "CA": _NANP, "US": _NANP, "FR": _FRANCE, "GB": _BRITAIN, "IE": _BRITAIN, "ZA": _BRITAIN, "AU": _BRITAIN,
+    "BR": _BRAZIL, "CH": _NORTH, "BE": _NORTH, "SE": _NORTH, "FI": _NORTH, "NL": _NORTH,
+}  # fmt: skip
+REGIONS = tuple(_WRITTEN)
+_INTERNATIONAL = rf"""
+    \+ \d (?: [ .()/{_DASH}]{{0,3}} \d ){{7,14}}                                               # +44 20 7946 0958
+  | 00 [1-9] (?: [ .(){_DASH}]{{0,2}} \d ){{8,13}}                                             # 0033 1 70 18 99 00
+"""
+
+#: Words before a number, or after it, that say it is one to call.
+_BEFORE = re.compile(
+    r"\b(?:call(?:ing|ed)?|phone[ds]?|telephones?|tel|cell|mobile|fax|desk|home|work|reach(?:ed|able)?|text|ring|dial"
+    r"|answering|messages? to|sms|whatsapp|number(?: is| was|:)|contact|office"
+    r"|appel(?:er|ez|le|ons)|téléphon\w{1,4}|tél|portable|joindre|joignable|numéro|télécopieur|cellulaire|bureau)\b"
+    r"[^\d\n+(]{0,12}\n?[^\d\n+(]{0,6}(?=[\d+(])",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"[ \-–]{1,3}\(?(?:office|fax|mobile|cell|desk|home|work|tel|phone|portable|bureau)\b", re.IGNORECASE
+)
+_DIGITS = re.compile(
+    rf"(?<![\w.,/$€£{_DASH}])(?:\+|00)?\(?\d(?:[ .()/{_DASH}]{{0,2}}\d){{5,13}}(?:x\d{{1,6}})?(?!\w)(?![.,]\d)",
+    re.IGNORECASE,
+)
+_A_DATE = re.compile(r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}\Z|\d{1,2}[-./]\d{1,2}[-./](?:19|20)?\d\d\Z")
+
+
+def phones(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
+    """Every phone number as one of the regions writes it, internationally, or as the words around it say."""
+    for found in _pattern(regions).finditer(text):
+        yield Span("phone", found.start(), found.end())
+    told = {found.end() for found in _BEFORE.finditer(text)}
+    for found in _DIGITS.finditer(text):
+        if not _A_DATE.match(found[0]) and (found.start() in told or _AFTER.match(text, found.end())):
+            yield Span("phone", found.start(), found.end())
+
+
+_patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
+
+
+def _pattern(regions: tuple[str, ...]) -> re.Pattern[str]:
+    if regions not in _patterns:
+        written = dict.fromkeys(_WRITTEN[region] for region in regions if region in _WRITTEN)
+        shapes = "|".join([_INTERNATIONAL, *written])
+        _patterns[regions] = re.compile(f"{_BEGIN}(?:{shapes}){_EXTENSION}{_END}", re.VERBOSE | re.IGNORECASE)
+    return _patterns[regions]

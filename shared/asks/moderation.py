@@ -1,0 +1,36 @@
+"""What may be asked of moderation: `ask.moderation.<verb>` with the request named like the verb."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shared.domain import Finding, Value
+
+
+class InspectRequest(Value):
+    """`inspect`: what the rules make of a text, without a question being run.
+
+    `pipeline` names whose settings apply; empty: the default's.
+    """
+
+    text: str = Field(max_length=200_000)
+    language_hint: str = ""
+    pipeline: str = ""
+
+
+class PrivateSpan(Value):
+    """Private data of a kind, from character `start` to before `end` of the tidied text."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class InspectReply(Value):
+    """`outcome` is `approved`, `escalated` or the kind of the rejection; `text` is as it would go on, redacted."""
+
+    outcome: str
+    text: str
+    findings: tuple[Finding, ...] = ()
+    private: tuple[PrivateSpan, ...] = ()
+    took_ms: float = 0.0
