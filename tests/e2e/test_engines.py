@@ -240,6 +240,22 @@ async def test_a_stream_that_breaks_off_is_begun_anew(platform: Platform) -> Non
     assert whole.text == "The rent of a garden plot is forty euros. [1]"
 
 
+async def test_a_worker_that_dies_while_it_streams_is_followed_by_another_from_the_beginning(
+    platform: Platform,
+) -> None:
+    asked = await ask(platform.url, "How slowly does the rent of a garden plot change?", pipeline="tagged")
+    whole, killed = Reassembled(), False
+    async for event in stream(platform.url, asked["id"], timeout=60):
+        whole.take(event)
+        if event.event == "token" and not killed:
+            platform.kill(platform.worker("answer"))
+            killed = True
+
+    assert killed
+    assert whole.text == "The rent of a garden plot is forty euros. [1]"
+    assert result_of(whole)["engine"] == "chat"
+
+
 async def test_an_empty_completion_is_replaced_by_quotes(platform: Platform) -> None:
     result = result_of(await say(platform, "Is nothing to pay as rent of a garden plot?", pipeline="tagged"))
 
