@@ -9,13 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import orjson
+
 from services.retrieval.graph.ports import Edge, Neighbourhood
-from services.retrieval.graph.sqlite_statements import DEFINED, DEFINING, ENTITY, MENTIONED, MENTIONING, PASSAGE
+from services.retrieval.graph.sqlite_statements import DEFINED, DEFINING, ENTITIES, MENTIONED, MENTIONING, PASSAGES
 from shared.errors import ConfigurationError, UnavailableError
 
 T = TypeVar("T")
-#: By number: the key of an entity, and in how many passages it is mentioned.
-Entities = dict[int, tuple[str, int]]
+#: Number, key, and of an entity in how many passages it is mentioned, of a passage its collection.
+Node = tuple[int, str, Any]
+_FROM_PASSAGES = (DEFINED, MENTIONED)
 #: How many entities are followed at each step, in degrees.
 _FOLLOWED = 8
 _BUSY_SECONDS = 10.0
@@ -69,65 +72,59 @@ class Line:
 
 
 class Adjacency(NamedTuple):
-    """What is next to a node: edges, and the nodes at their other ends by number."""
+    """What is next to a node by one kind of edge: the edges, and the nodes at their other ends."""
 
     edges: tuple[Edge, ...]
-    entities: tuple[tuple[int, tuple[str, int]], ...] = ()
-    passages: tuple[tuple[int, str, str], ...] = ()
+    nodes: tuple[Node, ...]
 
 
 class Adjacencies:
-    """The adjacencies of nodes, remembered until anybody writes to the file, and of so many nodes at most."""
+    """Nodes and what is next to them, remembered until anybody writes to the file, and so many at most."""
 
-    def __init__(self, sql: sqlite3.Connection, *, most: int = 20_000) -> None:
+    def __init__(self, sql: sqlite3.Connection, *, most: int = 6_000) -> None:
         self._sql = sql
         self._most = most
         self._version = -1
-        self._known: dict[tuple[str, int, int], Adjacency] = {}
-        self._entities: dict[str, tuple[int, tuple[str, int]] | None] = {}
-        self._passages: dict[str, tuple[int, str, str] | None] = {}
+        self._next_to: dict[tuple[str, int, int], Adjacency] = {}
+        self._nodes: dict[tuple[str, str], Node | None] = {}
 
     def refresh(self) -> None:
-        """Forget what may have changed; a walk sees one state of the graph or the next."""
+        """Forget what may have changed: a walk begins with the graph as it is."""
         (version,) = self._sql.execute("PRAGMA data_version").fetchone()
-        kept = len(self._known) + len(self._entities) + len(self._passages)
-        if version != self._version or kept > self._most:
+        if version != self._version or len(self._next_to) + len(self._nodes) > self._most:
             self._version = version
-            for memory in (self._known, self._entities, self._passages):
-                memory.clear()
+            self._next_to.clear()
+            self._nodes.clear()
 
-    def entity(self, key: str) -> tuple[int, tuple[str, int]] | None:
-        """Its number, its key and how often it is mentioned."""
-        if key not in self._entities:
-            row = self._sql.execute(ENTITY, (key,)).fetchone()
-            self._entities[key] = (row[0], (row[1], row[2])) if row else None
-        return self._entities[key]
+    def nodes(self, query: str, keys: Iterable[str]) -> list[Node]:
+        """The nodes of these keys that are there; `ENTITIES` or `PASSAGES`."""
+        wanted = [(query, key) for key in keys]
+        missing = [at for at in wanted if at not in self._nodes]
+        if missing:
+            self._nodes.update(dict.fromkeys(missing))
+            for node in self._asked(query, orjson.dumps([key for _, key in missing]).decode()):
+                self._nodes[query, node[1]] = (node[0], node[1], node[2])
+        return [node for node in map(self._nodes.__getitem__, wanted) if node]
 
-    def passage(self, key: str) -> tuple[int, str, str] | None:
-        """Its number, its key and its collection."""
-        if key not in self._passages:
-            self._passages[key] = self._sql.execute(PASSAGE, (key,)).fetchone()
-        return self._passages[key]
+    def next_to(self, query: str, nodes: Mapping[int, str], degree: int) -> list[Adjacency]:
+        """What is next to each of the nodes (key by number), as the query has it, at most `degree` each."""
+        wanted = [(query, number, degree) for number in nodes]
+        missing = [number for number in nodes if (query, number, degree) not in self._next_to]
+        if missing:
+            near = self._asked(query, orjson.dumps(missing).decode(), degree)
+            for number, rows in zip(missing, near, strict=True):
+                self._next_to[query, number, degree] = _adjacency(nodes[number], rows, query in _FROM_PASSAGES)
+        return [self._next_to[at] for at in wanted]
 
-    def of_passage(self, number: int, key: str, degree: int) -> Adjacency:
-        """The names it defines and those it mentions."""
-        at = ("passage", number, degree)
-        known = self._known.get(at)
-        if known is None:
-            rows = [row for query in (DEFINED, MENTIONED) for row in self._sql.execute(query, (number, degree))]
-            edges = tuple(Edge(key, row[1], row[3]) for row in rows)
-            known = self._known[at] = Adjacency(edges, tuple((row[0], (row[1], row[2])) for row in rows))
-        return known
+    def _asked(self, query: str, *parameters: object) -> list[Any]:
+        (told,) = self._sql.execute(query, parameters).fetchone()
+        rows: list[Any] = orjson.loads(told)
+        return rows
 
-    def of_entity(self, number: int, key: str, degree: int, query: str) -> Adjacency:
-        """The passages that define it, or those that mention it, as the query has it."""
-        at = (query, number, degree)
-        known = self._known.get(at)
-        if known is None:
-            rows = self._sql.execute(query, (number, degree)).fetchall()
-            edges = tuple(Edge(row[1], key, row[3]) for row in rows)
-            known = self._known[at] = Adjacency(edges, passages=tuple(row[:3] for row in rows))
-        return known
+
+def _adjacency(key: str, rows: Sequence[Sequence[Any]], from_passage: bool) -> Adjacency:
+    edges = (Edge(key, row[1], row[3]) if from_passage else Edge(row[1], key, row[3]) for row in rows)
+    return Adjacency(tuple(edges), tuple((row[0], row[1], row[2]) for row in rows))
 
 
 class Expansion:
@@ -142,8 +139,8 @@ class Expansion:
 
     def expand(self, entities: Collection[str], passages: Collection[str], hops: int) -> Neighbourhood:
         self._near.refresh()
-        at_entities: Entities = dict(filter(None, map(self._near.entity, entities)))
-        at_passages = self._counting(filter(None, map(self._near.passage, passages)))
+        at_entities = self._noted(self._near.nodes(ENTITIES, entities))
+        at_passages = self._counting(self._near.nodes(PASSAGES, passages))
         at_passages |= self._towards_passages(at_entities, (DEFINING,))
         seen_passages, seen_entities = set(at_passages), set[int]()
         for hop in range(hops):
@@ -156,36 +153,41 @@ class Expansion:
                 seen_passages |= at_passages.keys()
         return Neighbourhood(tuple(self._edges), self._mentioned)
 
-    def _towards_entities(self, passages: Mapping[int, str]) -> Entities:
-        reached: Entities = {}
-        for number, passage in passages.items():
-            near = self._near.of_passage(number, passage, self._degree)
-            self._edges.update(dict.fromkeys(near.edges))
-            reached.update(near.entities)
-        self._mentioned.update(reached.values())
-        return reached
-
-    def _towards_passages(self, entities: Entities, queries: Sequence[str]) -> dict[int, str]:
+    def _towards_entities(self, passages: Mapping[int, str]) -> dict[int, str]:
         reached: dict[int, str] = {}
-        for number, (entity, mentioned) in entities.items():
-            self._mentioned[entity] = mentioned
-            for query in queries:
-                near = self._near.of_entity(number, entity, self._degree, query)
-                counting = self._counting(near.passages)
-                reached |= counting
-                if len(counting) == len(near.edges):
-                    self._edges.update(dict.fromkeys(near.edges))
-                else:
-                    counted = set(counting.values())
-                    self._edges.update((edge, None) for edge in near.edges if edge.passage in counted)
+        for query in _FROM_PASSAGES:
+            for near in self._near.next_to(query, passages, self._degree):
+                self._edges.update(dict.fromkeys(near.edges))
+                reached |= self._noted(near.nodes)
         return reached
 
-    def _counting(self, rows: Iterable[tuple[int, str, str]]) -> dict[int, str]:
-        """Number and key of the passages whose collection counts."""
-        return {row[0]: row[1] for row in rows if not self._collections or row[2] in self._collections}
+    def _towards_passages(self, entities: Mapping[int, str], queries: Sequence[str]) -> dict[int, str]:
+        reached: dict[int, str] = {}
+        for query in queries:
+            for near in self._near.next_to(query, entities, self._degree):
+                counting = self._counting(near.nodes)
+                reached |= counting
+                edges = near.edges
+                if len(counting) < len(edges):
+                    counted = set(counting.values())
+                    edges = tuple(edge for edge in edges if edge.passage in counted)
+                self._edges.update(dict.fromkeys(edges))
+        return reached
 
-    def _rarest(self, reached: Entities, seen: Collection[int]) -> Entities:
+    def _noted(self, entities: Iterable[Node]) -> dict[int, str]:
+        """Number and key of the entities, once it is noted in how many passages each is mentioned."""
+        noted = {}
+        for number, key, mentioned in entities:
+            noted[number] = key
+            self._mentioned[key] = int(mentioned)
+        return noted
+
+    def _counting(self, passages: Iterable[Node]) -> dict[int, str]:
+        """Number and key of the passages whose collection counts."""
+        return {number: key for number, key, kept in passages if not self._collections or kept in self._collections}
+
+    def _rarest(self, reached: Mapping[int, str], seen: Collection[int]) -> dict[int, str]:
         """Those to be followed: a name that everybody mentions costs most and counts least."""
         fresh = [entity for entity in reached.items() if entity[0] not in seen]
-        fresh.sort(key=lambda entity: entity[1][1])
+        fresh.sort(key=lambda entity: self._mentioned[entity[1]])
         return dict(fresh[: _FOLLOWED * self._degree])

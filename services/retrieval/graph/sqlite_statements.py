@@ -103,28 +103,48 @@ SELECT (
 ) FROM json_each(?1) AS phrase ORDER BY phrase.key
 """
 
-#: From a passage to names, the rarest first; each gives the name, its key, how often it is mentioned, and the weight.
-DEFINED = """
-SELECT id, key, mentioned, weight FROM defines JOIN entity ON id = entity
-WHERE passage = ? ORDER BY weight DESC, mentioned LIMIT ?
+#: For each number of a JSON list what is next to it, as a JSON list; so many of a kind at most, and one row in all, so
+#: that Python's lock is let go once.
+_NEXT_TO = """
+SELECT json_group_array(json((SELECT json_group_array(json_array({columns})) FROM ({near}))))
+FROM json_each(?1) AS at
 """
-MENTIONED = """
-SELECT id, key, mentioned, 0.0 FROM mentions JOIN entity ON id = entity WHERE passage = ? ORDER BY mentioned LIMIT ?
+#: From passages to names, the rarest first; each gives its number, its key, how often it is mentioned, and the weight.
+DEFINED = _NEXT_TO.format(
+    columns="id, key, mentioned, weight",
+    near="""
+    SELECT id, key, mentioned, weight FROM defines JOIN entity ON id = entity
+    WHERE passage = at.value ORDER BY weight DESC, mentioned LIMIT ?2""",
+)
+MENTIONED = _NEXT_TO.format(
+    columns="id, key, mentioned, 0.0",
+    near="""
+    SELECT id, key, mentioned FROM mentions JOIN entity ON id = entity
+    WHERE passage = at.value ORDER BY mentioned LIMIT ?2""",
+)
+#: And back; each gives the passage's number, its key, its collection, and the weight.
+DEFINING = _NEXT_TO.format(
+    columns="id, key, collection, weight",
+    near="""
+    SELECT passage.id, passage.key, collection, weight
+    FROM defines JOIN passage ON passage.id = passage JOIN source ON source.id = source
+    WHERE entity = at.value ORDER BY weight DESC, passage LIMIT ?2""",
+)
+MENTIONING = _NEXT_TO.format(
+    columns="id, key, collection, 0.0",
+    near="""
+    SELECT passage.id, passage.key, collection
+    FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
+    WHERE entity = at.value ORDER BY passage LIMIT ?2""",
+)
+#: Those of a JSON list of keys that are there.
+ENTITIES = """
+SELECT json_group_array(json_array(entity.id, entity.key, mentioned))
+FROM json_each(?) AS wanted JOIN entity ON entity.key = wanted.value
 """
-#: And back; each gives the passage, its key, its collection, and the weight.
-DEFINING = """
-SELECT passage.id, passage.key, collection, weight
-FROM defines JOIN passage ON passage.id = passage JOIN source ON source.id = source
-WHERE entity = ? ORDER BY weight DESC, passage LIMIT ?
-"""
-MENTIONING = """
-SELECT passage.id, passage.key, collection, 0.0
-FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
-WHERE entity = ? ORDER BY passage LIMIT ?
-"""
-ENTITY = "SELECT id, key, mentioned FROM entity WHERE key = ?"
-PASSAGE = """
-SELECT passage.id, passage.key, collection FROM passage JOIN source ON source.id = source WHERE passage.key = ?
+PASSAGES = """
+SELECT json_group_array(json_array(passage.id, passage.key, collection))
+FROM json_each(?) AS wanted JOIN passage ON passage.key = wanted.value JOIN source ON source.id = source
 """
 
 RELATIONS_OF = """
