@@ -20,6 +20,7 @@ from shared.delivery.event_log import NatsEventLog
 from shared.delivery.overview import oldest_waiting, overview
 from shared.errors import AnswerbusError
 from shared.facts import QuestionAbandoned
+from shared.garbage import spare_what_stays
 from shared.models.cascade import Cascade
 from shared.models.choose import models_of
 from shared.pipelines import Sections
@@ -147,6 +148,7 @@ async def serve(build: Build, settings: Settings) -> None:
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
     if starting.done():
         starting.result()
+        spare_what_stays()
         await waiting
     else:
         starting.cancel()

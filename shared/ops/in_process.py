@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from services.gateway.face import HttpFace
 from shared import telemetry
+from shared.garbage import spare_what_stays
 from shared.models.choose import models_of
 from shared.ops.catalogue import STAGES, builder
 from shared.ops.datadir import DataDir, Running
@@ -44,6 +45,7 @@ async def platform(
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpFace))
             url = f"http://{host}:{face.port}"
+            spare_what_stays()
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
             yield url
         finally:
