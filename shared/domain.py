@@ -116,8 +116,36 @@ class Answer(Value):
     links: tuple[Link, ...] = ()
 
 
+class UrlStep(Value):
+    """One address that was looked at for a citation: which rung of the ladder, what came of it, the HTTP status (or 0).
+
+    `outcome`: `works`, `gone` (404, 410, or a page that says so), `guarded` (it answers, but not to everybody),
+    `unreachable`, `not_allowed` (nothing was asked), `unsafe` (it leads where nothing may be fetched).
+    """
+
+    rung: Literal["citation", "passage", "department", "search", "home"]
+    url: str
+    outcome: str
+    code: int = 0
+
+
+class Checked(Value):
+    """What came of checking a citation's address.
+
+    `status`: `works`; `replaced` by the page the ladder found; `removed`, as it is gone and so is every other;
+    `unknown`, as nobody answered in time, and the address was left as it is; `not_allowed` to be asked.
+    """
+
+    status: Literal["works", "replaced", "removed", "unknown", "not_allowed"]
+    final_url: str = ""
+    ladder: tuple[UrlStep, ...] = ()
+
+
 class Citation(Value):
-    """A numbered source of an answer; `quote` is the supporting text as it stands in the passage."""
+    """A numbered source of an answer; `quote` is the supporting text as it stands in the passage.
+
+    `checked` is set where the pipeline has addresses checked; `url` is then the address that came of it.
+    """
 
     number: int
     source: str
@@ -125,6 +153,7 @@ class Citation(Value):
     title: str = ""
     url: str = ""
     quote: str = ""
+    checked: Checked | None = None
 
 
 class Scores(Value):

@@ -22,6 +22,8 @@ LIVE_PREFIX = "live"
 PIPELINES_BUCKET = "pipelines"
 SESSIONS_BUCKET = "sessions"
 DOCUMENTS_BUCKET = "documents"
+#: What is known of addresses that were checked.
+URLS_BUCKET = "urls"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

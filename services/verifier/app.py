@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from services.verifier.handler import Verifier
+from services.verifier.looking import WebUrls
 from services.verifier.settings import VerifierSettings
 from shared.resources import Resources
 from shared.stage import Stage
+from shared.subjects import URLS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
     stage = Stage("verifier", settings=VerifierSettings)
-    stage.on(Verifier(resources.models).verify)
+    urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
+    stage.opens(urls)
+    stage.on(Verifier(resources.models, urls).verify)
     return stage
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from services.verifier.checking import CitationCheck
 from services.verifier.closing import best_of, nothing, passed
 from services.verifier.finding import Finding
 from services.verifier.guard import leaks
 from services.verifier.judge import judged
 from services.verifier.keeping import same_again, with_refuted
+from services.verifier.ports import Urls
 from services.verifier.rewrite import rewrite
 from services.verifier.rules import asked_text, examine, language_of, states_nothing
 from services.verifier.scoring import answer_stems, weigh
@@ -23,13 +25,22 @@ _TIMES, _SPARE_SECONDS = 1.5, 0.5
 class Verifier:
     """Judges drafts by rule, and by the model that plays the judge where the pipeline wants one."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, urls: Urls) -> None:
         self._models = models
+        self._citations = CitationCheck(urls)
 
     async def verify(
         self, drafted: AnswerDrafted, envelope: Envelope, settings: VerifierSettings
     ) -> AnswerVerified | AnswerRefuted:
         """The verified answer; a refutation while attempts and time remain; else the best attempt there was."""
+        said = await self._judged(drafted, envelope, settings)
+        if isinstance(said, AnswerVerified) and settings.check_urls:
+            said = await self._citations.check(said, settings, envelope.remaining)
+        return said
+
+    async def _judged(
+        self, drafted: AnswerDrafted, envelope: Envelope, settings: VerifierSettings
+    ) -> AnswerVerified | AnswerRefuted:
         leaked = leaks(drafted, settings.forbidden)
         if states_nothing(drafted) and not leaked:
             # Where an earlier attempt found something, that is more than this one.

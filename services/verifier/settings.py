@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from services.verifier.prompts import JUDGE
+from shared.addresses import well_formed
 from shared.pipelines import PromptedSection
+from shared.web.hosts import host_list
 
 #: Language -> what the asker reads when nothing of any draft held.
 DEFAULT_UNVERIFIED = {
@@ -54,6 +56,39 @@ class VerifierSettings(PromptedSection):
         description="The share of a sentence's words that its passages must have for it to be supported, where no "
         "judge says so. Sentences of the extractive engine must be there word for word instead.",
     )
+    check_urls: bool = Field(
+        default=False,
+        description="Whether the addresses of citations are asked for before the asker gets them (`on`, `off`).",
+    )
+    check_seconds: float = Field(
+        default=5.0,
+        gt=0,
+        le=10,
+        description="All checks of an answer have this long, or half of the time that is left.",
+    )
+    check_ttl_seconds: float = Field(
+        default=86_400,
+        ge=1,
+        description="How long an address that works is not asked for again; others an hour at most, unreachable ones "
+        "a minute.",
+    )
+    url_allow: tuple[str, ...] = Field(
+        default=(),
+        description="Only these hosts are asked (example.org, *.example.org), as far as the operator allows.",
+    )
+    url_deny: tuple[str, ...] = Field(default=(), description="These hosts are never asked.")
+    soft_404: tuple[str, ...] = Field(
+        default=(),
+        description="What the title or heading of a page says that is not there, or (beginning with /) the path it "
+        "redirects to, with * for anything. Common ones are known.",
+    )
+    search_url: dict[str, str] = Field(
+        default_factory=dict,
+        description="Search page given instead of an address that is gone: language -> URL, with `{query}`.",
+    )
+    home_url: dict[str, str] = Field(
+        default_factory=dict, description="Page given where nothing else is left: language -> URL."
+    )
     forbidden: tuple[str, ...] = Field(
         default=(), description="Phrases that no answer may have, whatever the documents say; case does not matter."
     )
@@ -66,3 +101,16 @@ class VerifierSettings(PromptedSection):
         default_factory=dict,
         description="Replaces what the asker reads when the answer said what it must not: language -> text.",
     )
+
+    @field_validator("url_allow", "url_deny")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return host_list(value)
+
+    @field_validator("search_url", "home_url")
+    @classmethod
+    def _addresses(cls, value: dict[str, str]) -> dict[str, str]:
+        wrong = [url for url in value.values() if not well_formed(url.replace("{query}", ""))]
+        if wrong:
+            raise ValueError(f"{wrong[0]}: write an address that begins with https:// or http://")
+        return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from services.verifier.handler import Verifier
+from services.verifier.ports import Seen
 from services.verifier.settings import VerifierSettings
 from shared.domain import Answer, Citation, Context, Passage, PipelineRef, Question, Sentence, Timing
 from shared.envelope import Envelope, opening
@@ -26,6 +27,13 @@ ASKED = Question(
 )
 GOOD = "A passport costs 120 dollars."
 INVENTED = "Every applicant receives a golden umbrella."
+
+
+class Unasked:
+    """Addresses that nobody may look at."""
+
+    async def look(self, url: str, settings: VerifierSettings) -> Seen:
+        raise AssertionError("an address was looked at although the pipeline does not check them")
 
 
 def answer(*sentences: str) -> Answer:
@@ -60,5 +68,5 @@ async def check(
     where: Envelope | None = None,
     **settings: Any,
 ) -> Any:
-    verifier = Verifier(models or NoModels())
+    verifier = Verifier(models or NoModels(), Unasked())
     return await verifier.verify(draft, where or envelope(attempt), VerifierSettings(**settings))

@@ -1,0 +1,62 @@
+"""Pages that answer as if they were there and say that they are not. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from services.verifier.ports import Seen
+from shared.text import normalise
+
+#: A title is judged in the parts that these divide: `Page not found | The Library`.
+_DIVIDERS = re.compile(r"\s+[-|–—·:»]\s+|\s*\|\s*|:\s+")
+#: A part of the title, or the heading, that is one of these and nothing else.
+_WHOLE = re.compile(
+    r"(?:(?:error|erreur|fehler)\s*)?\(?404\)?(?:\s*(?:error|erreur|not found|page not found))?"
+    r"|(?:sorry,? |oops!? |whoops!? )?(?:the |this |that |requested )*(?:web ?)?page (?:was |is )?"
+    r"(?:not found|can ?not be found|could not be found|not available|unavailable|missing)"
+    r"|not found|page (?:introuvable|non trouvee|inexistante)|document introuvable|page does ?n[o']t exist"
+    r"|seite nicht gefunden|pagina no encontrada|pagina nao encontrada|pagina non trovata"
+)
+#: What is said nowhere else; found anywhere in title or heading.
+_PHRASES = (
+    *("we couldn't find that web page", "we couldn't find that page", "we can't find that page"),
+    *("we could not find that page", "page you requested could not be found", "page you requested was not found"),
+    *("page you are looking for", "page you're looking for", "this page isn't available", "no longer exists"),
+    *("nous ne pouvons trouver cette page", "nous n'avons pas trouve", "cette page n'existe pas"),
+    *("cette page n'existe plus", "la page que vous cherchez", "la page demandee est introuvable"),
+)
+_PATH = re.compile(r"(?:^|[/_-])(?:404|not-?_?found|page-?not-?found|error-?404|introuvable)(?:$|[/_.-])")
+#: Where a site redirects to what it does not have.
+_HOME = re.compile(r"/?(?:(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?/?){0,2}")
+
+
+def soft_404(url: str, seen: Seen, patterns: Iterable[str] = ()) -> bool:
+    """Whether the page behind `url`, which answered, is one that says that there is none.
+
+    `patterns` are a pipeline's own: phrases of the title or heading, or (beginning with `/`) paths with `*`.
+    """
+    asked, found = urlsplit(url), urlsplit(seen.final_url or url)
+    title, heading = _plain(seen.title), _plain(seen.heading)
+    for pattern in patterns:
+        if pattern.startswith("/"):
+            if fnmatchcase(found.path, pattern):
+                return True
+        elif pattern.strip() and _plain(pattern) in f"{title}\n{heading}":
+            return True
+    if _moved(asked.path, found.path) and (_PATH.search(found.path.lower()) or _HOME.fullmatch(found.path.lower())):
+        return True
+    if any(phrase in text for phrase in _PHRASES for text in (title, heading)):
+        return True
+    return any(_WHOLE.fullmatch(part.strip(" .!()")) for part in (*_DIVIDERS.split(title), heading))
+
+
+def _moved(asked: str, found: str) -> bool:
+    """Whether a page below the top of a site led to another path; its home page leads where it likes."""
+    return asked.rstrip("/") != found.rstrip("/") and not _HOME.fullmatch(asked.lower())
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalise(text[:300]).replace("’", "'").split())
