@@ -1,0 +1,51 @@
+"""Questions are answered while documents are taken in."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.graph.sqlite import SqliteGraph
+from services.retrieval.handler import Librarian
+from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.legs import LinksLeg, WordsLeg
+from services.retrieval.searching import Searcher, Sought
+from services.retrieval.settings import RetrievalSettings
+from shared.domain import Document
+from shared.facts import DocumentIndexed, DocumentSubmitted
+from shared.stores.memory import MemoryObjects
+
+SETTINGS = RetrievalSettings(graph_seconds=30, bm25_seconds=30)
+MANY = 200
+
+
+async def test_searches_by_words_and_links_come_back_while_many_documents_are_written(tmp_path: Path) -> None:
+    # Given an index and a graph with a document in them
+    index, graph = EdgeIndex(tmp_path), SqliteGraph(tmp_path)
+    await index.open()
+    await graph.open()
+    librarian = Librarian(index, MemoryObjects(), store="embedded", graph=graph)
+    searcher = Searcher([WordsLeg(index)], LinksLeg(GraphLeg(graph)), shelf=index)
+
+    async def put(title: str, text: str) -> None:
+        document = Document(source=f"kb:{title}", title=title, text=text)
+        told = await librarian.index(DocumentSubmitted(document=document), SETTINGS)
+        assert isinstance(told, DocumentIndexed)
+
+    await put("Lantern House", "Built by Ada Whitfield of Leeds.")
+    # When many more are put in at once, and something is asked again and again
+    writing = asyncio.gather(*(put(f"House {n}", f"House {n} stands by Lantern House.") for n in range(MANY)))
+    asked = 0
+    while not writing.done():
+        found = await searcher.search(Sought("Who built Lantern House?", "eng"), SETTINGS)
+        # Then the first document is found every time, with every leg
+        assert "kb:Lantern House" in [passage.source for passage in found.passages]
+        assert found.missing == {}
+        asked += not writing.done()
+    await writing
+    # and that more than once before they are all in
+    assert asked > 1
+    assert await index.count() == (await graph.counts()).passages == MANY + 1
+    await graph.close()
+    await index.close()
