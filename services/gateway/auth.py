@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -81,10 +81,10 @@ def _presented(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
-def needs(role: Role) -> Callable[[Request], Caller]:
+def needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
     """A dependency that lets in callers of at least this role."""
 
-    def check(request: Request) -> Caller:
+    async def check(request: Request) -> Caller:
         doorkeeper: Doorkeeper = request.app.state.gateway.doorkeeper
         caller = doorkeeper.caller(request)
         if _RANK[caller.role] < _RANK[role]:

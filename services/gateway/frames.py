@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
@@ -17,8 +16,8 @@ from services.gateway.stream import QuestionStream
 
 SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
-#: Proxies close silent connections; a comment is no event. Seconds.
-KEEP_ALIVE = 15.0
+#: Proxies close silent connections; a comment is no event.
+SIGN_OF_LIFE = {SSE: b": keep-alive\n\n", NDJSON: b"\n"}
 #: Milliseconds a client waits before it comes back.
 RETRY = 1000
 HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
@@ -57,28 +56,9 @@ def encode(frame: Frame, media_type: str) -> bytes:
 
 
 async def _body(stream: QuestionStream, media_type: str) -> AsyncIterator[bytes]:
-    """The frames, with keep-alives between them; closing it early stops the stream behind it."""
-    sse = media_type == SSE
-    if sse:
+    """The frames, each batch in one write, with signs of life between them; closing it early stops the stream."""
+    if media_type == SSE:
         yield f"retry: {RETRY}\n\n".encode()
-    frames = stream.frames()
-    pending: asyncio.Task[Frame] | None = None
-    try:
-        while True:
-            pending = pending or asyncio.ensure_future(anext(frames))
-            done, _ = await asyncio.wait({pending}, timeout=KEEP_ALIVE)
-            if not done:
-                yield b": keep-alive\n\n" if sse else b"\n"
-                continue
-            try:
-                frame = pending.result()
-            except StopAsyncIteration:
-                return
-            pending = None
-            yield encode(frame, media_type)
-    finally:
-        if pending is not None:
-            pending.cancel()
-            with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
-                await pending
-        await frames.aclose()
+    async with contextlib.aclosing(stream.batches()) as batches:
+        async for frames in batches:
+            yield b"".join(encode(frame, media_type) for frame in frames) or SIGN_OF_LIFE[media_type]

@@ -22,7 +22,7 @@ class Gateway:
     admission: Admission
 
 
-def gateway(request: Request) -> Gateway:
-    """The dependency of every route."""
+async def gateway(request: Request) -> Gateway:
+    """The dependency of every route; async, as others are run on a thread each time."""
     state: Gateway = request.app.state.gateway
     return state

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from datetime import UTC, datetime
 
 import structlog
 from pydantic import ValidationError
@@ -26,9 +25,11 @@ from shared.signals import Token
 
 log = structlog.get_logger()
 
+#: What comes live: facts, and the tokens of drafts; None ends it.
+Heard = asyncio.Queue[StoredEvent | Token | None]
 #: Events a slow client may lag behind before its stream is closed; it resumes from the log.
 QUEUE_LIMIT = 1000
-#: Seconds of silence after which the history is read again.
+#: Seconds of silence after which the history is read again, and the client gets a sign of life.
 REREAD_AFTER = 10.0
 #: Seconds after the deadline in which a stage may still say that it gave up.
 GRACE = 0.5
@@ -39,7 +40,7 @@ class LiveFeed:
 
     def __init__(self, event_log: EventLog) -> None:
         self._log = event_log
-        self._queues: dict[str, set[asyncio.Queue[StoredEvent | None]]] = {}
+        self._queues: dict[str, set[Heard]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
         self.drafts = Drafts()
 
@@ -56,19 +57,18 @@ class LiveFeed:
         for stop in self._stops:
             await stop()
 
-    def watch(self, correlation_id: str) -> asyncio.Queue[StoredEvent | None]:
+    def watch(self, correlation_id: str) -> Heard:
         """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops).
 
         A draft that is being written comes first, as far as it was written.
         """
-        queue: asyncio.Queue[StoredEvent | None] = asyncio.Queue(QUEUE_LIMIT)
+        queue: Heard = asyncio.Queue(QUEUE_LIMIT)
         if written := self.drafts.so_far(correlation_id):
-            subject = subjects.signal(Token.kind, correlation_id)
-            queue.put_nowait(StoredEvent(subject, 0, datetime.now(UTC), written.model_dump_json().encode()))
+            queue.put_nowait(written)
         self._queues.setdefault(correlation_id, set()).add(queue)
         return queue
 
-    def forget(self, correlation_id: str, queue: asyncio.Queue[StoredEvent | None]) -> None:
+    def forget(self, correlation_id: str, queue: Heard) -> None:
         queues = self._queues.get(correlation_id, set())
         queues.discard(queue)
         if not queues:
@@ -87,21 +87,22 @@ class LiveFeed:
     def _heard_signal(self, event: StoredEvent) -> None:
         correlation_id = event.subject.rsplit(".", 1)[1]
         try:
-            self.drafts.hear(correlation_id, Token.model_validate_json(event.data))
+            token = Token.model_validate_json(event.data)
         except ValidationError:
             log.warning("a token cannot be read", correlation_id=correlation_id)
             return
-        self._hand_out(correlation_id, event)
+        self.drafts.hear(correlation_id, token)
+        self._hand_out(correlation_id, token)
 
-    def _hand_out(self, correlation_id: str, event: StoredEvent) -> None:
+    def _hand_out(self, correlation_id: str, heard: StoredEvent | Token) -> None:
         for queue in self._queues.get(correlation_id, ()):
             if queue.full():
                 _end(queue)
             else:
-                queue.put_nowait(event)
+                queue.put_nowait(heard)
 
 
-def _end(queue: asyncio.Queue[StoredEvent | None]) -> None:
+def _end(queue: Heard) -> None:
     while queue.full():
         queue.get_nowait()
     queue.put_nowait(None)
@@ -121,29 +122,33 @@ class QuestionStream:
         self._conversation = correlation_id
         self._closed = False
 
-    async def frames(self) -> AsyncGenerator[Frame, None]:
-        """Every frame after the cursor, `result` last; ends without one only when the client must resume elsewhere."""
+    async def batches(self) -> AsyncGenerator[list[Frame], None]:
+        """Every frame after the cursor, `result` last; ends without one only when the client must resume elsewhere.
+
+        What came together is one batch: a reader who falls behind gets more at a time. An empty one means silence.
+        """
         queue = self._feed.watch(self._cid)
         try:
-            for frame in await self._history():
-                yield frame
-            while not self._presenter.ended:
-                for frame in await self._next(queue):
-                    yield frame
-                if self._closed:
-                    return
+            if frames := await self._history():
+                yield frames
+            while not (self._presenter.ended or self._closed):
+                yield await self._next(queue)
         finally:
             self._feed.forget(self._cid, queue)
 
-    async def _next(self, queue: asyncio.Queue[StoredEvent | None]) -> list[Frame]:
-        try:
-            heard = await asyncio.wait_for(queue.get(), timeout=self._patience())
-        except TimeoutError:
-            return await self._after_silence()
-        if heard is None:
-            self._closed = True
-            return []
-        return await self._take(heard)
+    async def _next(self, queue: Heard) -> list[Frame]:
+        """The frames of all that has come; none after a silence."""
+        frames: list[Frame] = []
+        while not (frames or self._presenter.ended or self._closed):
+            try:
+                async with asyncio.timeout(self._patience()):
+                    heard = await queue.get()
+            except TimeoutError:
+                return await self._after_silence()
+            frames = await self._take(heard)
+            while not (queue.empty() or self._presenter.ended or self._closed):
+                frames += await self._take(queue.get_nowait())
+        return frames
 
     def _patience(self) -> float:
         if self._deadline is None:
@@ -159,10 +164,13 @@ class QuestionStream:
         self._closed = True
         return overdue(self._cid, self._conversation)
 
-    async def _take(self, heard: StoredEvent) -> list[Frame]:
-        if heard.sequence == 0:
+    async def _take(self, heard: StoredEvent | Token | None) -> list[Frame]:
+        if heard is None:
+            self._closed = True
+            return []
+        if isinstance(heard, Token):
             # A cursor does not tell of drafts that were read in full: before the history, a token has no place.
-            return self._presenter.token(Token.model_validate_json(heard.data)) if self._sequence else []
+            return self._presenter.token(heard) if self._sequence else []
         if heard.sequence <= self._sequence:
             return []
         try:
@@ -199,7 +207,7 @@ class QuestionStream:
 
 async def wait_for(
     wanted: Callable[[StoredEvent], bool],
-    queue: asyncio.Queue[StoredEvent | None],
+    queue: Heard,
     event_log: EventLog,
     correlation_id: str,
     patience: float,
@@ -216,7 +224,7 @@ async def wait_for(
         except TimeoutError:
             heard = None
         if heard is not None:
-            if heard.sequence and wanted(heard):
+            if isinstance(heard, StoredEvent) and wanted(heard):
                 return heard.decode()
             continue
         found = next((one for one in await _or_nothing(event_log, correlation_id) if wanted(one)), None)

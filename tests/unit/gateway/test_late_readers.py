@@ -13,6 +13,7 @@ from services.gateway.stream import QuestionStream
 from shared.facts import AnswerDrafted
 from shared.signals import Token
 from tests.unit.gateway.run import CID, Desk, desk, read, run, signal
+from tests.unit.gateway.wire import each
 
 EVENTS = run("At eight or nine.")
 
@@ -23,7 +24,7 @@ async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_begi
         for offset, text in ((0, "At "), (3, "eight ")):
             speak(here, Token(attempt=0, draft=7, offset=offset, text=text))
 
-        frames = QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()).frames()
+        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()))
         shown = [await anext(frames) for _ in range(4)]
         speak(here, Token(attempt=0, draft=7, offset=9, text="or"))
         shown.append(await anext(frames))
@@ -36,12 +37,12 @@ async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads
     async with desk() as here:
         await here.say(*EVENTS[:4])
         speak(here, Token(attempt=0, draft=7, offset=0, text="At "))
-        frames = QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()).frames()
+        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()))
         before = [await anext(frames) for _ in range(4)]
         await frames.aclose()
         speak(here, Token(attempt=0, draft=7, offset=3, text="eight "))
 
-        resumed = QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor.parse(before[-1].id)).frames()
+        resumed = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor.parse(before[-1].id)))
         first = await asyncio.wait_for(anext(resumed), 5)
         await here.say(*EVENTS[4:])
         rest = [frame async for frame in resumed]

@@ -25,6 +25,7 @@ from shared.sessions import SessionTurn, encode_turns, session_key
 from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.telemetry import DEGRADED
 from tests.unit.gateway.run import CID, Desk, desk, run, then
+from tests.unit.gateway.wire import each
 
 TURNS = tuple(SessionTurn(question=f"Q{n}", answer=f"A{n}", id=f"{n:032x}", at=float(n)) for n in range(8))
 
@@ -264,7 +265,7 @@ async def test_a_stream_begins_where_its_cursor_is() -> None:
     async with desk() as here:
         await here.say(*run("At eight."))
 
-        frames = [frame async for frame in here.reception.stream(CID, Cursor(1)).frames()]
+        frames = [frame async for frame in each(here.reception.stream(CID, Cursor(1)))]
 
         assert frames[0].event == "status"
         assert "MODERATING_QUESTION" not in [frame.data.get("status") for frame in frames]

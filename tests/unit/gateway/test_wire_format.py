@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import cast
 
@@ -10,7 +9,6 @@ import orjson
 import pytest
 from starlette.requests import Request
 
-from services.gateway import frames as wire
 from services.gateway.cursor import Cursor
 from services.gateway.frames import NDJSON, SSE, cursor_of, encode, streamed, wants_stream
 from services.gateway.presenter import Frame
@@ -28,17 +26,18 @@ def request(query: str = "", **headers: str) -> Request:
 
 
 class Scripted:
-    """A stream that gives one frame, then waits to be told to go on."""
+    """A stream that gives one frame, is silent until told to go on, and then gives two together."""
 
     def __init__(self) -> None:
-        self.go_on = asyncio.Event()
+        self.silent = True
         self.closed = False
 
-    async def frames(self) -> AsyncGenerator[Frame, None]:
+    async def batches(self) -> AsyncGenerator[list[Frame], None]:
         try:
-            yield FRAME
-            await self.go_on.wait()
-            yield UNNAMED
+            yield [FRAME]
+            while self.silent:
+                yield []
+            yield [UNNAMED, FRAME]
         finally:
             self.closed = True
 
@@ -100,10 +99,7 @@ def test_a_cursor_that_no_server_sent_is_a_bad_request() -> None:
 
 
 @pytest.mark.parametrize(("media_type", "sign"), [(SSE, b": keep-alive\n\n"), (NDJSON, b"\n")])
-async def test_a_silent_stream_gives_signs_of_life_and_then_goes_on(
-    monkeypatch: pytest.MonkeyPatch, media_type: str, sign: bytes
-) -> None:
-    monkeypatch.setattr(wire, "KEEP_ALIVE", 0.005)
+async def test_a_silent_stream_gives_signs_of_life_and_then_goes_on(media_type: str, sign: bytes) -> None:
     stream = Scripted()
     parts = body(stream, media_type)
     if media_type == SSE:
@@ -111,10 +107,10 @@ async def test_a_silent_stream_gives_signs_of_life_and_then_goes_on(
 
     assert await anext(parts) == encode(FRAME, media_type)
     assert [await anext(parts), await anext(parts)] == [sign, sign]
-    stream.go_on.set()
-    rest = [part async for part in parts if part != sign]
+    stream.silent = False
+    rest = [part async for part in parts]
 
-    assert rest == [encode(UNNAMED, media_type)]
+    assert rest == [encode(UNNAMED, media_type) + encode(FRAME, media_type)]
     assert stream.closed
 
 
@@ -125,12 +121,11 @@ async def test_a_sign_of_life_is_no_event() -> None:
     assert parser.comments == 1
 
 
-async def test_a_client_that_goes_away_ends_the_stream_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "KEEP_ALIVE", 0.005)
+async def test_a_client_that_goes_away_ends_the_stream_behind_it() -> None:
     stream = Scripted()
     parts = body(stream, NDJSON)
     await anext(parts)
-    await anext(parts)  # a sign of life: the next frame is being waited for
+    await anext(parts)  # a sign of life
 
     await parts.aclose()
 

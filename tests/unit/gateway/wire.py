@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import Frame
@@ -14,6 +15,14 @@ from tests.unit.gateway.run import CID
 
 #: How a thing that is said reaches the gateway.
 HEARD, LOST, TWICE, LATE, UNREADABLE = "heard", "lost", "twice", "late", "unreadable"
+
+
+async def each(stream: QuestionStream) -> AsyncGenerator[Frame, None]:
+    """The frames of a stream one by one."""
+    async with aclosing(stream.batches()) as batches:
+        async for frames in batches:
+            for frame in frames:
+                yield frame
 
 
 class Wire:
@@ -46,4 +55,4 @@ class Wire:
         self.log.signal(live(one.subject) if one.sequence else one.subject, one)
 
     def frames(self, cursor: str = "") -> AsyncGenerator[Frame, None]:
-        return QuestionStream(self.feed, self.log, CID, Cursor.parse(cursor) if cursor else Cursor()).frames()
+        return each(QuestionStream(self.feed, self.log, CID, Cursor.parse(cursor) if cursor else Cursor()))
