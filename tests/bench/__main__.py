@@ -12,17 +12,19 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import chains, http_answers, models, whole
+from . import answers, chains, http_answers, models, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "platform", "models", "http")
+PARTS = ("chains", "chains-fsync", "platform", "models", "answers-with-models", "retrieval", "http")
+#: These run when they are named only: one takes a quarter of an hour, the other wants a running platform.
+NAMED = ("retrieval", "http")
 
 
 def main() -> None:
     arguments = _parser().parse_args()
-    parts: Sequence[str] = arguments.only or (PARTS if arguments.url else PARTS[:4])
+    parts: Sequence[str] = arguments.only or [part for part in PARTS if part not in NAMED]
     if "http" in parts and not (arguments.url and arguments.questions):
         sys.exit("the http part needs --url of a running platform and --questions")
     # Servers and hops are ended by the blocks that started them, also when somebody ends this process.
@@ -57,6 +59,11 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await whole.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "models" in parts:
         sections += await models.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "answers-with-models" in parts:
+        sections += await answers.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "retrieval" in parts:
+        sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
+        sections.append(await retrieval.compare(sizes=sizes, say=say))
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,

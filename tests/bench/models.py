@@ -80,12 +80,12 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> list[Section]:
     )
     count = 30 if quick else 200
     for number in range(rounds):
-        with _server("--first", "0", "--token", "0", "--tokens", str(TOKENS)) as url:
+        with model_server("--first", "0", "--token", "0", "--tokens", str(TOKENS)) as url:
             async with _callers(url) as callers:
                 for name, (step, stream) in callers.items():
                     calls.add(name, await _measure(step, stream, count))
                     say(f"round {number + 1}, models: {name}")
-        with _server("--first", "0.3", "--token", "0.05", "--tokens", "60", "--stamp") as url:
+        with model_server("--first", "0.3", "--token", "0.05", "--tokens", "60", "--stamp") as url:
             many.add("ours", await _hundred(url))
             say(f"round {number + 1}, models: 100 streams")
     return [calls, many]
@@ -215,9 +215,9 @@ async def _hundred(url: str) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def _server(*arguments: str) -> Iterator[str]:
-    """A model server in a process of its own."""
-    port = free_port()
+def model_server(*arguments: str, port: int = 0) -> Iterator[str]:
+    """A model server in a process of its own; its URL."""
+    port = port or free_port()
     command = [sys.executable, "-m", "tests.support.model_server", "--port", str(port), *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         try:

@@ -26,7 +26,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> list[Section]:
     """The platform under load at one and at 64 in flight, then its footprint."""
     with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
         root = Path(folder)
-        questions, documents = _corpus(root)
+        questions, documents = corpus(root)
         began = time.perf_counter()
         with running(root / "data") as platform:
             ready = time.perf_counter() - began
@@ -74,7 +74,7 @@ def _footprint(data: Path, ready: float, held: float, say: Say) -> Section:
     return section
 
 
-def _corpus(root: Path) -> tuple[list[str], Path]:
+def corpus(root: Path) -> tuple[list[str], Path]:
     """Questions, and the documents that answer them: the FAQ, or this project's own pages."""
     if FAQ.exists():
         return read_questions(FAQ), FAQ

@@ -304,7 +304,7 @@ class ModelServer:
             await self._wait(due - time.monotonic(), gone)
             due += token
             if self.stamp and "content" in delta:
-                delta = {"content": f"{number}@{time.time():.4f} "}
+                delta = {"content": _stamped(delta["content"], number)}
             yield chunk({"role": "assistant", **delta} if number == 0 else delta)
         if not deltas:
             await self._wait(first, gone)
@@ -421,6 +421,13 @@ def _pieces(text: str) -> list[str]:
     return [piece for word in re.findall(r"\s*\S+|\s+$", text) for piece in _parts(word)]
 
 
+def _stamped(piece: str, number: int) -> str:
+    """The piece's number and the time in place of its word; tags around the word stay."""
+    found = re.fullmatch(r"\s*((?:<[^<>]*>)*)[^<>]*((?:</[^<>]*>)*)\s*", piece)
+    opened, closed = found.groups() if found else ("", "")
+    return f"{opened}{number}@{time.time():.4f} {closed}"
+
+
 def _parts(word: str) -> list[str]:
     return [word[at : at + 1000] for at in range(0, len(word), 1000)]
 
@@ -493,7 +500,9 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=60, help="words of the default reply")
     parser.add_argument("--error-rate", type=float, default=0.0, help="share of requests refused")
     parser.add_argument("--error-status", type=int, default=503)
-    parser.add_argument("--stamp", action="store_true", help="every token is its number and the time it was sent")
+    parser.add_argument(
+        "--stamp", action="store_true", help="words are their number and the time they are sent"
+    )
     parser.add_argument("--text", default="", help="say this instead of the default reply")
     given = parser.parse_args()
     server = ModelServer(

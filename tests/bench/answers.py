@@ -1,0 +1,237 @@
+"""Whole answers written by a model, as their askers see them: `python -m tests.bench --only answers-with-models`.
+
+The model server runs in a process of its own and stamps its tokens; `answerbus up` uses it through `OPENAI_BASE_URL`,
+and one client reads both. Asked directly, the model is the baseline of the first token; what the platform adds lies
+before the model is asked, and between its token and the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+
+from tests.support.platform import Platform, cli, running
+from tests.support.servers import free_port
+
+from .chains import Say
+from .http_load import bodies, load
+from .models import model_server
+from .processes import Meter, busy
+from .report import Section
+from .streams import Streamed, ask_model, ask_platform
+from .whole import corpus
+
+#: What the model says: one sentence of 60 tokens, in the form of the tags.
+TOKENS = 60
+TEXT = f"<answer><s-1>{' '.join(f'w{number}' for number in range(TOKENS))}</s-1></answer>"
+FIRST, EACH = 0.3, 0.02
+PIPELINE = "written"
+#: Stamps are no sentences of any document, so a verifier that refuted them would have each answer written thrice.
+DOCUMENT = {
+    "name": PIPELINE,
+    "gateway": {"deadline_seconds": 60},
+    "retrieval": {"legs": ["bm25"]},
+    "answer": {"engine": "chat", "max_answer_chars": 4000},
+    "verifier": {"max_refutations": 0},
+}
+STREAMS = 100
+#: Calls that each answer worker makes at once in the third part, and how many workers there are.
+CALLS, WORKERS = 10, (1, 2, 4)
+
+Ask = Callable[[str], Awaitable[Streamed]]
+
+
+async def compare(*, rounds: int, quick: bool, say: Say) -> list[Section]:
+    """The first token, a hundred streams at once, and more workers."""
+    with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
+        root, port = Path(folder), free_port()
+        questions, documents = corpus(root)
+        with _platform(root / "one", documents, port) as platform:
+            first = await _first_tokens(platform, questions, port, rounds, quick, say)
+            many = await _hundred(platform, questions, port, rounds, say)
+        grown = await _workers(root, questions, documents, port, 1 if quick else min(rounds, 2), say)
+    return [first, many, grown]
+
+
+async def _first_tokens(
+    platform: Platform, questions: Sequence[str], port: int, rounds: int, quick: bool, say: Say
+) -> Section:
+    section = Section(
+        name="answers-first-token",
+        title=f"To the first token: {FIRST * 1e3:.0f} ms to it, {EACH * 1e3:.0f} ms per token, {TOKENS} tokens",
+        measures=("model alone p50 ms", "answer p50 ms", "added p50 ms", "before the model ms", "token's way ms"),
+        baselines=(),
+    )
+    arguments = ("--first", str(FIRST), "--token", str(EACH), "--tokens", str(TOKENS), "--text", TEXT, "--stamp")
+    with model_server(*arguments, port=port) as url:
+        ways: tuple[Ask, Ask] = (
+            lambda question: ask_model(url, question),
+            lambda question: ask_platform(platform.url, question, PIPELINE),
+        )
+        asked = iter(_numbered(questions))
+        await _at_once(ways[1], asked, 32)  # every worker has seen a question
+        for number in range(rounds):
+            for name, ask in _loads(asked, few=quick).items():
+                alone, whole = await ask(ways[0]), await ask(ways[1])
+                _check(whole)
+                figures = _first_token(alone, whole)
+                section.add(name, figures)
+                say(f"round {number + 1}, first token, {name}: {figures['added p50 ms']:.1f} ms added")
+    return section
+
+
+def _loads(asked: Iterator[str], *, few: bool) -> dict[str, Callable[[Ask], Awaitable[list[Streamed]]]]:
+    answer = FIRST + EACH * TOKENS
+    return {
+        "1 in flight": lambda ask: _in_flight(ask, asked, 1, 5 if few else 20, 0),
+        "60 in flight": lambda ask: _in_flight(ask, asked, 60, 2 if few else 4, answer),
+        "60 in the same instant": lambda ask: _at_once(ask, asked, 60),
+    }
+
+
+def _first_token(alone: Sequence[Streamed], whole: Sequence[Streamed]) -> dict[str, float]:
+    direct, all_told = _p50(one.first for one in alone), _p50(one.first for one in whole)
+    return {
+        "model alone p50 ms": direct,
+        "answer p50 ms": all_told,
+        "added p50 ms": all_told - direct,
+        "before the model ms": _p50(one.sent - FIRST for one in whole),
+        "token's way ms": _p50(one.delays[0] for one in whole),
+    }
+
+
+async def _in_flight(ask: Ask, asked: Iterator[str], lanes: int, each: int, spread: float) -> list[Streamed]:
+    """`lanes` askers, each with `each` questions one after the other; they begin spread over so many seconds."""
+
+    async def lane(number: int) -> list[Streamed]:
+        await asyncio.sleep(spread * number / lanes)
+        return [await ask(next(asked)) for _ in range(each)]
+
+    return [one for answers in await asyncio.gather(*map(lane, range(lanes))) for one in answers]
+
+
+async def _at_once(ask: Ask, asked: Iterator[str], count: int) -> list[Streamed]:
+    return await _in_flight(ask, asked, count, 1, 0)
+
+
+async def _hundred(platform: Platform, questions: Sequence[str], port: int, rounds: int, say: Say) -> Section:
+    """100 answers at once; each round also says what a token costs each process on its way."""
+    section = Section(
+        name="answers-hundred",
+        title=f"{STREAMS} answers at once, 50 ms per token, {TOKENS} tokens each",
+        measures=(
+            *("tokens/s", "token delay p50 ms", "p99 ms", "worst ms", "answer worker MB"),
+            *("answer µs/token", "gateway µs/token", "bus µs/token", "both cores busy %"),
+        ),
+        baselines=(),
+    )
+    arguments = ("--first", str(FIRST), "--token", "0.05", "--tokens", str(TOKENS), "--text", TEXT, "--stamp")
+    with model_server(*arguments, port=port):
+        meters = {name: Meter(pid) for name, pid in _processes(platform).items()}
+        for number in range(rounds):
+            before, began = busy(), time.perf_counter()
+            for meter in meters.values():
+                meter.start()
+            asked = iter(_numbered(questions, label=f"round {number}"))
+            answers = await _at_once(lambda one: ask_platform(platform.url, one, PIPELINE), asked, STREAMS)
+            took = time.perf_counter() - began
+            _check(answers)
+            delays = sorted(delay * 1e3 for one in answers for delay in one.delays)
+            spent = {f"{name} µs/token": meter.seconds() / len(delays) * 1e6 for name, meter in meters.items()}
+            section.add(
+                "the platform",
+                {
+                    "tokens/s": len(delays) / (took - FIRST),
+                    "token delay p50 ms": statistics.median(delays),
+                    "p99 ms": delays[int(len(delays) * 0.99)],
+                    "worst ms": delays[-1],
+                    "answer worker MB": meters["answer"].most_resident_mb(),
+                    "both cores busy %": busy().since(before) * 100,
+                    **spent,
+                },
+            )
+            say(f"round {number + 1}, {STREAMS} answers: p99 {delays[int(len(delays) * 0.99)]:.0f} ms")
+    return section
+
+
+async def _workers(root: Path, questions: Sequence[str], documents: Path, port: int, rounds: int, say: Say) -> Section:
+    """Answers a second with more and more answer workers, each with ten calls of a model that takes 500 ms."""
+    section = Section(
+        name="answers-workers",
+        title=f"A model of 500 ms, {CALLS} calls per answer worker",
+        measures=("answers/s", "of linear", "both cores busy %"),
+        baselines=(),
+    )
+    alone = 0.0
+    with model_server("--first", "0.5", "--token", "0", "--text", TEXT, port=port):
+        for workers in WORKERS:
+            environment = {"ANSWERBUS_CONCURRENCY": str(CALLS)}
+            scale = ("--scale", f"answer={workers}")
+            with _platform(root / f"of-{workers}", documents, port, *scale, environment=environment) as platform:
+                for number in range(rounds + 1):
+                    count, before = (20 if number == 0 else 200) * workers, busy()
+                    requests = bodies(questions, count, distinct=True, pipeline=PIPELINE)
+                    figures = await load(platform.url, requests, in_flight=CALLS * workers * 3 // 2)
+                    if figures.answered != count:
+                        raise RuntimeError(f"{count - figures.answered} questions were not answered: {figures.errors}")
+                    if number == 0:
+                        continue  # every worker has seen a question
+                    alone = alone or figures.per_second
+                    share = figures.per_second / (alone * workers)
+                    values = (figures.per_second, share, busy().since(before) * 100)
+                    section.add(f"{workers} workers", dict(zip(section.measures, values, strict=True)))
+                    say(f"round {number}, {workers} workers: {figures.per_second:.1f}/s, {share:.2f} of linear")
+    return section
+
+
+@contextlib.contextmanager
+def _platform(
+    data: Path, documents: Path, port: int, *arguments: str, environment: dict[str, str] | None = None
+) -> Iterator[Platform]:
+    """A platform that knows the documents and asks the models at `port`."""
+    models = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    pipeline = data.parent / f"pipeline-{data.name}"
+    pipeline.mkdir()
+    (pipeline / "pipeline.yaml").write_text(json.dumps(DOCUMENT))
+    with running(data, *arguments, env={**models, **(environment or {})}) as platform:
+        cli("ingest", str(documents), "--url", platform.url, timeout=600)  # a few entries have no text, and are named
+        applied = cli("pipelines", "apply", str(pipeline), "--data", str(data))
+        if applied.returncode:
+            raise RuntimeError(applied.stderr[-1000:])
+        yield platform
+
+
+def _processes(platform: Platform) -> dict[str, int]:
+    """Those on a token's way."""
+    return {"answer": platform.worker("answer"), "gateway": platform.worker("gateway"), "bus": platform.nats_server()}
+
+
+def _check(answers: Sequence[Streamed]) -> None:
+    """Every token of every answer, in order, written by the model.
+
+    Raises:
+        RuntimeError: it is not so.
+    """
+    for one in answers:
+        if one.numbers != list(range(TOKENS)) or one.resets or one.engine != "chat":
+            raise RuntimeError(
+                f"tokens were lost, out of order or begun anew: {one.numbers}, {one.ended}, {one.engine}"
+            )
+
+
+def _p50(seconds: Iterator[float]) -> float:
+    return statistics.median(seconds) * 1e3
+
+
+def _numbered(questions: Sequence[str], label: str = "") -> Iterator[str]:
+    """The questions over and over, each time another text, so that none is answered from a cache."""
+    number = 0
+    while True:
+        yield f"{questions[number % len(questions)]} ({label}{number})"
+        number += 1

@@ -1,0 +1,50 @@
+"""What processes spend and hold, read from /proc (Linux)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """The processor time of one process since `start`, and the most memory it ever held."""
+
+    def __init__(self, pid: int) -> None:
+        self._folder = Path("/proc") / str(pid)
+        self._from = 0.0
+
+    def start(self) -> None:
+        self._from = self._spent()
+
+    def seconds(self) -> float:
+        return self._spent() - self._from
+
+    def most_resident_mb(self) -> float:
+        lines = (self._folder / "status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+    def _spent(self) -> float:
+        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@dataclass(frozen=True)
+class Busy:
+    """What all cores have worked and rested since the machine started, in ticks."""
+
+    worked: int
+    rested: int
+
+    def since(self, earlier: Self) -> float:
+        """The share of the time since then that the cores worked, 0 to 1."""
+        worked, rested = self.worked - earlier.worked, self.rested - earlier.rested
+        return worked / max(1, worked + rested)
+
+
+def busy() -> Busy:
+    user, nice, system, idle, waiting, *further = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    return Busy(user + nice + system + sum(further[:3]), idle + waiting)
