@@ -500,9 +500,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=60, help="words of the default reply")
     parser.add_argument("--error-rate", type=float, default=0.0, help="share of requests refused")
     parser.add_argument("--error-status", type=int, default=503)
-    parser.add_argument(
-        "--stamp", action="store_true", help="words are their number and the time they are sent"
-    )
+    parser.add_argument("--stamp", action="store_true", help="words are their number and the time they are sent")
     parser.add_argument("--text", default="", help="say this instead of the default reply")
     given = parser.parse_args()
     server = ModelServer(
