@@ -1,4 +1,4 @@
-"""`answerbus evaluate retrieval`."""
+"""`answerbus evaluate retrieval` and `answerbus evaluate followups`."""
 
 from __future__ import annotations
 
@@ -72,6 +72,26 @@ def retrieval(
     _show(done, before, as_json=as_json)
 
 
+@app.command()
+def followups(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: _id, history, raw, rewrite.")],
+    language: Annotated[str, typer.Option(help="Language of the questions (en, fr).")] = "en",
+    pipeline: Annotated[Path | None, typer.Option(help="Folder of a pipeline whose settings apply.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure, without a model, how questions of a conversation are made to stand by themselves (extra `evaluate`)."""
+    from shared.ops.evaluate_followups import evaluate
+    from shared.ops.output import print_json, run, table
+
+    told = run(lambda: evaluate(file, _pipeline(pipeline), language=language))
+    if as_json:
+        print_json(told)
+        return
+    rows = {**told["figures"]["groups"], "all": told["metrics"]}
+    names = ("bleu", "bleu_copied", "left_alone", "left_alone_after_turns")
+    table("followups", ["group", *names], [[group, *(str(one[name]) for name in names)] for group, one in rows.items()])
+
+
 class _index:  # noqa: N801 (used like a function)
     """Settings on a data directory that lasts as long as the evaluation, unless one is given."""
 
@@ -128,3 +148,30 @@ def _show(done: Run, before: Any, *, as_json: bool) -> None:
     table("figures", ["what", "figure"], [[name, str(value)] for name, value in told["figures"].items() if value])
     for leg, reason in done.missing.items():
         print(f"leg {leg} is missing: {reason}")
+
+
+@app.command()
+def urls(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The addresses.")],
+    as_json: Json = False,
+) -> None:
+    """Measure which addresses the safe client would fetch; nothing is resolved or connected to.
+
+    JSON lines: `payload` or `url`, with `expected` (block, else allowed) and `resolves_to`; a .json list of host names
+    (`input`, `output`) in the form of web-platform-tests; or lines of text, each where a page redirects to.
+    """
+    from shared.errors import RefusedError
+    from shared.ops.evaluate_urls import evaluate
+    from shared.ops.output import fail, print_json, table
+
+    try:
+        told = evaluate(file)
+    except RefusedError as error:
+        fail(str(error))
+    if as_json:
+        print_json(told)
+        return
+    table("addresses", ["measure", "value"], [[name, round(value, 4)] for name, value in told["metrics"].items()])
+    table("figures", ["what", "figure"], [[name, value] for name, value in told["figures"].items()])
+    if told["wrong"]:
+        table("not as expected", ["address"], [[json.dumps(one, ensure_ascii=False)] for one in told["wrong"][:20]])

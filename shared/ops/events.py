@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -78,10 +79,17 @@ def summary(payload: dict[str, Any]) -> str:
         parts.append("best effort")
     if isinstance(payload.get("scores"), dict):
         parts.append(f"scored {payload['scores']['overall']:.2f} by {judge_of(payload)}")
+    parts += addresses(payload.get("citations") or [])
     for key in TELLING:
         if payload.get(key) not in (None, "", []):
             parts.append(f"{key}={_cut(str(payload[key]), 40)}")
     return "; ".join(parts)
+
+
+def addresses(citations: Sequence[dict[str, Any]]) -> list[str]:
+    """What came of checking the addresses of citations, as far as they did not simply work."""
+    told = Counter(one["checked"]["status"] for one in citations if one.get("checked"))
+    return [f"{count} address{'es' * (count > 1)} {what}" for what, count in sorted(told.items()) if what != "works"]
 
 
 def judge_of(payload: dict[str, Any]) -> str:
