@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 
+import structlog
+from pydantic import ValidationError
+
 from services.verifier.ports import Seen
 from services.verifier.settings import VerifierSettings
 from shared.errors import RefusedError, UnavailableError
@@ -18,6 +21,8 @@ from shared.telemetry import DEGRADED
 from shared.web.client import Fetched, SafeClient
 from shared.web.page import read_page
 from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, policy_of
+
+log = structlog.get_logger()
 
 #: Seconds for one address in all, and for each step of it.
 SECONDS, STEP_SECONDS = 10.0, 4.0
@@ -85,10 +90,12 @@ class WebUrls:
     async def _recall(self, key: str) -> Seen | None:
         try:
             found = await self._known.get(key)
+            return Seen.model_validate_json(found) if found else None
         except UnavailableError:
             DEGRADED.labels("urls").inc()
-            return None
-        return Seen.model_validate_json(found) if found else None
+        except ValidationError:
+            log.warning("what is known of an address cannot be read; it is looked at again")
+        return None
 
     async def _keep(self, key: str, seen: Seen, ttl: float) -> None:
         try:

@@ -115,6 +115,15 @@ async def test_many_who_look_at_once_and_later_ask_once() -> None:
     assert {seen.title for seen in (*found, later)} == {"Fees"}
 
 
+async def test_what_cannot_be_read_any_more_is_looked_at_again() -> None:
+    class Other(MemoryKeyValue):
+        async def get(self, key: str) -> bytes | None:
+            return b'{"outcome": "of another version"}'
+
+    async with _server(_site) as (url, _), _urls(Other()) as urls:
+        assert (await urls.look(f"{url}/page", CHECKING)).outcome == "works"
+
+
 async def test_who_gives_up_does_not_take_the_answer_from_others() -> None:
     async with _server(_site) as (url, requests), _urls() as urls:
         hasty = asyncio.create_task(urls.look(f"{url}/page", CHECKING))
