@@ -64,7 +64,8 @@ class Moderator:
         verdict = verdict_with(verdict, Opinion(told.objection, findings=told.findings), settings)
         _count_all(envelope, verdict)
         if verdict.objection:
-            return _rejected(verdict, language_of(verdict.text, asked.language_hint, settings), settings)
+            listed = look.listed_language(settings)
+            return _rejected(verdict, language_of(verdict.text, asked.language_hint, settings, listed), settings)
         return QuestionApproved(
             question=Question(text=verdict.text, turns=asked.turns),
             language_hint=asked.language_hint,
@@ -113,7 +114,7 @@ def _rejected(verdict: Verdict, language: str, settings: ModerationSettings) -> 
 
 
 def _escalated(look: Look, client: dict[str, str], hint: str, settings: ModerationSettings) -> QuestionEscalated:
-    language = language_of(look.text, hint, settings)
+    language = language_of(look.text, hint, settings, look.listed_language(settings))
     services = settings.services(region_of(client, hint), language)
     return QuestionEscalated(
         text=private_data(look, settings).text or look.text,

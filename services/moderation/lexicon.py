@@ -30,6 +30,8 @@ from shared.text import stop_words
 
 #: Phrases in whose midst no other entry counts.
 ALLOWED = "allowed"
+#: What counts only when a text says nothing else: it does not matter where it stands.
+WHOLE = frozenset(["greeting", "thanks", "chitchat"])
 _GAPS = {"..": 4, "...": 12}
 #: An entry of more forms is looked for by a pattern.
 _MOST_FORMS = 100
@@ -46,11 +48,12 @@ class LexiconError(ValueError):
 
 @dataclass(frozen=True)
 class Hit:
-    """An entry of the kind stands at `start` to `end` of the text."""
+    """An entry of the kind stands at `start` to `end` of the text; `language` is that of its list, where it has one."""
 
     kind: str
     start: int
     end: int
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class _Entry:
     listed: str
     line: str
     language: str
+    list_language: str
     steps: tuple[_Step, ...]
     pattern: re.Pattern[str] | None
 
@@ -128,10 +132,13 @@ class Lexicon:
                 for one in self._outside(reading.folded)
                 if not one.entry.language or one.entry.language == language()
             ]
-            places = origins(reading.source) if found and reading.source is not None else None
+            places: list[int] = []
             for one in found:
-                where = (places[one.start], places[one.end - 1] + 1) if places else (reading.start, reading.end)
-                hits[Hit(one.entry.kind, *where)] = None
+                where = (reading.start, reading.end)
+                if reading.source is not None and one.entry.kind not in WHOLE:
+                    places = places or origins(reading.source)
+                    where = (places[one.start], places[one.end - 1] + 1)
+                hits[Hit(one.entry.kind, *where, one.entry.list_language)] = None
         return tuple(hits)
 
     def covers(self, text: str, kinds: frozenset[str]) -> bool:
@@ -248,7 +255,10 @@ def _read(kind: str, listed_language: str, line: str) -> _Entry:
         forms *= len(step.forms) + step.optional
     listable = forms <= _MOST_FORMS and not any(step.gap for step in steps) and not _open_inside(steps)
     pattern = None if listable else re.compile("(?<= )" + "".join(step.pattern() for step in steps))
-    return _Entry(kind, listed, line, language, tuple(steps), pattern)
+    list_language = code3(listed_language)
+    return _Entry(
+        kind, listed, line, language, "" if list_language == UNKNOWN else list_language, tuple(steps), pattern
+    )
 
 
 def _open_inside(steps: list[_Step]) -> bool:

@@ -33,13 +33,16 @@ def region_of(client: Mapping[str, str], hint: str) -> str:
     return said.upper() if len(said) == 2 and said.isalpha() else ""
 
 
-def language_of(text: str, hint: str, settings: ModerationSettings) -> str:
-    """The asker's language for a message: their hint, else the function words of the text, else the default."""
+def language_of(text: str, hint: str, settings: ModerationSettings, listed: str = "") -> str:
+    """The asker's language for a message: their hint, else what the text seems to be in, else the default.
+
+    `listed` is the language of a list that knows words of the text: better than the default.
+    """
     hinted = code3(hint)
     if hinted != UNKNOWN:
         return hinted
     guessed = seeming(text)
-    return guessed if guessed != UNKNOWN else settings.default_language
+    return guessed if guessed != UNKNOWN else listed or settings.default_language
 
 
 def search_link(text: str, language: str, settings: ModerationSettings) -> Link | None:

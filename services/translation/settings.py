@@ -22,7 +22,7 @@ class TranslationSettings(PromptedSection):
         default="eng", description="What a text is taken for when the languages are too close."
     )
     margin: float = Field(
-        default=0.1,
+        default=0.03,
         ge=0,
         le=1,
         description="How far the likeliest language must be ahead of the next (share of probability) to be believed.",

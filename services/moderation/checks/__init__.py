@@ -16,7 +16,7 @@ from services.moderation.checks.crisis import in_danger
 from services.moderation.checks.injection import injection
 from services.moderation.checks.language import language
 from services.moderation.checks.listed import listed
-from services.moderation.checks.opinion import Check, Look, Opinion, Verdict
+from services.moderation.checks.opinion import FINE, Check, Look, Opinion, Verdict
 from services.moderation.checks.private_data import private_data
 from services.moderation.checks.scanner import scanner
 from services.moderation.checks.small_talk import small_talk
@@ -69,6 +69,8 @@ def judge(look: Look, settings: ModerationSettings, checks: tuple[Check, ...]) -
     verdict = Verdict(text=look.text)
     for check in checks:
         opinion = check(look, settings)
+        if opinion is FINE:
+            continue
         if opinion.text is not None and opinion.text != look.text:
             look = replace(look, text=opinion.text, private=())
         verdict = verdict_with(replace(verdict, text=look.text), opinion, settings)

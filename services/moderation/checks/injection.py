@@ -24,6 +24,8 @@ _TEMPLATE = re.compile(
       | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+#: Every template has one of these; looking for them first costs next to nothing.
+_TEMPLATE_SIGNS = ("<", "[", "#", "\\", ":", "prompt", "PROMPT", "Prompt")
 _CONTEXT = re.compile(
     r"""^\W{0,3}(?:document[ ])?(?:context|contexte|kontext|documents?)[ ]?[:{"“$]
       | \b(?:context|contexte|kontext)[ ]?:[ ]?[^?]{1,400}\b(?:question|frage)[ ]?:
@@ -57,7 +59,7 @@ def injection(look: Look, settings: ModerationSettings) -> Opinion:
 
 def _suspicious(text: str) -> bool:
     return bool(
-        _TEMPLATE.search(text)
+        (any(sign in text for sign in _TEMPLATE_SIGNS) and _TEMPLATE.search(text))
         or _CONTEXT.search(text)
         or _PERSONA.search(text)
         or ("<" in text and _paired_tag(text))

@@ -33,6 +33,10 @@ class Look:
         guessed = guess_language(self.text)
         return guessed if guessed != UNKNOWN else code3(self.hint)
 
+    def listed_language(self, settings: ModerationSettings) -> str:
+        """The language of the first list that has something in the text; empty when none does."""
+        return next((hit.language for hit in self.hits(settings.lexicon) if hit.language), "")
+
     def hits(self, lexicon: Lexicon) -> tuple[Hit, ...]:
         """What of the lexicon stands in the text; looked for once."""
         found = self.__dict__.get("_hits")

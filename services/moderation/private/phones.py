@@ -62,9 +62,10 @@ def phones(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
     """Every phone number as one of the regions writes it, internationally, or as the words around it say."""
     for found in _pattern(regions).finditer(text):
         yield Span("phone", found.start(), found.end())
-    told = {found.end() for found in _BEFORE.finditer(text)}
-    for found in _DIGITS.finditer(text):
-        if not _A_DATE.match(found[0]) and (found.start() in told or _AFTER.match(text, found.end())):
+    candidates = [found for found in _DIGITS.finditer(text) if not _A_DATE.match(found[0])]
+    told = {found.end() for found in _BEFORE.finditer(text)} if candidates else set()
+    for found in candidates:
+        if found.start() in told or _AFTER.match(text, found.end()):
             yield Span("phone", found.start(), found.end())
 
 

@@ -68,18 +68,21 @@ _Test = Callable[[str], bool]
 #: In the order in which they are believed: an address may hold a number, a card nine digits.
 _NUMBERS: tuple[tuple[PrivateKind, re.Pattern[str], _Test], ...] = (
     ("iban", re.compile(_IBAN, re.VERBOSE), numbers.is_iban),
-    ("ip", re.compile(_IP, re.VERBOSE), numbers.is_ip),
     ("card", re.compile(_CARD, re.VERBOSE), numbers.is_card),
     ("cpf", re.compile(BEGIN + _CPF + END, re.VERBOSE | re.IGNORECASE), numbers.is_cpf),
     ("ssn", re.compile(BEGIN + _SSN + END, re.VERBOSE | re.IGNORECASE), numbers.is_ssn),
     ("sin", re.compile(BEGIN + _SIN + END, re.VERBOSE | re.IGNORECASE), numbers.is_sin),
 )
+_IPS = re.compile(_IP, re.VERBOSE)
 _EMAILS = re.compile(_EMAIL, re.VERBOSE)
 _ID_NUMBERS = re.compile(BEGIN + _ID_NUMBER + END, re.VERBOSE | re.IGNORECASE)
 _POSTAL_CODES = re.compile(_POSTAL, re.VERBOSE)
 _PASSWORDS = re.compile(_TOLD, re.VERBOSE | re.IGNORECASE)
-_SECRET_WORDS = re.compile(r"pass|pwd|mdp|\bpin\b|\bnip\b|secret|code|api key", re.IGNORECASE)
-_HAS_DIGIT = re.compile(r"\d")
+#: Without one of these no secret is told.
+_SECRET_WORDS = ("pass", "pwd", "mdp", "pin", "nip", "code", "key")
+#: A number of an account, a person or a telephone has so many digits.
+_FEWEST_DIGITS = 6
+_DIGIT = re.compile(r"\d")
 _TWO_COLONS = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:")
 
 
@@ -87,13 +90,18 @@ def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
     """Every span, the more certain kinds first; they may overlap. `regions` are those whose phone numbers count."""
     if "@" in text:
         yield from (Span("email", found.start(), found.end()) for found in _EMAILS.finditer(text))
-    if _SECRET_WORDS.search(text):
+    lowered = text.casefold()
+    if any(word in lowered for word in _SECRET_WORDS):
         yield from _passwords(text)
-    if _HAS_DIGIT.search(text) or _TWO_COLONS.search(text):
+    digits = len(_DIGIT.findall(text))
+    if digits >= 4 or _TWO_COLONS.search(text):
+        yield from (Span("ip", one.start(), one.end()) for one in _IPS.finditer(text) if numbers.is_ip(one[0]))
+    if digits >= _FEWEST_DIGITS:
         for kind, pattern, is_one in _NUMBERS:
             yield from (Span(kind, one.start(), one.end()) for one in pattern.finditer(text) if is_one(one[0]))
         yield from phones(text, regions)
         yield from (Span("id_number", found.start(), found.end()) for found in _ID_NUMBERS.finditer(text))
+    if digits:
         for found in _POSTAL_CODES.finditer(text):
             group = next((name for name in ("code", "french") if found[name]), 0)
             yield Span("postal_code", found.start(group), found.end(group))

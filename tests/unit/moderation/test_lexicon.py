@@ -116,7 +116,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 def test_every_hit_lies_within_the_text(text: str) -> None:
     for hit in WORDS.find(text, lambda: "eng"):
         assert 0 <= hit.start < hit.end <= len(text)
-        assert hit == Hit(hit.kind, hit.start, hit.end)
+        assert hit == Hit(hit.kind, hit.start, hit.end, hit.language)
 
 
 PIECES = [

@@ -285,7 +285,7 @@ async def test_the_gravest_objection_gives_the_kind_and_all_of_it_is_masked(text
     ],
 )
 async def test_small_talk_gets_a_friendly_line(text: str, message: str) -> None:
-    said = await ask(text, hint="fr" if "Bonjour" in text else "en")
+    said = await ask(text, hint="" if "Bonjour" in text else "en")
 
     assert isinstance(said, QuestionRejected)
     assert said.kind == "not_a_question"

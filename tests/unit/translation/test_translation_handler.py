@@ -59,8 +59,8 @@ async def test_a_hint_that_names_no_language_is_not_believed() -> None:
 
 
 async def test_a_narrow_margin_gives_the_default_language() -> None:
-    assert await language_of(Fixed("fra", 0.09)) == "eng"
-    assert await language_of(Fixed("fra", 0.1)) == "fra"
+    assert await language_of(Fixed("fra", 0.02)) == "eng"
+    assert await language_of(Fixed("fra", 0.03)) == "fra"
 
 
 async def test_a_text_that_says_nothing_gives_the_default_language() -> None:
