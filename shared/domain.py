@@ -169,6 +169,11 @@ class Scores(Value):
 JudgedBy = Literal["rules", "judge"]
 
 
+#: What an expert gives a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not).
+SentenceScore = Literal[0, 80, 100]
+CitationScore = Literal[0, 20, 25]
+
+
 class Refutation(Value):
     """Why a draft did not pass: what was said of it, how it scored, and whether the rules or a model judged it."""
 

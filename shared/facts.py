@@ -15,6 +15,7 @@ from shared.domain import (
     Answer,
     Attempts,
     Citation,
+    CitationScore,
     Context,
     Document,
     Finding,
@@ -24,6 +25,7 @@ from shared.domain import (
     Question,
     Refutation,
     Scores,
+    SentenceScore,
     Turn,
     Usage,
 )
@@ -270,7 +272,11 @@ class ExchangeEvaluated(Fact):
 
 
 class FeedbackGiven(Fact):
-    """The asker or an expert rated an answer: `rating` is 1 (up) or -1 (down)."""
+    """The asker or an expert rated an answer: `rating` is 1 (up) or -1 (down).
+
+    `by` names the API key. `sources` are those the answer cited, as the log has it and not as a client says. Experts
+    also score every sentence (100, 80 or 0) and every citation (25, 20 or 0), in the order of the answer.
+    """
 
     said_by = ("gateway",)
     heard_by = ("persistence", "retrieval")
@@ -280,6 +286,9 @@ class FeedbackGiven(Fact):
     reason: str = ""
     comment: str = ""
     by: str = ""
+    sources: tuple[str, ...] = ()
+    sentence_scores: tuple[SentenceScore, ...] = ()
+    citation_scores: tuple[CitationScore, ...] = ()
 
 
 class DocumentSubmitted(Fact):

@@ -6,7 +6,7 @@ from __future__ import annotations
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("gateway", "says"): ("AnswerReused",),
     ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
-    ("retrieval", "hears"): ("ExchangeRecorded", "FeedbackGiven"),
+    ("retrieval", "hears"): ("ExchangeRecorded",),
     ("verifier", "says"): ("ExchangeEvaluated",),
     ("verifier", "hears"): ("ExchangeRecorded",),
 }

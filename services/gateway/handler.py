@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from services.gateway.cursor import Cursor
+from services.gateway.rating import rated
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
 from shared import telemetry
@@ -181,12 +182,15 @@ class Reception:
         return ended.decode() if ended else said
 
     async def rate(self, correlation_id: str, feedback: FeedbackGiven) -> Event[Fact]:
-        """Say what the asker thinks of the answer.
+        """Say what the asker, or an expert, thinks of the answer; the sources it cited are those of the log.
 
         Raises:
             NotFoundError: nothing is known under that id.
+            RefusedError: there are more scores than sentences or citations.
         """
         stored = await self.find_question(correlation_id)
+        ending = next((one.payload for one in readable(stored) if one.payload.terminal), None)
+        feedback = rated(feedback, ending)
         # Several people may rate one answer: the millisecond tells their facts apart.
         event = following("gateway", feedback, _newest(stored), number=time.time_ns() // 1_000_000)
         await self._facts.say(event)

@@ -54,6 +54,8 @@ def feedback(given: FeedbackGiven, envelope: Envelope) -> Feedback:
         reason=plain(given.reason),
         comment=plain(given.comment),
         by=plain(given.by),
+        sentence_scores=given.sentence_scores,
+        citation_scores=given.citation_scores,
         at=envelope.occurred_at,
     )
 

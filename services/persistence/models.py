@@ -77,6 +77,8 @@ feedback = Table(
     Column("reason", Text, nullable=False),
     Column("comment", Text, nullable=False),
     Column("by", String, nullable=False),
+    Column("sentence_scores", JSON, nullable=False, server_default="[]"),
+    Column("citation_scores", JSON, nullable=False, server_default="[]"),
     Column("at", UtcDateTime, nullable=False),
     Index("ix_feedback_exchange", "exchange_id", "at"),
     Index("ix_feedback_at", "at"),

@@ -21,6 +21,8 @@ class Feedback(Value):
     reason: str
     comment: str
     by: str
+    sentence_scores: tuple[int, ...] = ()
+    citation_scores: tuple[int, ...] = ()
     at: datetime
 
 

@@ -1,7 +1,8 @@
 """Retrieval: finds the passages an answer can be written from, and keeps the index they are found in.
 
 Hears `QuestionCleared` and, for another attempt, `AnswerRefuted`; says `PassagesRetrieved`, also when nothing was
-found. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`.
+found. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`. Hears
+`FeedbackGiven`, so that sources whose answers were liked, or not, move a little.
 
 Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
 `shared.asks.retrieval`). It is the only owner of the index: everybody else asks.

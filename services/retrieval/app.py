@@ -13,6 +13,7 @@ from services.retrieval.rerank.rules import RulesReranker
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
+from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from services.retrieval.wholes import WholeSources
 from shared.resources import Resources
@@ -24,14 +25,13 @@ def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
     index = index_of(resources.settings)
     graph = graph_of(resources.settings)
-    stage.opens(index)
-    stage.opens(graph)
+    returning = Returning(BallotBox(resources.settings.data_dir / "retrieval" / "votes.db"), resources.log)
     engine = engine_of(resources.settings)
     legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
     embeddings = embeddings_of(resources.settings)
     if embeddings is not None:
         legs.insert(1, MeaningLeg(index, embeddings))
-    for port in (engine, embeddings):
+    for port in (index, graph, engine, embeddings, returning):
         if port is not None:
             stage.opens(port)
     store = "server" if resources.settings.vector_url else "embedded"
@@ -39,12 +39,13 @@ def build(resources: Resources) -> Stage:
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
     links = LinksLeg(GraphLeg(graph))
     retriever = Retriever(
-        Searcher(legs, links, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()]),
+        Searcher(legs, links, returning.votes, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()]),
         settings_by_name(resources),
     )
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)
+    stage.on(returning.weigh)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)
     stage.answers("remove", librarian.remove)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from services.retrieval.judgements.acronyms import expand
@@ -12,7 +13,7 @@ from services.retrieval.judgements.departments import Matter, match
 from services.retrieval.judgements.diversity import DiversitySettings, diverse
 from services.retrieval.judgements.duplicates import DuplicateSettings, distinct
 from services.retrieval.judgements.explanation import Explanation
-from services.retrieval.judgements.feedback import Votes, weighed
+from services.retrieval.judgements.feedback import Polled, weighed
 from services.retrieval.judgements.progression import first_few
 from services.retrieval.judgements.recency import newer_first
 from services.retrieval.judgements.reranking import reasons
@@ -65,11 +66,12 @@ class Judging:
             self.noted["second_look"] = list(why)
         return why
 
-    def weighed(self, passages: list[Passage], filters: Filters, votes: Mapping[str, Votes]) -> list[Passage]:
+    def weighed(self, passages: list[Passage], filters: Filters, votes: Polled) -> list[Passage]:
         """Without what the category excludes, moved by feedback, the newer first among equals."""
         settings = self._settings
+        polled = partial(votes, settings=settings.feedback)
         passages = self._of_passages(passages, lambda given: filtered(given, filters, settings.categories))
-        passages = self._of_passages(passages, lambda given: weighed(given, votes, settings.feedback))
+        passages = self._of_passages(passages, lambda given: weighed(given, polled, settings.feedback))
         return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
 
     def chosen(self, passages: list[Passage], count: int) -> list[Passage]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from services.retrieval.fusion import fuse, walked
 from services.retrieval.judgements.categories import Filters
-from services.retrieval.judgements.feedback import Votes
+from services.retrieval.judgements.feedback import Polled, nobody_voted
 from services.retrieval.judgements.scenarios import quoted
 from services.retrieval.judging import Judging, placed
 from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
@@ -84,7 +84,7 @@ class Searcher:
         self,
         legs: Sequence[Leg],
         links: LinksLeg | None = None,
-        votes: Callable[[], Mapping[str, Votes]] = dict[str, Votes],
+        votes: Polled = nobody_voted,
         shelf: Shelf | None = None,
         wholes: WholeSources | None = None,
         rerankers: Sequence[Reranker] = (),
@@ -138,7 +138,7 @@ class Searcher:
         window = len(ranking) if sought.explain else max(_READ, count * _CANDIDATES_EACH)
         while True:
             trial = judging.again()
-            passages = trial.weighed(await self._read(ranking[:window]), filters, self._votes())
+            passages = trial.weighed(await self._read(ranking[:window]), filters, self._votes)
             passages = await self._again(sought, passages, settings, trial)
             passages = trial.chosen(passages, count)
             if len(passages) >= count or window >= len(ranking):

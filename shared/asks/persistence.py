@@ -53,12 +53,14 @@ class Exchange(Value):
 
 
 class Rating(Value):
-    """One piece of feedback on an exchange: `rating` is 1 (up) or -1 (down)."""
+    """One piece of feedback on an exchange: `rating` is 1 (up) or -1 (down), scores as experts give them."""
 
     rating: int
     reason: str = ""
     comment: str = ""
     by: str = ""
+    sentence_scores: tuple[int, ...] = ()
+    citation_scores: tuple[int, ...] = ()
     at: datetime
 
 

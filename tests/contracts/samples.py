@@ -258,7 +258,16 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
         0,
         ExchangeEvaluated(record=record, scores=_SCORES, sentences=({"text": _ANSWER.content, "supported": True},)),
     )
-    yield "gateway", 2, FeedbackGiven(rating=-1, reason="outdated", comment="The price has changed.", by="desk")
+    feedback = FeedbackGiven(
+        rating=-1,
+        reason="outdated",
+        comment="The price has changed.",
+        by="desk",
+        sources=("kb:leisure/swimming.md",),
+        sentence_scores=(0, 80),
+        citation_scores=(20,),
+    )
+    yield "gateway", 2, feedback
     yield (
         "gateway",
         0,

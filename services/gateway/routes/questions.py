@@ -14,9 +14,11 @@ from services.gateway.auth import Caller, needs
 from services.gateway.frames import SSE, cursor_of, streamed, wants_stream
 from services.gateway.handler import Asking
 from services.gateway.presenter import links, overdue, question_json
+from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
 from shared.asks.persistence import ExchangeReply, ExchangeRequest
 from shared.clean import cleaned
+from shared.domain import CitationScore, SentenceScore
 from shared.envelope import Event
 from shared.errors import NotFoundError
 from shared.facts import Fact, FeedbackGiven
@@ -75,14 +77,24 @@ class QuestionIn(BaseModel):
         )
 
 
+class ScoresIn(BaseModel):
+    """What an expert gives every sentence and every citation of the answer, in its order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sentences: tuple[SentenceScore, ...] = Field(default=(), description="100 right, 80 nearly, 0 wrong.")
+    citations: tuple[CitationScore, ...] = Field(default=(), description="25 supports it, 20 nearly, 0 does not.")
+
+
 class FeedbackIn(BaseModel):
-    """What the asker thinks of the answer."""
+    """What the asker, or an expert, thinks of the answer."""
 
     model_config = ConfigDict(extra="forbid")
 
     rating: Literal["up", "down"]
     reason: str = Field(default="", max_length=200)
     comment: str = Field(default="", max_length=5000)
+    scores: ScoresIn | None = Field(default=None, description="Of experts: keys with the role editor or operator.")
 
 
 @router.post("/questions", status_code=202)
@@ -144,9 +156,17 @@ async def withdraw(question_id: QuestionId, here: Here, caller: Client) -> Respo
 
 @router.post("/questions/{question_id}/feedback", status_code=202)
 async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Client) -> Response:
-    """Rate the answer."""
+    """Rate the answer; experts score its sentences and citations too."""
+    if body.scores and caller.role == "client":
+        raise Problem(403, "Scores need a key with the role editor or operator; yours is client.")
+    scores = body.scores or ScoresIn()
     feedback = FeedbackGiven(
-        rating=1 if body.rating == "up" else -1, reason=body.reason, comment=body.comment, by=caller.name
+        rating=1 if body.rating == "up" else -1,
+        reason=body.reason,
+        comment=body.comment,
+        by=caller.name,
+        sentence_scores=scores.sentences,
+        citation_scores=scores.citations,
     )
     event = await here.reception.rate(question_id, feedback)
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)

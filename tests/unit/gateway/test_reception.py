@@ -270,3 +270,21 @@ async def test_a_stream_begins_where_its_cursor_is() -> None:
         assert frames[0].event == "status"
         assert "MODERATING_QUESTION" not in [frame.data.get("status") for frame in frames]
         assert frames[-1].event == "result"
+
+
+async def test_a_rating_bears_the_sources_that_the_answer_cited_and_no_others() -> None:
+    async with desk() as here:
+        await here.say(*run("At eight."))
+
+        await here.reception.rate(CID, FeedbackGiven(rating=-1, sources=("kb:rival.md",)))
+
+        assert here.bus.only(CID, FeedbackGiven).sources == ("kb:harbour.md", "kb:office.md")
+
+
+async def test_a_question_without_an_answer_is_rated_without_sources() -> None:
+    async with desk() as here:
+        await here.say(*run("At eight.")[:3])
+
+        await here.reception.rate(CID, FeedbackGiven(rating=-1))
+
+        assert here.bus.only(CID, FeedbackGiven).sources == ()
