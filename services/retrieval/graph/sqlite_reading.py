@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -155,10 +156,11 @@ class Expansion:
 
     def _towards_entities(self, passages: Mapping[int, str]) -> dict[int, str]:
         reached: dict[int, str] = {}
-        for query in _FROM_PASSAGES:
-            for near in self._near.next_to(query, passages, self._degree):
-                self._edges.update(dict.fromkeys(near.edges))
-                reached |= self._noted(near.nodes)
+        kinds = (self._near.next_to(query, passages, self._degree) for query in _FROM_PASSAGES)
+        # Passage by passage, because of names that are as rare those of the better passages are followed.
+        for near in chain.from_iterable(zip(*kinds, strict=True)):
+            self._edges.update(dict.fromkeys(near.edges))
+            reached |= self._noted(near.nodes)
         return reached
 
     def _towards_passages(self, entities: Mapping[int, str], queries: Sequence[str]) -> dict[int, str]:

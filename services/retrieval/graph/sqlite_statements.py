@@ -114,13 +114,13 @@ DEFINED = _NEXT_TO.format(
     columns="id, key, mentioned, weight",
     near="""
     SELECT id, key, mentioned, weight FROM defines JOIN entity ON id = entity
-    WHERE passage = at.value ORDER BY weight DESC, mentioned LIMIT ?2""",
+    WHERE passage = at.value ORDER BY weight DESC, mentioned, id LIMIT ?2""",
 )
 MENTIONED = _NEXT_TO.format(
     columns="id, key, mentioned, 0.0",
     near="""
     SELECT id, key, mentioned FROM mentions JOIN entity ON id = entity
-    WHERE passage = at.value ORDER BY mentioned LIMIT ?2""",
+    WHERE passage = at.value ORDER BY mentioned, id LIMIT ?2""",
 )
 #: And back; each gives the passage's number, its key, its collection, and the weight.
 DEFINING = _NEXT_TO.format(
