@@ -5,7 +5,7 @@ from __future__ import annotations
 #: (stage, verb) -> the facts.
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("gateway", "says"): ("AnswerReused",),
-    ("retrieval", "says"): ("ClarificationRequested", "AnswerReused"),
+    ("retrieval", "says"): ("AnswerReused",),
     ("retrieval", "hears"): ("ExchangeRecorded",),
     ("verifier", "says"): ("ExchangeEvaluated",),
     ("verifier", "hears"): ("ExchangeRecorded",),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.graph.choose import graph_of
-from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.choose import index_of
-from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
-from services.retrieval.ports import Leg
-from services.retrieval.rerank.rules import RulesReranker
-from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
+from services.retrieval.understanding.reading import Understanding
 from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
-from services.retrieval.wholes import WholeSources
 from shared.resources import Resources
 from shared.stage import Stage
 from shared.subjects import DOCUMENTS_BUCKET
@@ -27,21 +23,15 @@ def build(resources: Resources) -> Stage:
     graph = graph_of(resources.settings)
     returning = Returning(BallotBox(resources.settings.data_dir / "retrieval" / "votes.db"), resources.log)
     engine = engine_of(resources.settings)
-    legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
     embeddings = embeddings_of(resources.settings)
-    if embeddings is not None:
-        legs.insert(1, MeaningLeg(index, embeddings))
     for port in (index, graph, engine, embeddings, returning):
         if port is not None:
             stage.opens(port)
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
-    links = LinksLeg(GraphLeg(graph))
-    retriever = Retriever(
-        Searcher(legs, links, returning.votes, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()]),
-        settings_by_name(resources),
-    )
+    searcher = searcher_of(index, graph, engine, embeddings, returning.votes)
+    retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(librarian.index)

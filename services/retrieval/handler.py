@@ -13,9 +13,11 @@ from services.retrieval.graph.ports import Graph, Graphlet
 from services.retrieval.index.points import ENCODING
 from services.retrieval.ingest.prepare import Prepared, prepare, version
 from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, within_budget
+from services.retrieval.parts import search_all
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.searching import Searcher, Sought
 from services.retrieval.settings import LEGS, RetrievalSettings
+from services.retrieval.understanding.reading import Understanding, Understood
 from shared.asks.retrieval import (
     DocumentsReply,
     DocumentsRequest,
@@ -27,6 +29,7 @@ from shared.asks.retrieval import (
     StatsRequest,
 )
 from shared.domain import Context, Document, Passage, Question
+from shared.envelope import Envelope
 from shared.errors import (
     ConfigurationError,
     DocumentError,
@@ -37,6 +40,7 @@ from shared.errors import (
 )
 from shared.facts import (
     AnswerRefuted,
+    ClarificationRequested,
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
@@ -56,24 +60,37 @@ SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 class Retriever:
     """Answers questions with passages. `settings` gives those of a pipeline by its name, for searches beside them."""
 
-    def __init__(self, searcher: Searcher, settings: SettingsByName) -> None:
+    def __init__(self, searcher: Searcher, settings: SettingsByName, understanding: Understanding) -> None:
         self._searcher = searcher
         self._settings = settings
+        self._understanding = understanding
 
-    async def retrieve(self, cleared: QuestionCleared, settings: RetrievalSettings) -> PassagesRetrieved:
-        """The passages for a question; none is an answer too."""
+    async def retrieve(
+        self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings
+    ) -> PassagesRetrieved | ClarificationRequested:
+        """The passages for a question (none is an answer too), or a question back."""
         question = cleared.question
-        passages, context = await self._find(question, question.search_text, settings)
+        understood = await self._understanding.of(
+            question, settings.understanding, settings.project_introduction, envelope.remaining
+        )
+        if understood.clarification:
+            return ClarificationRequested(
+                question=question, clarification=understood.clarification, options=understood.options
+            )
+        passages, context = await self._find(question, understood, settings)
         return PassagesRetrieved(question=question, passages=passages, context=context)
 
-    async def retry(self, refuted: AnswerRefuted, settings: RetrievalSettings) -> PassagesRetrieved:
+    async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
         """The passages for the question as it was rewritten, with the feedback for the next draft.
 
         What came of the earlier attempts is carried on; there is room for that much less of passages.
         """
         wanted = refuted.rewritten_question or refuted.question.search_text
         carried = len(refuted.earlier.model_dump_json().encode())
-        passages, context = await self._find(refuted.question, wanted, settings, room=PASSAGE_BYTES - carried)
+        understood = await self._understanding.planned(
+            wanted, settings.understanding, settings.project_introduction, envelope.remaining
+        )
+        passages, context = await self._find(refuted.question, understood, settings, room=PASSAGE_BYTES - carried)
         return PassagesRetrieved(
             question=refuted.question,
             passages=passages,
@@ -87,15 +104,21 @@ class Retriever:
         unknown = sorted(set(request.legs) - set(LEGS))
         if unknown:
             raise RefusedError(f"no leg is called {unknown[0]}; legs: {', '.join(LEGS)}")
+        settings = await self._settings(request.pipeline)
+        understood = Understood(request.query)
+        if request.as_question:
+            asked = Question(text=request.query, language=request.language)
+            understood = await self._understanding.of(asked, settings.understanding, settings.project_introduction)
         sought = Sought(
-            request.query,
+            understood.question,
             language=request.language,
             count=request.limit,
             collections=request.collections,
             only=request.legs,
             explain=request.explain,
+            told=understood.steps,
         )
-        found = await self._searcher.search(sought, await self._settings(request.pipeline))
+        found = await search_all(self._searcher, sought, understood.searched, settings)
         return SearchReply(
             passages=tuple(found.passages),
             took_ms=found.took_ms,
@@ -104,17 +127,18 @@ class Retriever:
         )
 
     async def _find(
-        self, question: Question, wanted: str, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
+        self, question: Question, understood: Understood, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
     ) -> tuple[tuple[Passage, ...], Context]:
-        sought = Sought(wanted, language=_language_of_search(question))
+        sought = Sought(understood.question, language=_language_of_search(question), told=understood.steps)
         try:
-            found = await self._searcher.search(sought, settings)
+            found = await search_all(self._searcher, sought, understood.searched, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
         longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
         fitting, _ = within_budget(found.passages, longest)
         context = Context(
-            standalone_question=wanted,
+            standalone_question=understood.question,
+            sub_questions=understood.parts,
             department=found.department,
             topic=found.topic,
             notes=found.notes,

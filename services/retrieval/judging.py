@@ -95,9 +95,9 @@ class Judging:
             return passages
         return self._of_passages(passages, lambda given: first_few(text, given, progression, language=language))
 
-    def told(self, explained: Explanation, passages: Sequence[Passage]) -> None:
+    def told(self, explained: Explanation, passages: Sequence[Passage], took_ms: float = 0.0) -> None:
         """What was decided elsewhere, and the ranking it came to."""
-        self._tell(explained, (), passages, 0.0)
+        self._tell(explained, (), passages, took_ms)
 
     def matter(self, text: str, passages: Sequence[Passage]) -> tuple[Matter, list[Scenario]]:
         """Whose business it is, and the scenarios that apply."""

@@ -16,6 +16,7 @@ from services.retrieval.legs import Finding, LinksLeg, ask, ask_all, since
 from services.retrieval.ports import Leg, Reranker, Shelf, Wanted
 from services.retrieval.second_look import look_again
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.understanding.reading import Step
 from services.retrieval.wholes import WholeSources
 from shared.asks.retrieval import Explanation, LegTold, StepTold
 from shared.domain import Passage
@@ -38,6 +39,8 @@ class Sought:
     collections: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     explain: bool = False
+    #: How the question came to be this text.
+    told: tuple[Step, ...] = ()
 
 
 @dataclass
@@ -104,6 +107,8 @@ class Searcher:
         """
         began = time.perf_counter()
         judging = Judging(settings, explain=sought.explain)
+        for step in sought.told:
+            judging.told(step.explained, (), step.took_ms)
         text, filters = judging.question(sought.text)
         limit = max(settings.candidates, sought.count * _CANDIDATES_EACH)
         collections = sought.collections or filters.collections or settings.collections

@@ -16,8 +16,9 @@ from services.retrieval.judgements.recency import RecencySettings
 from services.retrieval.judgements.reranking import RerankingSettings
 from services.retrieval.judgements.scenarios import ScenarioSettings
 from services.retrieval.judgements.sources import SourceSettings
+from services.retrieval.understanding.settings import UnderstandingSettings
 from shared.errors import NotFoundError
-from shared.pipelines import Section, Sections
+from shared.pipelines import PromptedSection, Sections
 from shared.resources import Resources
 
 LEGS = ("bm25", "dense", "graph", "web")
@@ -31,9 +32,12 @@ class IndexSettings(SourceSettings):
     )
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(PromptedSection):
     """How passages are looked for and how documents are cut."""
 
+    understanding: UnderstandingSettings = Field(
+        default_factory=UnderstandingSettings, description="What is done to a question before it is searched for."
+    )
     strategy: Literal["search", "index"] = Field(
         default="search",
         description="`search` asks the legs for passages; `index` chooses sources by their lines in the index of "

@@ -33,7 +33,8 @@ class SearchRequest(Value):
     """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
 
     `legs` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
-    passages. `pipeline` names whose settings apply; empty: the default's.
+    passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
+    search that a question takes there (a search text by a model, sub-questions).
     """
 
     query: str = Field(min_length=1, max_length=10_000)
@@ -43,6 +44,7 @@ class SearchRequest(Value):
     legs: tuple[str, ...] = ()
     pipeline: str = ""
     explain: bool = False
+    as_question: bool = False
 
 
 class Placed(Value):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from shared.domain import Question
 from shared.errors import UnavailableError
-from shared.pipelines import PipelineSource, Section
+from shared.models.none import NoModels
+from shared.pipelines import Pipeline, PipelineSource, Section
 from shared.resources import FactSayer, Resources, Stores
 from shared.settings import Settings
 from shared.stage import Stage
@@ -43,6 +45,18 @@ def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[
     train: Callable[[Sequence[str], Sequence[bool], Path], dict[str, Any]]
     train = import_module("services.moderation.training").train
     return train
+
+
+def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
+    """What makes a question of a conversation stand by itself, by rule, as the pipeline has it."""
+    section = pipeline.section("retrieval", import_module("services.retrieval.settings").RetrievalSettings)
+    reader = import_module("services.retrieval.understanding.reading").Understanding(NoModels())
+
+    async def read(question: Question) -> str:
+        understood = await reader.of(question, section.understanding)
+        return str(understood.question)
+
+    return read
 
 
 def offline_resources(

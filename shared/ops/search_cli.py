@@ -17,6 +17,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each leg found and each judgement did.")
     ] = False,
+    as_question: Annotated[
+        bool, typer.Option("--as-question", help="Take the steps before the search that a question takes.")
+    ] = False,
     url: Annotated[
         str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)
     ] = "",
@@ -31,9 +34,10 @@ def search(
 
     named = [one.strip() for one in legs.split(",") if one.strip()]
     body = {"query": query, "limit": limit, "language": language, "pipeline": pipeline, "legs": named}
+    how = {"explain": explain, "as_question": as_question}
 
     async def work() -> None:
         async with client(url, data, in_process=in_process, quiet=as_json) as here:
-            await look(here, {**body, "explain": explain}, as_json=as_json)
+            await look(here, {**body, **how}, as_json=as_json)
 
     run(work)

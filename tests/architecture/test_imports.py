@@ -43,6 +43,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "tldextract": ("services/moderation/adapters.py",),
     "sklearn": ("services/moderation/training.py",),
     "nemoguardrails": ("services/moderation/guardrails.py",),
+    "sacrebleu": ("shared/ops/evaluate_followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
     "starlette": ("services/gateway/",),

@@ -103,6 +103,9 @@ class SearchIn(BaseModel):
         default=[], description="Only these; default: the pipeline's."
     )
     explain: bool = Field(default=False, description="Also tell what each leg found and each judgement changed.")
+    as_question: bool = Field(
+        default=False, description="Take the steps before the search that a question takes, such as sub-questions."
+    )
 
 
 @router.post("/search")
@@ -116,6 +119,7 @@ async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
         collections=tuple(body.collections),
         legs=tuple(body.legs),
         explain=body.explain,
+        as_question=body.as_question,
     )
     reply = await here.resources.asker.ask("retrieval", "search", request, SearchReply)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})

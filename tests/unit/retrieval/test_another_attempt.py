@@ -5,9 +5,11 @@ from __future__ import annotations
 from services.retrieval.handler import Retriever
 from services.retrieval.searching import Found, Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.understanding.reading import Understanding
 from shared.domain import Answer, Attempts, KeptDraft, Passage, PipelineRef, Question, Refutation, Scores
 from shared.envelope import opening
 from shared.facts import AnswerRefuted, PassagesRetrieved
+from shared.models.none import NoModels
 
 SCORES = Scores(groundedness=1, relevancy=0.5, completeness=0.5, overall=0.7)
 PASSAGES = [Passage(id=f"p{n}", source=f"kb:{n}", text="Water is free. " * 140) for n in range(20)]
@@ -27,6 +29,12 @@ class Plenty(Searcher):
 
 async def settings_of(_: str) -> RetrievalSettings:
     return RetrievalSettings()
+
+
+async def tried(fact: AnswerRefuted, searcher: Searcher | None = None) -> PassagesRetrieved:
+    envelope = opening("verifier", fact, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
+    retriever = Retriever(searcher or Plenty(), settings_of, Understanding(NoModels()))
+    return await retriever.retry(fact, envelope, RetrievalSettings())
 
 
 def refuted(**changes: object) -> AnswerRefuted:
@@ -52,7 +60,7 @@ def refuted(**changes: object) -> AnswerRefuted:
 async def test_the_rewritten_question_is_searched_for_and_the_feedback_told() -> None:
     searcher = Plenty()
 
-    said = await Retriever(searcher, settings_of).retry(refuted(), RetrievalSettings())
+    said = await tried(refuted(), searcher)
 
     assert searcher.sought == ["water price"]
     assert (said.feedback, said.context.standalone_question) == ("Say more.", "water price")
@@ -62,13 +70,13 @@ async def test_the_rewritten_question_is_searched_for_and_the_feedback_told() ->
 async def test_what_came_of_earlier_attempts_is_carried_on() -> None:
     fact = refuted()
 
-    assert (await Retriever(Plenty(), settings_of).retry(fact, RetrievalSettings())).earlier == fact.earlier
+    assert (await tried(fact)).earlier == fact.earlier
 
 
 async def test_passages_give_way_to_what_is_carried_on() -> None:
     """Given the longest draft that is carried on, when passages are found, then the event is still below 64 kB."""
-    carrying = await Retriever(Plenty(), settings_of).retry(refuted(), RetrievalSettings())
-    alone = await Retriever(Plenty(), settings_of).retry(refuted(earlier=Attempts()), RetrievalSettings())
+    carrying = await tried(refuted())
+    alone = await tried(refuted(earlier=Attempts()))
 
     assert 0 < len(carrying.passages) < len(alone.passages)
     assert max(size(carrying), size(alone)) < 48_000

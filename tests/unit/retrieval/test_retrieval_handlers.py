@@ -17,6 +17,7 @@ from services.retrieval.legs import MeaningLeg, WordsLeg
 from services.retrieval.ports import Vector
 from services.retrieval.searching import Searcher
 from services.retrieval.settings import RetrievalSettings
+from services.retrieval.understanding.reading import Understanding
 from shared.asks.retrieval import (
     DocumentsRequest,
     IndexedDocument,
@@ -24,9 +25,19 @@ from shared.asks.retrieval import (
     SearchRequest,
     StatsRequest,
 )
-from shared.domain import Document, ObjectRef, Passage, Question
+from shared.domain import Document, ObjectRef, Passage, PipelineRef, Question
+from shared.envelope import Envelope, opening
 from shared.errors import NotFoundError, RefusedError, TransientError, UnavailableError
-from shared.facts import AnswerRefuted, DocumentIndexed, DocumentRefused, DocumentSubmitted, QuestionCleared
+from shared.facts import (
+    AnswerRefuted,
+    DocumentIndexed,
+    DocumentRefused,
+    DocumentSubmitted,
+    Fact,
+    PassagesRetrieved,
+    QuestionCleared,
+)
+from shared.models.none import NoModels
 from shared.settings import Settings
 from shared.text import words
 
@@ -153,8 +164,20 @@ async def _settings(name: str) -> RetrievalSettings:
     return SETTINGS
 
 
+def _envelope(fact: Fact) -> Envelope:
+    return opening("translation", fact, pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60)
+
+
+async def _found(
+    retriever: Retriever, cleared: QuestionCleared, settings: RetrievalSettings = SETTINGS
+) -> PassagesRetrieved:
+    told = await retriever.retrieve(cleared, _envelope(cleared), settings)
+    assert isinstance(told, PassagesRetrieved)
+    return told
+
+
 def _retriever(index: ShelfIndex) -> Retriever:
-    return Retriever(Searcher([WordsLeg(index)]), _settings)
+    return Retriever(Searcher([WordsLeg(index)]), _settings, Understanding(NoModels()))
 
 
 def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
@@ -170,7 +193,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIn
     await librarian.index(_submitted("Nothing of the kind.", "kb:b"), SETTINGS)
     # When a question was cleared
     question = Question(text="When is the tax office open?", language="eng")
-    told = await _retriever(index).retrieve(QuestionCleared(question=question), SETTINGS)
+    told = await _found(_retriever(index), QuestionCleared(question=question), SETTINGS)
     # Then its passages come best first, with the decisions beside them
     assert [passage.source for passage in told.passages] == ["kb:a", "kb:b"]
     assert told.question == question
@@ -180,7 +203,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIn
 
 
 async def test_retrieve_says_so_with_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
-    told = await _retriever(index).retrieve(QuestionCleared(question=Question(text="Anything?")), SETTINGS)
+    told = await _found(_retriever(index), QuestionCleared(question=Question(text="Anything?")), SETTINGS)
     assert told.passages == ()
     assert told.context.trace["bm25"]["top_score"] == 0.0
 
@@ -197,7 +220,7 @@ async def test_retrieve_searches_in_the_language_of_the_documents(
     index: ShelfIndex, question: Question, asked: tuple[str, str]
 ) -> None:
     settings = RetrievalSettings(collections=("x",))
-    await _retriever(index).retrieve(QuestionCleared(question=question), settings)
+    await _found(_retriever(index), QuestionCleared(question=question), settings)
     assert index.asked == [(*asked, ("x",))]
 
 
@@ -210,7 +233,7 @@ async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobyte
         text = " ".join(f"été{number}x{word}" for word in range(900))
         await librarian.index(_submitted(f"été {text}", f"kb:{number}"), settings)
     # When they are all found
-    told = await _retriever(index).retrieve(QuestionCleared(question=Question(text="été")), settings)
+    told = await _found(_retriever(index), QuestionCleared(question=Question(text="été")), settings)
     # Then only what fits an event is said
     assert 0 < len(told.passages) < 20
     assert len(told.model_dump_json().encode()) < 64_000
@@ -219,7 +242,7 @@ async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobyte
 async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_on(index: ShelfIndex) -> None:
     question = Question(text="Wie hoch?", language="deu", pivot_text="How much?", pivot_language="eng")
     refuted = AnswerRefuted(question=question, rewritten_question="passport fee", feedback="cite the fee")
-    told = await _retriever(index).retry(refuted, SETTINGS)
+    told = await _retriever(index).retry(refuted, _envelope(refuted), SETTINGS)
     assert index.asked == [("passport fee", "eng", ())]
     assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
 
@@ -227,7 +250,7 @@ async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_
 async def test_retrieve_is_tried_again_later_when_the_index_is_away(index: ShelfIndex) -> None:
     index.away = True
     with pytest.raises(TransientError):
-        await _retriever(index).retrieve(QuestionCleared(question=Question(text="tax")), SETTINGS)
+        await _found(_retriever(index), QuestionCleared(question=Question(text="tax")), SETTINGS)
 
 
 async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, librarian: Librarian) -> None:
@@ -387,11 +410,13 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Given a place that does not exist, or a server that is not there
     settings = Settings(vector_url=url, data_dir=tmp_path / "data")
     # When the stage is built
-    stage = build(SimpleNamespace(settings=settings, stores=bodies, pipelines=None))  # type: ignore[arg-type]
+    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels())
+    stage = build(lent)  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
-    assert {hearing.word for hearing in stage.hearings} == {"question-cleared", "answer-refuted", "document-submitted"}
+    heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given"}
+    assert {hearing.word for hearing in stage.hearings} == heard
     assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
-    assert len(stage.ports) == 2
+    assert len(stage.ports) == 3
     assert not settings.data_dir.exists()
 
 
@@ -433,8 +458,10 @@ async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: Shelf
     embeddings = await _embeddings(tmp_path, SpellingEmbedder())
     await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
     # When something without a word in common is asked
-    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings)
-    told = await retriever.retrieve(QuestionCleared(question=Question(text="zoo")), SETTINGS)
+    retriever = Retriever(
+        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, Understanding(NoModels())
+    )
+    told = await _found(retriever, QuestionCleared(question=Question(text="zoo")), SETTINGS)
     # Then it is found by meaning
     assert [passage.via for passage in told.passages] == [("dense",)]
     await embeddings.close()
@@ -470,8 +497,8 @@ async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: Sh
     await first.close()
     # When another one is configured
     second = await _embeddings(tmp_path, SpellingEmbedder("second"))
-    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings)
-    told = await retriever.retrieve(QuestionCleared(question=Question(text="zebra")), SETTINGS)
+    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, Understanding(NoModels()))
+    told = await _found(retriever, QuestionCleared(question=Question(text="zebra")), SETTINGS)
     # Then words still find, and meaning says what to do
     assert [passage.via for passage in told.passages] == [("bm25",)]
     assert "ingest the documents again" in told.context.trace["missing"]["dense"]

@@ -1,0 +1,25 @@
+"""The search of a stage, put together from its stores and what else it can use."""
+
+from __future__ import annotations
+
+from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.graph.ports import Graph
+from services.retrieval.judgements.feedback import Polled
+from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
+from services.retrieval.ports import Leg, VectorIndex
+from services.retrieval.rerank.rules import RulesReranker
+from services.retrieval.searching import Searcher
+from services.retrieval.web.ports import WebSearch
+from services.retrieval.wholes import WholeSources
+
+
+def searcher_of(
+    index: VectorIndex, graph: Graph, engine: WebSearch | None, embeddings: Embeddings | None, votes: Polled
+) -> Searcher:
+    """The search by words, by meaning where there are embeddings, by links, and of the web; `votes` move sources."""
+    legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
+    if embeddings is not None:
+        legs.insert(1, MeaningLeg(index, embeddings))
+    links = LinksLeg(GraphLeg(graph))
+    return Searcher(legs, links, votes, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()])

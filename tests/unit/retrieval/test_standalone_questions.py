@@ -1,0 +1,146 @@
+"""What a question leaves to the conversation is put in by rule; a question that stands by itself is left alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from services.retrieval.understanding.standalone import standalone, times_asked_back
+from shared.domain import Turn
+from shared.ops.cli import app
+
+CAST = Path(__file__).parents[3].parent / "shared" / "data" / "cast" / "rewrite_pairs.jsonl"
+CARDS = "What is the difference between the red card and the blue card?"
+
+
+def after(question: str, *earlier: str, language: str = "eng") -> str:
+    return standalone(question, [Turn(question=one, answer="It is so.") for one in earlier], language).question
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier", "said"),
+    [
+        ("Is it open on Sundays?", ["What is the city library?"], "Is the city library open on Sundays?"),
+        ("What are its hours?", ["What is the city library?"], "What are the city library's hours?"),
+        (
+            "How long do they last?",
+            ["Tell me about winter tyres.", "What are the advantages?"],
+            "How long do winter tyres last?",
+        ),
+        ("What's the deadline?", ["How do I get a travel grant?"], "What's the deadline for a travel grant?"),
+        ("And for students?", ["How much is a parking permit?"], "How much is a parking permit for students?"),
+        (
+            "And for students?",
+            ["How much is a parking permit for residents?"],
+            "How much is a parking permit for students?",
+        ),
+        ("And cats?", ["Is a dog allowed?"], "What about cats: is a dog allowed?"),
+        ("How did she die?", ["Who was Ada Lovelace?"], "How did Ada Lovelace die?"),
+        (
+            "Who paid for the expedition?",
+            ["What was the Lewis and Clark expedition?"],
+            "Who paid for the Lewis and Clark expedition?",
+        ),
+        ("What are their fees?", [CARDS], "What are the red card and the blue card's fees?"),
+    ],
+)  # fmt: skip
+def test_english_gets_what_it_leaves_out(question: str, earlier: list[str], said: str) -> None:
+    assert after(question, *earlier) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier", "said"),
+    [
+        (
+            "Et pour les étudiants ?",
+            "Combien coûte le permis de stationnement ?",
+            "Combien coûte le permis de stationnement pour les étudiants ?",
+        ),
+        (
+            "Quels sont ses horaires ?",
+            "Où se trouve la piscine municipale ?",
+            "Quels sont les horaires de la piscine municipale ?",
+        ),
+        ("Quelle est son adresse ?", "Qu'est-ce que la CNIL ?", "Quelle est l'adresse de la CNIL ?"),
+        (
+            "Est-elle gratuite le dimanche ?",
+            "Où se trouve la piscine municipale ?",
+            "Est-elle gratuite le dimanche, la piscine municipale ?",
+        ),
+        ("Quels sont les délais ?", "Comment demander un passeport ?", "Quels sont les délais d'un passeport ?"),
+    ],
+)
+def test_french_gets_what_it_leaves_out(question: str, earlier: str, said: str) -> None:
+    assert after(question, earlier, language="fra") == said
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("What is a library card?", "eng"),
+        ("Is it possible to renew a book online?", "eng"),
+        ("What is the Galileo system and why is it important?", "eng"),
+        ("What are the side effects of melatonin?", "eng"),
+        ("A heat pump seems right for my house. How much does it cost?", "eng"),
+        ("Faut-il un rendez-vous ?", "fra"),
+        ("Quel est le montant du RSA ?", "fra"),
+        ("La piscine est-elle gratuite ?", "fra"),
+        ("Wie lange dauert es?", "deu"),
+        ("it " * 400, "eng"),
+    ],
+)
+def test_a_question_that_stands_by_itself_is_left_alone(question: str, language: str) -> None:
+    earlier = "Où se trouve la mairie ?" if language == "fra" else "Where is the town hall?"
+    assert after(question, earlier, language=language) == question
+
+
+def test_without_a_conversation_nothing_is_put_in() -> None:
+    assert after("How do I reset it?") == "How do I reset it?"
+
+
+def test_a_pronoun_that_can_mean_either_of_two_things_is_said_to() -> None:
+    resolved = standalone("How much does it cost?", [Turn(question=CARDS, answer="The colour.")], "eng")
+
+    assert resolved.several == ("the red card", "the blue card")
+    assert resolved.question == "How much does it cost?"
+
+
+@pytest.mark.parametrize("reply", ["the blue one", "Blue card", "the blue card, please"])
+def test_the_choice_after_a_question_back_answers_the_question_before_it(reply: str) -> None:
+    turns = [
+        Turn(question=CARDS, answer="The colour."),
+        Turn(question="How much does it cost?", answer="What do you mean by “it”? (the red card; the blue card)"),
+    ]
+    assert standalone(reply, turns, "eng").question == "How much does the blue card cost?"
+
+
+def test_questions_back_are_counted_from_the_last_turn() -> None:
+    asked, told = Turn(question="a", answer="Which? (b; c)"), Turn(question="a", answer="That one.")
+    assert [times_asked_back(turns) for turns in ([], [told], [told, asked], [asked, asked], [asked, told])] == [
+        0,
+        0,
+        1,
+        2,
+        0,
+    ]
+
+
+@pytest.mark.skipif(not CAST.exists(), reason="TREC CAsT does not lie beside the project")
+def test_rewriting_beats_copying_on_cast_and_leaves_alone_what_needs_no_change() -> None:
+    pytest.importorskip("sacrebleu")
+    told = CliRunner().invoke(app, ["evaluate", "followups", str(CAST), "--json"])
+
+    groups = json.loads(told.stdout)["figures"]["groups"]
+    assert [group["bleu_copied"] for group in groups.values()] == [60.4, 45.6, 55.3]
+    assert all(group["bleu"] > group["bleu_copied"] for group in groups.values())
+    assert all(group["left_alone"] >= 0.97 for group in groups.values())
+
+
+def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text('{"text": "x"}\n')
+    told = CliRunner().invoke(app, ["evaluate", "followups", str(tmp_path / "none.jsonl"), "--json"])
+    assert told.exit_code == 1
+    assert "no lines with raw, rewrite and history" in told.output
