@@ -35,6 +35,7 @@ SHOWN = {
         )
         for share in ("p50", "p99")
     },
+    "CPU of a search by all legs, ms": "search CPU ms",
     "slowest search while indexing, ms": "meanwhile max ms",
     "R@6 by words and links": "R@6",
 }
@@ -52,7 +53,10 @@ async def compare(*, sizes: Sequence[int], say: Say) -> Section:
     for size in sizes:
         for kind, flags in INGESTION.items():
             figures = await _run(size, flags)
+            vectors = "--vectors" in flags
             told.setdefault(kind, {})[f"{size:,}"] = figures["passages/s"]
+            if not vectors:
+                told.setdefault(f"{kind}: CPU, ms a passage", {})[f"{size:,}"] = figures["CPU ms a passage"]
             say(f"{size:,} passages, {' '.join(flags) or 'words alone'}: {figures['passages/s']:,.0f}/s")
         for shown, name in SHOWN.items():
             told.setdefault(shown, {})[f"{size:,}"] = figures[name]
