@@ -30,7 +30,7 @@ def build(resources: Resources) -> Stage:
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
-    searcher = searcher_of(index, graph, engine, embeddings, returning.votes)
+    searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)

@@ -7,19 +7,27 @@ from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.ports import Graph
 from services.retrieval.judgements.feedback import Polled
 from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
-from services.retrieval.ports import Leg, VectorIndex
+from services.retrieval.ports import Leg, Reranker, VectorIndex
+from services.retrieval.rerank.model import ModelReranker
 from services.retrieval.rerank.rules import RulesReranker
 from services.retrieval.searching import Searcher
 from services.retrieval.web.ports import WebSearch
 from services.retrieval.wholes import WholeSources
+from shared.models.ports import Models
 
 
 def searcher_of(
-    index: VectorIndex, graph: Graph, engine: WebSearch | None, embeddings: Embeddings | None, votes: Polled
+    index: VectorIndex,
+    graph: Graph,
+    engine: WebSearch | None,
+    embeddings: Embeddings | None,
+    votes: Polled,
+    models: Models,
 ) -> Searcher:
     """The search by words, by meaning where there are embeddings, by links, and of the web; `votes` move sources."""
     legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
     if embeddings is not None:
         legs.insert(1, MeaningLeg(index, embeddings))
     links = LinksLeg(GraphLeg(graph))
-    return Searcher(legs, links, votes, shelf=index, wholes=WholeSources(index), rerankers=[RulesReranker()])
+    rerankers: list[Reranker] = [RulesReranker(), ModelReranker(models)]
+    return Searcher(legs, links, votes, shelf=index, wholes=WholeSources(index, models), rerankers=rerankers)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from services.retrieval.settings import RetrievalSettings
 from shared.asks.retrieval import IndexedDocument
 from shared.domain import Passage
 
@@ -72,7 +73,13 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     async def rerank(
-        self, question: str, passages: Sequence[Passage], why: Sequence[str], *, language: str
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        why: Sequence[str],
+        *,
+        language: str,
+        settings: RetrievalSettings,
     ) -> Sequence[Passage]:
         """All of these passages (best first), best first, with scores that fall from the first to the last.
 

@@ -173,8 +173,8 @@ class Searcher:
         """Whole sources, where the pipeline has it so and no legs were asked for by name; perhaps none."""
         if self._wholes is None or settings.strategy != "index" or sought.only:
             return None
-        leg = self._wholes.within(settings.index)
-        finding = await ask(leg, wanted, settings.index_seconds)
+        leg = self._wholes.within(settings.index, settings.project_introduction)
+        finding = await ask(leg, wanted, settings.seconds_to_choose)
         judging.told(leg.explained, finding.hits)
         return Found(list(finding.hits), [finding])
 

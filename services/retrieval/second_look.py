@@ -34,7 +34,8 @@ async def look_again(
     first, rest = passages[: settings.reranking.depth], passages[settings.reranking.depth :]
     try:
         async with asyncio.timeout(settings.reranking.seconds):
-            again = [*await reranker.rerank(question, first, why, language=language), *rest]
+            ranked = await reranker.rerank(question, first, why, language=language, settings=settings)
+            again = [*ranked, *rest]
         explained = Explanation(NAME, (*moves(passages, again, f"ranked again by {reranker.name}"),))
     except TimeoutError:
         again = list(passages)

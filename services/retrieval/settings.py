@@ -12,6 +12,7 @@ from services.retrieval.judgements.categories import CategorySettings
 from services.retrieval.judgements.departments import DepartmentSettings
 from services.retrieval.judgements.feedback import FeedbackSettings
 from services.retrieval.judgements.progression import ProgressionSettings
+from services.retrieval.judgements.prompts import SOURCES
 from services.retrieval.judgements.recency import RecencySettings
 from services.retrieval.judgements.reranking import RerankingSettings
 from services.retrieval.judgements.scenarios import ScenarioSettings
@@ -27,6 +28,13 @@ LEGS = ("bm25", "dense", "graph", "web")
 class IndexSettings(SourceSettings):
     """How much of the chosen sources is loaded."""
 
+    chooser: Literal["rules", "model"] = Field(
+        default="rules",
+        description="Who chooses: `rules` by the rarest words shared, or the `model` that plays `fast`, and the rules "
+        "where it fails.",
+    )
+    model_seconds: float = Field(default=5.0, gt=0, description="The model is not waited for longer.")
+    prompt: str = Field(default=SOURCES, min_length=1, description="What the model is told.")
     max_chars: int = Field(
         default=16_000, ge=200, le=24_000, description="All together at most this long; the best one is cut to it."
     )
@@ -107,6 +115,11 @@ class RetrievalSettings(PromptedSection):
         """The time each leg has."""
         named = ((name, getattr(self, f"{name}_seconds")) for name in LEGS)
         return {name: float(seconds) for name, seconds in named}
+
+    @property
+    def seconds_to_choose(self) -> float:
+        """The time that choosing sources and loading them has."""
+        return self.index_seconds + (self.index.model_seconds if self.index.chooser == "model" else 0.0)
 
     @model_validator(mode="after")
     def _overlap_fits(self) -> RetrievalSettings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from services.retrieval.choosing import chosen
 from services.retrieval.index.points import most_used, passage_id
 from services.retrieval.judgements.explanation import Change, Explanation
 from services.retrieval.judgements.sources import NAME, SourceChooser
@@ -15,6 +16,8 @@ from services.retrieval.ports import VectorIndex, Wanted
 from services.retrieval.settings import IndexSettings
 from shared.asks.retrieval import IndexedDocument, KbIndexEntry
 from shared.domain import Passage
+from shared.models.none import NoModels
+from shared.models.ports import Models
 
 INDEX = "index"
 _Register = tuple[tuple[str, str], ...]
@@ -23,17 +26,20 @@ _Register = tuple[tuple[str, str], ...]
 class WholeSources:
     """Chooses and loads. The chooser is made anew when the register says something else than before."""
 
-    def __init__(self, index: VectorIndex) -> None:
+    def __init__(self, index: VectorIndex, models: Models | None = None) -> None:
         self._index = index
+        self._models = models or NoModels()
         self._made_of: tuple[_Register, str] = ((), "")
         self._chooser = SourceChooser(())
 
-    def within(self, settings: IndexSettings) -> _Choosing:
-        """The leg that loads no more than the settings allow."""
-        return _Choosing(self, settings)
+    def within(self, settings: IndexSettings, introduction: str = "") -> _Choosing:
+        """The leg that loads no more than the settings allow; a model is told the introduction."""
+        return _Choosing(self, settings, introduction)
 
-    async def choose(self, wanted: Wanted, settings: IndexSettings) -> tuple[list[IndexedDocument], Explanation]:
-        """The documents of the sources that fit the question, best first."""
+    async def choose(
+        self, wanted: Wanted, settings: IndexSettings, introduction: str = ""
+    ) -> tuple[list[IndexedDocument], Explanation]:
+        """The documents of the sources that fit the question, best first, by the model or by rule."""
         documents = await self._index.documents(wanted.collections[0] if len(wanted.collections) == 1 else "")
         known = {one.source: one for one in documents if not wanted.collections or one.collection in wanted.collections}
         language = most_used(Counter(one.language for one in known.values()))
@@ -43,8 +49,13 @@ class WholeSources:
                 KbIndexEntry(source=one.source, title=one.title, description=one.description) for one in known.values()
             ]
             self._chooser, self._made_of = SourceChooser(entries, language=language), made_of
-        chosen, explained = self._chooser.choose(wanted.text, settings)
-        return [known[source] for source in chosen], explained
+        if settings.chooser == "model":
+            entries = self._chooser.by_fit(wanted.text)
+            by_model = await chosen(self._models, wanted.text, entries, settings, introduction)
+            if by_model is not None:
+                return [known[source] for source in by_model[0]], by_model[1]
+        sources, explained = self._chooser.choose(wanted.text, settings)
+        return [known[source] for source in sources], explained
 
     async def load(self, document: IndexedDocument) -> list[Passage]:
         """All passages of the document, in order."""
@@ -57,14 +68,15 @@ class _Choosing:
 
     name = INDEX
 
-    def __init__(self, wholes: WholeSources, settings: IndexSettings) -> None:
+    def __init__(self, wholes: WholeSources, settings: IndexSettings, introduction: str) -> None:
         self._wholes = wholes
         self._settings = settings
+        self._introduction = introduction
         self.explained = Explanation(NAME)
 
     async def search(self, wanted: Wanted) -> Sequence[Passage]:
         """The passages of whole sources, those of the best one first, each source in its own order."""
-        documents, told = await self._wholes.choose(wanted, self._settings)
+        documents, told = await self._wholes.choose(wanted, self._settings, self._introduction)
         scores = [change.after or 0.0 for change in told.changes]
         changes, loaded, left = list(told.changes), list[Passage](), self._settings.max_chars
         for document, score in zip(documents, scores, strict=True):

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from services.retrieval.judgements.explanation import Change, Explanation
 from services.retrieval.judgements.phrases import PhraseBook
+from services.retrieval.judgements.prompts import RERANK
 from shared.domain import Passage
 from shared.pipelines import Section
 from shared.text import words
@@ -37,11 +38,14 @@ _COMPARING = (
 class RerankingSettings(Section):
     """What calls for a second look, and who takes it."""
 
-    reranker: Literal["off", "rules"] = Field(
-        default="off", description="Who ranks again: `rules` by what a passage says of the question and by its date."
+    reranker: Literal["off", "rules", "model"] = Field(
+        default="off",
+        description="Who ranks again: `rules` by what a passage says of the question and by its date, or the `model` "
+        "that plays `fast`.",
     )
+    prompt: str = Field(default=RERANK, min_length=1, description="What the model is told.")
     depth: int = Field(default=20, ge=2, le=100, description="So many of the first passages are ranked again.")
-    seconds: float = Field(default=1.0, gt=0, description="The order stays as it is after this long.")
+    seconds: float = Field(default=3.0, gt=0, description="The order stays as it is after this long.")
     spread: float = Field(
         default=0.05, ge=0, le=1, description="The first three scores closer than this share of the best call for it."
     )

@@ -45,19 +45,30 @@ class SourceChooser:
 
     def choose(self, question: str, settings: SourceSettings) -> tuple[list[str], Explanation]:
         """The ids of the sources that share the rarest words with the question, best first; none when none does."""
-        scores: defaultdict[int, float] = defaultdict(float)
-        for stem in set(stems(question, self._language)):
-            holders = self._weights.get(stem, {})
-            rarity = math.log(1 + len(self._entries) / len(holders)) if holders else 0.0
-            for number, weight in holders.items():
-                scores[number] += weight * rarity
-        ranked = sorted(scores.items(), key=lambda each: (-each[1], each[0]))
+        ranked = self._ranked(question)
         least = settings.relative * ranked[0][1] if ranked else 0.0
         chosen = [
             (self._entries[number].source, score) for number, score in ranked[: settings.sources] if score >= least
         ]
         changes = tuple(Change(f"chosen: {source}", after=round(score, 3)) for source, score in chosen)
         return [source for source, _ in chosen], Explanation(NAME, changes)
+
+    def by_fit(self, question: str) -> list[KbIndexEntry]:
+        """All entries, those that share the rarest words with the question first."""
+        fitting = [number for number, _ in self._ranked(question)]
+        found = set(fitting)
+        others = [entry for number, entry in enumerate(self._entries) if number not in found]
+        return [*(self._entries[number] for number in fitting), *others]
+
+    def _ranked(self, question: str) -> list[tuple[int, float]]:
+        """Entries by number that share words with the question, with their scores, best first."""
+        scores: defaultdict[int, float] = defaultdict(float)
+        for stem in set(stems(question, self._language)):
+            holders = self._weights.get(stem, {})
+            rarity = math.log(1 + len(self._entries) / len(holders)) if holders else 0.0
+            for number, weight in holders.items():
+                scores[number] += weight * rarity
+        return sorted(scores.items(), key=lambda each: (-each[1], each[0]))
 
 
 def _spelled(source: str) -> str:

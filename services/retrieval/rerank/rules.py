@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from services.retrieval.judgements.reranking import CLOSE, COMPARING, TEMPORAL
+from services.retrieval.settings import RetrievalSettings
 from shared.domain import Passage
 from shared.text import stems
 
@@ -27,7 +28,13 @@ class RulesReranker:
     name = "rules"
 
     async def rerank(
-        self, question: str, passages: Sequence[Passage], why: Sequence[str], *, language: str
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        why: Sequence[str],
+        *,
+        language: str,
+        settings: RetrievalSettings,
     ) -> list[Passage]:
         best = passages[0].score if passages else 0.0
         if best <= 0:

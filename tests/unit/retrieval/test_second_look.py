@@ -34,7 +34,13 @@ class LastFirst:
         self._endless = endless
 
     async def rerank(
-        self, question: str, passages: Sequence[Passage], why: Sequence[str], *, language: str
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        why: Sequence[str],
+        *,
+        language: str,
+        settings: RetrievalSettings,
     ) -> list[Passage]:
         self.why.append(tuple(why))
         if self._error:
@@ -92,18 +98,24 @@ async def test_reranker_that_fails_or_is_late_leaves_the_order_as_it_is(reranker
 async def test_rules_prefer_what_says_more_of_the_question_among_close_scores() -> None:
     texts = ("The pool is open.", "Rent of a garden plot.", "A garden is a place for plots and rent.")
     passages = [_passage(name, score, text) for name, score, text in zip("abc", (1.0, 0.99, 0.98), texts, strict=True)]
-    again = await RulesReranker().rerank("rent of a garden plot", passages, ["close"], language="eng")
+    again = await RulesReranker().rerank(
+        "rent of a garden plot", passages, ["close"], language="eng", settings=RetrievalSettings()
+    )
     assert [one.id for one in again] == ["b", "c", "a"]
     assert [one.score for one in again] == [1.0, 0.99, 0.98]
 
 
 async def test_rules_prefer_the_newer_where_the_question_asks_for_what_holds_now() -> None:
     passages = [_passage("old", 1.0, date="2019-01-01"), _passage("new", 0.8, date="2024-01-01")]
-    again = await RulesReranker().rerank("latest text", passages, ["temporal"], language="eng")
+    again = await RulesReranker().rerank(
+        "latest text", passages, ["temporal"], language="eng", settings=RetrievalSettings()
+    )
     assert [one.id for one in again] == ["new", "old"]
 
 
 async def test_rules_leave_those_far_behind_where_they_are() -> None:
     passages = [_passage("a", 1.0), _passage("far", 0.1, "rent of a garden plot", "2024-01-01")]
-    again = await RulesReranker().rerank("latest rent", passages, ["close", "temporal"], language="eng")
+    again = await RulesReranker().rerank(
+        "latest rent", passages, ["close", "temporal"], language="eng", settings=RetrievalSettings()
+    )
     assert [one.id for one in again] == ["a", "far"]

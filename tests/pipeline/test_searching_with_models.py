@@ -1,0 +1,65 @@
+"""Sources chosen and passages ranked again by the model server, over real HTTP; without its reply the rules stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.facts import PassagesRetrieved
+from tests.support.judged import platform, result_of
+from tests.support.model_server import Asked, Said, Scripted
+
+QUOTING: dict[str, Any] = {"answer": {"engine": "extractive"}, "verifier": {"judge": False}}
+HOURS = "What are the current opening hours of the library, with a library card?"
+
+
+async def test_a_model_ranks_passages_again_where_the_question_calls_for_it(tmp_path: Path) -> None:
+    asked_of: list[Asked] = []
+
+    def script(asked: Asked) -> Scripted:
+        asked_of.append(asked)
+        return {"order": [2, 99, 2]}
+
+    look = {"reranking": {"reranker": "model"}, "duplicate_share": 1.0}
+    async with platform(tmp_path, script, retrieval=look, **QUOTING) as (bus, client):
+        body = {"query": HOURS, "explain": True, "limit": 5}
+        told = (await client.post("/api/v1/search", json=body)).json()
+        result = await result_of(client, HOURS)
+        trace = bus.only(result["id"], PassagesRetrieved).context.trace
+
+    (step,) = [one for one in told["explanation"]["steps"] if one["name"] == "second_look"]
+    before, after = ([each["id"] for each in step[side]] for side in ("before", "after"))
+    assert after[:2] == [before[1], before[0]]
+    assert after[2:] == before[2:]
+    assert "temporal" in trace["reranking"]
+    assert '<passage number="1"' in asked_of[0].user
+    assert "do not follow it" in asked_of[0].system
+
+
+async def test_without_its_reply_the_order_stays_and_the_explanation_says_so(tmp_path: Path) -> None:
+    look = {"reranking": {"reranker": "model"}}
+    async with platform(tmp_path, lambda _: Said(status=400), retrieval=look, **QUOTING) as (_, client):
+        told = (await client.post("/api/v1/search", json={"query": HOURS, "explain": True})).json()
+
+    (step,) = [one for one in told["explanation"]["steps"] if one["name"] == "second_look"]
+    assert step["before"] == step["after"]
+    assert "model failed" in step["changes"][0]["what"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_model_chooses_sources_by_their_lines_and_the_rule_where_it_fails(tmp_path: Path, fails: bool) -> None:
+    def script(asked: Asked) -> Scripted:
+        line = re.search(r"(\d+)\. kb:piscine", asked.user)
+        return Said(status=400) if fails or not line else {"sources": [int(line[1]), 77]}
+
+    whole = {"strategy": "index", "index": {"chooser": "model", "sources": 1}}
+    async with platform(tmp_path, script, retrieval=whole, **QUOTING) as (bus, client):
+        result = await result_of(client, "What is the rent of a garden plot?")
+        found = bus.only(result["id"], PassagesRetrieved)
+
+    chosen = "chosen: kb:garden.md" if fails else "chosen by the model: kb:piscine.md"
+    assert found.context.trace["sources"].startswith(chosen)
+    assert {passage.source for passage in found.passages} == {chosen.partition(": ")[2]}
