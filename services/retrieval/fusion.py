@@ -16,9 +16,13 @@ By = Literal["scores", "ranks"]
 
 
 def fuse(
-    rankings: Mapping[str, Sequence[Passage]], *, by: By = "scores", weights: Mapping[str, float] | None = None
+    rankings: Mapping[str, Sequence[Passage]],
+    *,
+    by: By = "scores",
+    weights: Mapping[str, float] | None = None,
+    limit: int | None = None,
 ) -> list[Passage]:
-    """The passages of all legs, each with what the legs give it.
+    """The passages of all legs, or the best `limit` of them, each with what the legs give it.
 
     By `scores`, a leg gives its best passage its weight and its last one nothing, the others in between as its own
     scores lie; by `ranks`, it gives the n-th `weight / (60 + n)` (reciprocal rank fusion). Scores are shares of the
@@ -39,12 +43,10 @@ def fuse(
             passages.setdefault(passage.id, passage)
             scores[passage.id] = scores.get(passage.id, 0.0) + weighing[leg] * gift
             via[passage.id] = (*via.get(passage.id, ()), leg)
-    fused = (
-        passage.model_copy(update={"score": round(scores[point] / most, 4), "via": via[point]})
-        for point, passage in passages.items()
-    )
+    shares = {point: round(score / most, 4) for point, score in scores.items()}
     # Equal scores are in the order of their ids, so that the same search gives the same answer.
-    return sorted(fused, key=lambda passage: (-passage.score, passage.id))
+    order = sorted(shares, key=lambda point: (-shares[point], point))[:limit]
+    return [passages[point].model_copy(update={"score": shares[point], "via": via[point]}) for point in order]
 
 
 def _by_scores(ranking: Sequence[Passage]) -> list[float]:
@@ -58,8 +60,8 @@ def _by_ranks(ranking: Sequence[Passage]) -> list[float]:
     return [(K + 1) / (K + rank) for rank in range(1, len(ranking) + 1)]
 
 
-def walked(seeds: Sequence[Passage], visited: Sequence[Passage]) -> list[Passage]:
-    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in their order.
+def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int | None = None) -> list[Passage]:
+    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in their order; at most `limit`.
 
     The walk is not one ranking among equals: it began with the evidence of the others and only moves on from there.
     Scores are shares of the best; `graph` is added to `via` where the walk found a passage, or raised it.
@@ -77,6 +79,7 @@ def walked(seeds: Sequence[Passage], visited: Sequence[Passage]) -> list[Passage
     rest = [passage for passage in seeds if passage.id not in met]
     # Each is worth a little less than what comes before it.
     least = ranking[-1].score
-    for place, passage in enumerate(rest, 1):
+    room = None if limit is None else max(0, limit - len(ranking))
+    for place, passage in enumerate(rest[:room], 1):
         ranking.append(passage.model_copy(update={"score": round(least * K / (K + place), 6)}))
     return ranking

@@ -82,3 +82,11 @@ def test_walked_follows_the_walk_and_appends_the_seeds_it_had_no_room_for() -> N
 
 def test_walked_leaves_the_seeds_as_they_are_when_the_walk_found_nothing() -> None:
     assert walked(_ranking("a", "b"), []) == _ranking("a", "b")
+
+
+def test_no_more_than_the_limit_are_fused_or_walked_and_those_are_the_best() -> None:
+    rankings = {"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")}
+    assert fuse(rankings, by="ranks", limit=2) == fuse(rankings, by="ranks")[:2]
+    seeds = _ranking("a", "b", "c", "d")
+    assert walked(seeds, seeds[1:2], limit=3) == walked(seeds, seeds[1:2])[:3]
+    assert _ids(walked(seeds, seeds[1:2], limit=1)) == ["b"]
