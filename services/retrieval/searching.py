@@ -187,15 +187,17 @@ class Searcher:
             raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
         rankings = {finding.leg: finding.hits for finding in findings}
         weights = {"web": settings.web_weight}
-        how: Mapping[str, Any] = {"by": settings.fusion, "weights": weights, "limit": wanted.limit}
-        passages = judging.fusion("fusion", (), lambda: fuse(rankings, **how))
+        limit = wanted.limit
+        passages = judging.fusion(
+            "fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights, limit=limit)
+        )
         if self._links is not None and "graph" in named:
             links = self._links.starting(passages)
             walk = await self._told(await ask(links, wanted, settings.graph_seconds), judging)
             findings.append(walk)
             if walk.hits:
                 seeds = passages
-                passages = judging.fusion("walk", seeds, lambda: walked(seeds, walk.hits, limit=wanted.limit))
+                passages = judging.fusion("walk", seeds, lambda: walked(seeds, walk.hits, limit=limit))
         return Found(passages, findings)
 
     async def _told(self, finding: Finding, judging: Judging) -> Finding:
