@@ -61,7 +61,7 @@ def _by_ranks(ranking: Sequence[Passage]) -> list[float]:
 
 
 def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int | None = None) -> list[Passage]:
-    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in their order: `limit` or fewer.
+    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in order: `limit` or fewer.
 
     The walk is not one ranking among equals: it began with the evidence of the others and only moves on from there.
     Scores are shares of the best; `graph` is added to `via` where the walk found a passage, or raised it.
