@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 
 from shared.domain import Question
 from shared.errors import UnavailableError
+from shared.log import EventLog
 from shared.models.none import NoModels
 from shared.pipelines import Pipeline, PipelineSource, Section
 from shared.resources import FactSayer, Resources, Stores
@@ -60,7 +61,11 @@ def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
 
 
 def offline_resources(
-    settings: Settings | None = None, *, stores: Stores | None = None, pipelines: PipelineSource | None = None
+    settings: Settings | None = None,
+    *,
+    stores: Stores | None = None,
+    pipelines: PipelineSource | None = None,
+    log: EventLog | None = None,
 ) -> Resources:
     """What a stage can be built from without a connection; using a port that was not given is an error."""
     offline: Any = _Offline()
@@ -69,7 +74,7 @@ def offline_resources(
         stores=stores or offline,
         speaker=offline,
         asker=offline,
-        log=offline,
+        log=log or offline,
         pipelines=pipelines or offline,
         facts=lambda _: cast("FactSayer", offline),
         overview=lambda: offline.overview(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from shared.asks.retrieval import SearchReply, SearchRequest, StatsReply, StatsRequest
 from shared.errors import RefusedError
 from shared.facts import DocumentRefused, DocumentSubmitted
+from shared.log import StoredEvent
 from shared.ops.catalogue import builder, offline_resources
 from shared.ops.evaluate_data import Collection, Query
 from shared.ops.evaluate_metrics import intervals, means, measures
@@ -96,7 +97,8 @@ async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
     pipeline = pipeline.model_copy(update={"sections": {"retrieval": patient}})
     pipelines = MemoryPipelines()
     pipelines.apply(settings.default_pipeline, pipeline.sections)
-    stage = builder("retrieval")(offline_resources(settings, stores=_Stores(), pipelines=pipelines))
+    resources = offline_resources(settings, stores=_Stores(), pipelines=pipelines, log=_Silence())
+    stage = builder("retrieval")(resources)
     assert stage.settings is not None
     opened = []
     try:
@@ -155,6 +157,21 @@ class _Stores:
 
     def objects(self, bucket: str) -> MemoryObjects:
         return MemoryObjects()
+
+
+class _Silence:
+    """An event log in which nothing is ever said."""
+
+    async def biography(self, correlation_id: str) -> list[StoredEvent]:
+        return []
+
+    async def ending(self, correlation_id: str) -> StoredEvent | None:
+        return None
+
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
+        async def stop() -> None: ...
+
+        return stop
 
 
 def read_run(path: Path) -> Mapping[str, Mapping[str, float]]:
