@@ -29,13 +29,17 @@ class NemoGuard:
         self._models = models
         self._rails: dict[tuple[str, str], asyncio.Task[LLMRails]] = {}
 
-    async def objects(self, text: str, settings: ModerationSettings) -> bool:
-        """Whether the input flows stop the text; when they cannot say, whether the pipeline fails closed."""
+    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+        """Whether the input flows stop the text; when they cannot say in time, whether the pipeline fails closed.
+
+        Rails that take longer to build are built to the end, for the questions that come after.
+        """
         if not settings.guardrails_colang:
             return False
         try:
-            rails = await self._built(settings)
-            result = await rails.check_async([{"role": "user", "content": text}])
+            async with asyncio.timeout(max(0.0, min(settings.guardrails_seconds, remaining / 3))):
+                rails = await self._built(settings)
+                result = await rails.check_async([{"role": "user", "content": text}])
             return str(result.status.value) == "blocked"
         except Exception as error:  # whatever a third party's flows do, the question is not lost
             log.warning("guardrails could not judge", fails=settings.guardrails_fail, error=_told(error))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from services.moderation.checks import (
+    FINE,
     FIRST_LOOK,
     SECOND_LOOK,
     Check,
@@ -17,12 +19,12 @@ from services.moderation.checks import (
 )
 from services.moderation.checks.private_data import private_data
 from services.moderation.messages import language_of, message_for, region_of, search_link
-from services.moderation.model_steps import ModelSteps
+from services.moderation.model_steps import ModelSteps, Told
 from services.moderation.ports import Guard, PrivateData
 from services.moderation.settings import ModerationSettings
 from services.moderation.tidy import tidy
 from shared import telemetry
-from shared.domain import Link, Question
+from shared.domain import Link, Question, Turn
 from shared.envelope import Envelope
 from shared.facts import (
     QuestionApproved,
@@ -53,15 +55,14 @@ class Moderator:
         if in_danger(look, settings):
             _count(envelope, "crisis")
             return _escalated(look, asked.client, asked.language_hint, settings)
-        verdict = await self._judge(look, settings, FIRST_LOOK)
-        told = await self._steps.look(
-            verdict.text, asked.turns, settings, envelope.remaining, rejected=verdict.objection is not None
-        )
+        verdict = await self._by_rules(look, settings, FIRST_LOOK)
+        told, stopped = await self._by_models(verdict, asked.turns, settings, envelope.remaining)
         if told.emergency:
             _count(envelope, "crisis")
             return _escalated(look, asked.client, asked.language_hint, settings)
         verdict = replace(verdict, text=told.text)
         verdict = verdict_with(verdict, Opinion(told.objection, findings=told.findings), settings)
+        verdict = verdict_with(verdict, stopped, settings)
         _count_all(envelope, verdict)
         if verdict.objection:
             listed = look.listed_language(settings)
@@ -85,19 +86,37 @@ class Moderator:
             _count(envelope, "crisis")
             own = replace(look, text=question.text)
             return _escalated(own, {}, question.language, settings)
-        verdict = await self._judge(look, settings, SECOND_LOOK)
+        verdict = await self._by_rules(look, settings, SECOND_LOOK)
+        verdict = verdict_with(verdict, await self._by_rails(verdict, settings, envelope.remaining), settings)
         _count_all(envelope, verdict)
         if verdict.objection:
             return _rejected(verdict, question.language, settings)
         return QuestionCleared(question=question.model_copy(update={"pivot_text": verdict.text}))
 
-    async def _judge(self, look: Look, settings: ModerationSettings, checks: tuple[Check, ...]) -> Verdict:
-        """The rules' word, and that of the rails where the rules have nothing against it."""
+    async def _by_rules(self, look: Look, settings: ModerationSettings, checks: tuple[Check, ...]) -> Verdict:
         look = replace(look, private=await self._private.spans(look.text, settings))
-        verdict = judge(look, settings, checks)
-        if verdict.objection is None and await self._guard.objects(verdict.text, settings):
-            verdict = verdict_with(verdict, Opinion(objection="guardrail"), settings)
-        return verdict
+        return judge(look, settings, checks)
+
+    async def _by_models(
+        self, verdict: Verdict, turns: tuple[Turn, ...], settings: ModerationSettings, remaining: float
+    ) -> tuple[Told, Opinion]:
+        """What the steps of a model and the rails say, side by side; an emergency waits for no rail."""
+        steps = asyncio.create_task(
+            self._steps.look(verdict.text, turns, settings, remaining, rejected=verdict.objection is not None)
+        )
+        rails = asyncio.create_task(self._by_rails(verdict, settings, remaining))
+        try:
+            told = await steps
+            return told, FINE if told.emergency else await rails
+        finally:
+            steps.cancel()
+            rails.cancel()
+
+    async def _by_rails(self, verdict: Verdict, settings: ModerationSettings, remaining: float) -> Opinion:
+        """The rails' word, where the rules have nothing against the text."""
+        if verdict.objection is None and await self._guard.objects(verdict.text, settings, remaining):
+            return Opinion(objection="guardrail")
+        return FINE
 
 
 def _rejected(verdict: Verdict, language: str, settings: ModerationSettings) -> QuestionRejected:

@@ -22,5 +22,8 @@ class PrivateData(Protocol):
 class Guard(Protocol):
     """Judges a question by the rails of the pipeline."""
 
-    async def objects(self, text: str, settings: ModerationSettings) -> bool:
-        """Whether the rails stop the text, or cannot say and the pipeline wants them to fail closed."""
+    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+        """Whether the rails stop the text, or cannot say and the pipeline wants them to fail closed.
+
+        They have as long as the pipeline gives them, and never more than a third of `remaining` seconds.
+        """

@@ -112,8 +112,14 @@ class ModerationSettings(ModelStepSettings):
     )
     guardrails_fail: Literal["open", "closed"] = Field(
         default="open",
-        description="When guardrails cannot start or answer: open lets the question through with a warning and a "
-        "metric, closed rejects it.",
+        description="When guardrails cannot start, or answer in time: open lets the question through with a warning "
+        "and a metric, closed rejects it.",
+    )
+    guardrails_seconds: float = Field(
+        default=5.0,
+        gt=0,
+        description="How long guardrails have, starting included, and never more than a third of the time that is "
+        "left; beside the steps of a model, not after them.",
     )
     messages: dict[str, dict[str, str]] = Field(
         default_factory=dict,

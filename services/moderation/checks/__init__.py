@@ -89,6 +89,7 @@ def verdict_with(verdict: Verdict, opinion: Opinion, settings: ModerationSetting
 
 
 __all__ = [
+    "FINE",
     "FIRST_LOOK",
     "PRIORITY",
     "SECOND_LOOK",

@@ -36,14 +36,14 @@ class NoEngine:
     async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
         return ()
 
-    async def objects(self, text: str, settings: ModerationSettings) -> bool:
+    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         return False
 
 
 class Stopper(NoEngine):
     """Objects to everything."""
 
-    async def objects(self, text: str, settings: ModerationSettings) -> bool:
+    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         return True
 
 
