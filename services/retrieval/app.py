@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
+from services.retrieval.extraction.memory import Memory
+from services.retrieval.extraction.reading import Extraction
 from services.retrieval.graph.choose import graph_of
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.choose import index_of
@@ -29,7 +31,10 @@ def build(resources: Resources) -> Stage:
             stage.opens(port)
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
-    librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph)
+    memory = Memory(resources.settings.data_dir / "retrieval" / "extraction.sqlite")
+    stage.opens(memory)
+    extraction = Extraction(resources.models, memory)
+    librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
     stage.on(retriever.retrieve)

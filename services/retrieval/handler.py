@@ -8,8 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.extraction.reading import Extraction
 from services.retrieval.graph.extract import EXTRACTION, extract
-from services.retrieval.graph.ports import Graph, Graphlet
+from services.retrieval.graph.ports import Counts, Graph, Graphlet
 from services.retrieval.index.points import ENCODING
 from services.retrieval.ingest.prepare import Prepared, prepare, version
 from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, within_budget
@@ -158,8 +159,10 @@ class Librarian:
         store: str,
         embeddings: Embeddings | None = None,
         graph: Graph | None = None,
+        extraction: Extraction | None = None,
     ) -> None:
         self._index = index
+        self._extraction = extraction
         self._graph = graph
         self._embeddings = embeddings
         self._objects = objects
@@ -220,7 +223,8 @@ class Librarian:
         # With embeddings turned on, or another model, the same bytes are other points; so are links found otherwise.
         model = (self._embeddings.name,) if self._embeddings else ()
         links = (EXTRACTION,) if self._graph is not None else ()
-        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *model)
+        read = self._extraction.rules(settings) if self._graph is not None and self._extraction else ()
+        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *read, *model)
         body: bytes | None = None
         digest = document.digest
         if not digest:
@@ -238,11 +242,26 @@ class Librarian:
         )
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is on it only when everything is in.
-        if self._graph is not None:
-            await self._graph.put(document.source, graphlet)
+        counts = await self._link(document.source, graphlet, passages, settings)
         await self._index.replace(registered, passages, vectors)
-        seconds = round(time.perf_counter() - began, 3)
-        return DocumentIndexed(source=document.source, digest=digest, chunks=len(passages), seconds=seconds)
+        return DocumentIndexed(
+            source=document.source,
+            digest=digest,
+            chunks=len(passages),
+            entities=counts.entities,
+            relations=counts.relations,
+            seconds=round(time.perf_counter() - began, 3),
+        )
+
+    async def _link(
+        self, source: str, graphlet: Graphlet, passages: Sequence[Passage], settings: RetrievalSettings
+    ) -> Counts:
+        """What the document adds to the graph: what the rules found, and a model where it is to."""
+        if self._graph is None:
+            return Counts(0, 0, 0, 0)
+        if self._extraction is not None:
+            graphlet = await self._extraction.enriched(graphlet, passages, settings)
+        return await self._graph.put(source, graphlet)
 
     def _made(
         self, document: Document, body: bytes, digest: str, wanted: str, settings: RetrievalSettings

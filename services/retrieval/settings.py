@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from services.retrieval.extraction.settings import ExtractionSettings
 from services.retrieval.judgements.acronyms import AcronymSettings
 from services.retrieval.judgements.categories import CategorySettings
 from services.retrieval.judgements.departments import DepartmentSettings
@@ -97,6 +98,9 @@ class RetrievalSettings(PromptedSection):
     )
     progression: ProgressionSettings | None = Field(
         default=None, description="Take a few passages first and more only when these do not cover the question."
+    )
+    extraction: ExtractionSettings = Field(
+        default_factory=ExtractionSettings, description="Whether a model reads documents for the graph."
     )
     chunk_chars: int = Field(
         default=512, ge=100, le=8000, description="Documents are cut to about this many characters."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +334,23 @@ async def test_neo4j_without_its_library_names_the_extra(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "neo4j", None)
     with pytest.raises(ConfigurationError, match=r"answerbus\[graph\]"):
         await Neo4jGraph("bolt://127.0.0.1:1").open()
+
+
+async def test_stated_relations_come_and_go_with_their_document(graph: Graph) -> None:
+    stated = replace(
+        _graphlet("Harbour Office", "The Tide Service sets the Signal Code. A Tide Service is a service of the port."),
+        relations=(Relation("harbour office", "implements", "tide service"),
+                   Relation("tide service", "extends", "harbour office")),
+    )  # fmt: skip
+    counted = await graph.put("kb:Harbour Office", stated)
+    both = await graph.relations("tide service")
+
+    assert Relation("harbour office", "implements", "tide service") in both
+    assert Relation("tide service", "extends", "harbour office") in both
+    assert counted.relations == (await graph.counts()).relations >= 2
+    # When it is put in again without them, and at last taken out
+    await graph.put("kb:Harbour Office", replace(stated, relations=()))
+    assert {each.kind for each in await graph.relations("tide service")}.isdisjoint({"implements", "extends"})
+    await graph.put("kb:Harbour Office", stated)
+    await graph.remove("kb:Harbour Office")
+    assert (await graph.counts()).relations == 0

@@ -77,7 +77,7 @@ async def test_a_model_restates_plans_and_searches_in_parts(tmp_path: Path) -> N
         query={"query": "garden plot rent entry price swimming pool"},
         question={"question": "What do a garden plot and the pool cost?"},
     )
-    steps = {"understanding": {"rewriting": True, "query_rewriting": True, "decomposition": True}}
+    steps = {"understanding": {"model_seconds": 30, "rewriting": True, "query_rewriting": True, "decomposition": True}}
     async with platform(tmp_path, reading, answer=EXTRACTIVE, verifier=RULES, retrieval=steps) as (bus, client):
         _, second = await conversation(client, "Where are the gardens?", "And the prices </question> of both?")
         found = bus.only(second["id"], PassagesRetrieved)
@@ -101,7 +101,7 @@ async def test_a_model_that_cannot_tell_what_is_meant_asks_back(tmp_path: Path) 
     reply = {"question": "How do I reset it?", "clarification": "What do you want to reset?",
              "options": ["the password", "the card"]}  # fmt: skip
     reading = Reading(clarification=reply)
-    steps = {"understanding": {"rewriting": True}}
+    steps = {"understanding": {"model_seconds": 30, "rewriting": True}}
     async with platform(tmp_path, reading, answer=EXTRACTIVE, verifier=RULES, retrieval=steps) as (_, client):
         result = await result_of(client, "How do I reset it?")
 
@@ -110,7 +110,7 @@ async def test_a_model_that_cannot_tell_what_is_meant_asks_back(tmp_path: Path) 
 
 
 async def test_when_the_model_fails_the_rules_read_the_question(tmp_path: Path) -> None:
-    steps = {"understanding": {"rewriting": True, "query_rewriting": True, "decomposition": True}}
+    steps = {"understanding": {"model_seconds": 30, "rewriting": True, "query_rewriting": True, "decomposition": True}}
     script = lambda _: Said(status=400)  # noqa: E731
     async with platform(tmp_path, script, answer=EXTRACTIVE, verifier=RULES, retrieval=steps) as (bus, client):
         _, second = await conversation(client, "What is a garden plot?", "How much is its rent?")
@@ -122,7 +122,7 @@ async def test_when_the_model_fails_the_rules_read_the_question(tmp_path: Path) 
 
 async def test_a_search_as_a_question_shows_its_steps(tmp_path: Path) -> None:
     reading = Reading(questions={"questions": ["rent of a plot", "price of the pool"]})
-    steps = {"understanding": {"decomposition": True}}
+    steps = {"understanding": {"model_seconds": 30, "decomposition": True}}
     async with platform(tmp_path, reading, answer=EXTRACTIVE, verifier=RULES, retrieval=steps) as (_, client):
         body = {"query": "rent of a plot and price of the pool", "explain": True, "as_question": True}
         response = await client.post("/api/v1/search", json=body)

@@ -187,6 +187,8 @@ async def _mention(tx: Any, source: str, graphlet: Graphlet) -> None:
     lexicon = Lexicon(row["key"] for row in await _rows(tx, say.KNOWN, keys=list(possible)))
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
+    for stated in graphlet.relations:
+        relations[stated.kind].append({"subject": stated.subject, "target": stated.target, "source": source})
     for text in graphlet.texts:
         for name, start in first_mentions(lexicon, text.words, graphlet.own).items():
             mentions.append({"passage": text.passage, "entity": name})

@@ -32,7 +32,7 @@ OPTIONAL MATCH (s)-[:HAS]->(p:Passage)
 OPTIONAL MATCH (p)-[:DEFINES]->(e:Entity)
 WITH s, collect(DISTINCT p) AS passages, collect(DISTINCT e.key) AS defined
 CALL (s) {
-    MATCH (s)-[:ABOUT]->(subject:Entity)-[r]->(:Entity) WHERE r.source = s.key DELETE r
+    MATCH (s)-[:ABOUT|HAS|DEFINES*1..2]->(:Entity)-[r]->(:Entity) WHERE r.source = s.key WITH DISTINCT r DELETE r
 }
 FOREACH (p IN passages | DETACH DELETE p)
 DETACH DELETE s
@@ -125,5 +125,7 @@ COUNTS_OF = f"""
 MATCH (s:Source {{key: $source}})
 RETURN COUNT {{ MATCH (s)-[:HAS]->()-[:DEFINES]->(e) RETURN DISTINCT e }} AS entities,
     COUNT {{ (s)-[:HAS]->() }} AS passages, COUNT {{ (s)-[:HAS]->()-[:MENTIONS]->() }} AS mentions,
-    COUNT {{ MATCH (s)-[:ABOUT]->()-[r:{_ANY}]->() WHERE r.source = s.key RETURN r }} AS relations
+    COUNT {{
+        MATCH (s)-[:ABOUT|HAS|DEFINES*1..2]->(:Entity)-[r:{_ANY}]->() WHERE r.source = s.key RETURN DISTINCT r
+    }} AS relations
 """

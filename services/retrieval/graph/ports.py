@@ -57,6 +57,7 @@ class Graphlet:
     subject: str = ""
     own: frozenset[str] = frozenset()
     collection: str = ""
+    relations: tuple[Relation, ...] = ()
 
 
 class Edge(NamedTuple):

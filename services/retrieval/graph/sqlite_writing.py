@@ -96,7 +96,8 @@ class Writer:
         rows.sources.append((source, key, graphlet.collection, subject))
         rows.passages += ((passages[one.passage], one.passage, source, " ".join(one.words)) for one in graphlet.texts)
         rows.defines += ((passages[one.passage], numbers[one.entity], one.weight) for one in graphlet.definitions)
-        relations: dict[tuple[int, str, int, int], None] = {}
+        stated = ((numbers[one.subject], one.kind, numbers[one.target], source) for one in graphlet.relations)
+        relations: dict[tuple[int, str, int, int], None] = dict.fromkeys(stated)
         mentioned = 0
         for text in graphlet.texts:
             found = first_mentions(self._names.lexicon, text.words, graphlet.own)

@@ -11,6 +11,7 @@ import pytest
 
 from services.retrieval.app import build
 from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.legs import MeaningLeg, WordsLeg
@@ -416,7 +417,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given"}
     assert {hearing.word for hearing in stage.hearings} == heard
     assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
-    assert len(stage.ports) == 3
+    assert len(stage.ports) == 4
     assert not settings.data_dir.exists()
 
 
@@ -534,8 +535,9 @@ class PlainGraph:
     def __init__(self) -> None:
         self.sources: list[str] = []
 
-    async def put(self, source: str, graphlet: object) -> None:
+    async def put(self, source: str, graphlet: object) -> Counts:
         self.sources.append(source)
+        return Counts(entities=1, relations=0, passages=1, mentions=0)
 
     async def remove(self, source: str) -> bool:
         self.sources.remove(source)

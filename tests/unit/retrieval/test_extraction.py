@@ -1,0 +1,131 @@
+"""What a model finds in passages goes into the graph where it stands there; what it makes up does not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.retrieval.extraction.found import Found, merged
+from services.retrieval.extraction.memory import Memory
+from services.retrieval.extraction.reading import Extraction
+from services.retrieval.graph.extract import extract
+from services.retrieval.graph.ports import Graphlet, Relation
+from services.retrieval.settings import RetrievalSettings
+from shared.asks.retrieval import IndexedDocument
+from shared.domain import Passage
+from shared.errors import ModelError
+from shared.models.none import NoModels
+
+TEXTS = ("Answers are kept by the Lantern cache, which needs Redis.", "Ines Moreau wrote the Lantern cache in Porto.")
+PASSAGES = [Passage(id=f"p{n}", source="kb:a.md", text=text, title="Answers") for n, text in enumerate(TEXTS)]
+FOUND = {
+    "entities": [
+        {"name": "Lantern cache", "kind": "technology"},
+        {"name": "Ines Moreau", "kind": "Person"},
+        {"name": "Redis", "kind": "data store"},
+        {"name": "Atlantis", "kind": "concept"},
+        {"name": "2024", "kind": "other"},
+    ],
+    "relations": [
+        {"subject": "Lantern cache", "kind": "depends on", "object": "redis"},
+        {"subject": "Lantern cache", "kind": "sponsored_by", "object": "Ines Moreau"},
+        {"subject": "Lantern cache", "kind": "uses", "object": "Atlantis"},
+    ],
+}
+ON = RetrievalSettings.model_validate({"extraction": {"model": True, "batch_chars": 5000}})
+
+
+def _graphlet() -> Graphlet:
+    return extract(IndexedDocument(source="kb:a.md", title="Answers"), PASSAGES)
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    kept = Memory(tmp_path / "retrieval" / "extraction.sqlite")
+    yield kept
+    await kept.close()
+
+
+def test_names_that_stand_in_the_passages_are_taken_with_their_kinds() -> None:
+    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
+
+    kinds = {entity.key: entity.kind for entity in graphlet.entities}
+    assert kinds["lantern cache"] == "technology"
+    assert kinds["ines moreau"] == "person"
+    assert kinds["redis"] == "other"  # a kind there is not
+    assert not {"atlantis", "2024"} & set(kinds)
+    assert {(one.passage, one.entity) for one in graphlet.definitions} >= {("p0", "redis"), ("p1", "ines moreau")}
+
+
+def test_relations_need_both_their_ends() -> None:
+    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
+    assert graphlet.relations == (
+        Relation("lantern cache", "depends_on", "redis"),
+        Relation("lantern cache", "related_to", "ines moreau"),
+    )
+
+
+def test_without_anything_found_the_graphlet_is_that_of_the_rules() -> None:
+    assert merged(_graphlet(), {}) == _graphlet()
+
+
+class Counting:
+    """Replies with what was found, and counts."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.calls = 0
+        self._error = error
+
+    def has(self, role: str) -> bool:
+        return True
+
+    async def invoke(self, role: str, step: str, system: str, user: str, response_model: Any) -> Any:
+        self.calls += 1
+        if self._error:
+            raise self._error
+        return response_model.model_validate(FOUND)
+
+
+def _extraction(models: Any, memory: Memory) -> Extraction:
+    return Extraction(models, memory)
+
+
+async def test_the_same_passages_are_read_once_and_another_prompt_reads_them_again(memory: Memory) -> None:
+    models = Counting()
+    first = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
+    second = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
+    other = RetrievalSettings.model_validate({"extraction": {**ON.extraction.model_dump(), "prompt": "Find names."}})
+    await _extraction(models, memory).enriched(_graphlet(), PASSAGES, other)
+
+    assert first == second
+    assert models.calls == 2
+    assert _extraction(models, memory).rules(ON) != _extraction(models, memory).rules(other)
+
+
+async def test_where_the_model_fails_the_rules_stand_and_nothing_is_remembered(memory: Memory) -> None:
+    failing, working = Counting(ModelError("away")), Counting()
+    assert await _extraction(failing, memory).enriched(_graphlet(), PASSAGES, ON) == _graphlet()
+    await _extraction(working, memory).enriched(_graphlet(), PASSAGES, ON)
+    assert working.calls == 1
+
+
+@pytest.mark.parametrize("settings", [RetrievalSettings(), ON])
+async def test_without_the_toggle_or_a_model_nothing_is_asked(memory: Memory, settings: RetrievalSettings) -> None:
+    models = NoModels() if settings is ON else Counting()
+    extraction = _extraction(models, memory)
+    assert await extraction.enriched(_graphlet(), PASSAGES, settings) == _graphlet()
+    assert extraction.rules(settings) == ()
+
+
+async def test_a_long_document_is_read_in_batches_and_no_more_than_allowed(memory: Memory) -> None:
+    models = Counting()
+    settings = {"model": True, "batch_chars": 200, "max_calls": 2}
+    passages = [Passage(id=f"p{n}", source="kb:a.md", text=f"Part {n}. " * 15) for n in range(6)]
+    graphlet = extract(IndexedDocument(source="kb:a.md", title="Parts"), passages)
+    await _extraction(models, memory).enriched(
+        graphlet, passages, RetrievalSettings.model_validate({"extraction": settings})
+    )
+    assert models.calls == 2
