@@ -29,7 +29,10 @@ F_co = TypeVar("F_co", bound=Fact, covariant=True)
 
 
 class Envelope(BaseModel):
-    """Who said what about which question, and why; times are UTC."""
+    """Who said what about which question, and why; times are UTC.
+
+    `reuse_key` is what the question's answer may be kept under (`shared.reuse`); empty: it may not.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -47,6 +50,7 @@ class Envelope(BaseModel):
     tenant: str = "default"
     timeline: tuple[Timing, ...] = ()
     model_calls: tuple[ModelCall, ...] = ()
+    reuse_key: str = ""
 
     @property
     def remaining(self) -> float:
@@ -103,6 +107,7 @@ def opening(
     lane: Lane = Lane.LIVE,
     number: int = 0,
     tenant: str = "default",
+    reuse_key: str = "",
 ) -> Event[F]:
     """The first event of a chain: nothing caused it but a client."""
     cid = correlation_id or new_correlation_id()
@@ -118,6 +123,7 @@ def opening(
         occurred_at=now,
         deadline=now + timedelta(seconds=deadline_seconds),
         tenant=tenant,
+        reuse_key=reuse_key,
         payload=fact,
     )
 
@@ -150,6 +156,7 @@ def following(
         tenant=cause.tenant,
         timeline=(*cause.timeline, timing) if timing else cause.timeline,
         model_calls=(*cause.model_calls, *model_calls),
+        reuse_key=cause.reuse_key,
         payload=fact,
     )
 

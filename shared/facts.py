@@ -128,7 +128,7 @@ class ClarificationRequested(Fact):
 
 
 class AnswerReused(Fact):
-    """An earlier verified answer serves this question too."""
+    """An earlier verified answer, written for the question `origin`, serves this question too."""
 
     said_by = ("gateway", "retrieval")
     heard_by = ("persistence",)
@@ -139,6 +139,10 @@ class AnswerReused(Fact):
     citations: tuple[Citation, ...] = ()
     origin: str
     similarity: float = 1.0
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    followups: tuple[str, ...] = ()
+    engine: str = ""
+    request_digest: str = ""
 
 
 class PassagesRetrieved(Fact):
@@ -328,12 +332,8 @@ class DocumentRefused(Fact):
     reason: str
 
 
-def _in_flow_order() -> dict[str, type[Fact]]:
-    return {fact.__name__: fact for fact in Fact.__subclasses__()}
-
-
 #: Every fact by name, in flow order.
-FACTS: dict[str, type[Fact]] = _in_flow_order()
+FACTS: dict[str, type[Fact]] = {fact.__name__: fact for fact in Fact.__subclasses__()}
 
 #: The facts that end a question for its asker.
 TERMINAL: tuple[type[Fact], ...] = tuple(fact for fact in FACTS.values() if fact.terminal)

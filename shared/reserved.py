@@ -4,7 +4,6 @@ from __future__ import annotations
 
 #: (stage, verb) -> the facts.
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
-    ("gateway", "says"): ("AnswerReused",),
     ("retrieval", "says"): ("AnswerReused",),
     ("retrieval", "hears"): ("ExchangeRecorded",),
     ("verifier", "says"): ("ExchangeEvaluated",),

@@ -21,6 +21,8 @@ LIVE_PREFIX = "live"
 
 PIPELINES_BUCKET = "pipelines"
 SESSIONS_BUCKET = "sessions"
+#: Verified answers that may be given again, and the generation of the index they were made from.
+ANSWERS_BUCKET = "answers"
 DOCUMENTS_BUCKET = "documents"
 #: What is known of addresses that were checked.
 URLS_BUCKET = "urls"

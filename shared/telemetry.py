@@ -55,6 +55,7 @@ GUARDRAILS_FAILED = Counter("answerbus_guardrails_failed_total", "Questions that
 CITATION_CHECKS = Counter(
     "answerbus_citation_checks_total", "Citations whose address was checked, by what came of it", ["outcome"]
 )
+ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Questions looked up among kept answers", ["outcome"])
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
 
 

@@ -9,15 +9,15 @@ from services.gateway.handler import Reception
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import Gateway
 from services.gateway.stream import LiveFeed
-from shared.facts import DocumentSubmitted, FeedbackGiven, QuestionAsked, QuestionWithdrawn
+from shared.facts import AnswerReused, DocumentSubmitted, FeedbackGiven, QuestionAsked, QuestionWithdrawn
 from shared.resources import Resources
 from shared.stage import Stage
-from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
     stage = Stage("gateway", settings=GatewaySettings)
-    stage.says(QuestionAsked, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
+    stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
     feed = LiveFeed(resources.log)
     reception = Reception(
         settings=resources.settings,
@@ -27,6 +27,7 @@ def build(resources: Resources) -> Stage:
         feed=feed,
         sessions=resources.stores.key_value(SESSIONS_BUCKET),
         bodies=resources.stores.objects(DOCUMENTS_BUCKET),
+        answers=resources.stores.key_value(ANSWERS_BUCKET),
     )
     admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     stage.opens(admission)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from services.gateway.cursor import Cursor
+from services.gateway.early import EarlyAnswers
 from services.gateway.rating import rated
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
@@ -19,6 +20,7 @@ from shared.envelope import Event, correlation_id_for, following, new_correlatio
 from shared.errors import NotFoundError, RefusedError, UnavailableError
 from shared.facts import (
     FACTS,
+    AnswerReused,
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
@@ -79,6 +81,7 @@ class Reception:
         feed: LiveFeed,
         sessions: KeyValue,
         bodies: ObjectStore,
+        answers: KeyValue,
     ) -> None:
         self._settings = settings
         self._pipelines = pipelines
@@ -88,6 +91,7 @@ class Reception:
         self._feed = feed
         self._sessions = sessions
         self._bodies = bodies
+        self._early = EarlyAnswers(answers, settings.tenant)
 
     def correlation_id(self, asking: Asking) -> str:
         """A new id, or the one that the idempotency key stands for."""
@@ -96,7 +100,7 @@ class Reception:
         return correlation_id_for(self._settings.tenant, asking.client.get("key", ""), asking.idempotency_key)
 
     async def ask(self, asking: Asking, correlation_id: str = "") -> Event[Fact]:
-        """Accept the question: it is durable when this returns.
+        """Accept the question: it is durable when this returns, and ended where its answer is known already.
 
         Raises:
             RefusedError: no such pipeline, too long, or another question under the same idempotency key.
@@ -106,9 +110,13 @@ class Reception:
         if len(asking.text) > section.max_question_chars:
             raise RefusedError(f"question: at most {section.max_question_chars} characters, got {len(asking.text)}")
         cid = correlation_id or self.correlation_id(asking)
-        fact = QuestionAsked(
+        turns = await self._turns(asking.conversation_id, section.turns)
+        key, reused = "", None
+        if section.cache == "exact" and turns is not None:
+            key, reused = await self._early.look(asking.text, pipeline, asking.language, turns, asking.digest)
+        fact: Fact = reused or QuestionAsked(
             text=asking.text,
-            turns=await self._turns(asking.conversation_id, section.turns),
+            turns=turns or (),
             language_hint=asking.language,
             client=asking.client,
             request_digest=asking.digest,
@@ -121,6 +129,7 @@ class Reception:
             correlation_id=cid,
             conversation_id=asking.conversation_id or cid,
             tenant=self._settings.tenant,
+            reuse_key=key,
         )
         said = await self._facts.say(event, first=bool(asking.idempotency_key))
         if said is Said.NEW:
@@ -133,6 +142,8 @@ class Reception:
         queue = self._feed.watch(cid)
         try:
             asked = await self.ask(asking, cid)
+            if asked.payload.terminal:
+                return asked, asked
             before = await self._log.ending(cid) if asking.idempotency_key else None
             patience = max(0.0, asked.remaining) + GRACE
             ending = before.decode() if before else await wait_for(_is_ending, queue, self._log, cid, patience)
@@ -238,16 +249,15 @@ class Reception:
             raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
 
-    async def _turns(self, conversation_id: str, limit: int) -> tuple[Turn, ...]:
-        """Earlier turns of the conversation; without the store the question is answered without them."""
+    async def _turns(self, conversation_id: str, limit: int) -> tuple[Turn, ...] | None:
+        """Earlier turns of the conversation; None without the store: the question is answered without them."""
         if not conversation_id or not limit:
             return ()
         try:
             stored = await self._sessions.get(session_key(self._settings.tenant, conversation_id))
         except UnavailableError:
             telemetry.DEGRADED.labels("sessions").inc()
-            log.warning("sessions are away; asked without earlier turns")
-            return ()
+            return None
         turns = decode_turns(stored)[-limit:]
         return tuple(Turn(question=turn.question, answer=turn.answer) for turn in turns)
 
@@ -261,7 +271,7 @@ class Reception:
         first = stored[0].decode() if stored else None
         if first is None:
             raise UnavailableError("the question was asked before but its record could not be read; try again")
-        if isinstance(first.payload, QuestionAsked) and first.payload.request_digest != asking.digest:
+        if isinstance(first.payload, QuestionAsked | AnswerReused) and first.payload.request_digest != asking.digest:
             raise RefusedError("Idempotency-Key: was used for another question; use a new key")
         return first
 

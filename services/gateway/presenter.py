@@ -98,7 +98,13 @@ def result_json(event: Event[Fact]) -> dict[str, Any]:
     if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
         body["citations"] = [citation.model_dump() for citation in fact.citations]
     if isinstance(fact, facts.AnswerReused):
-        body["reused"] = {"origin": fact.origin, "similarity": fact.similarity}
+        body |= {
+            "confidence": fact.confidence,
+            "context": {"language": fact.question.language},
+            "followups": list(fact.followups),
+            "engine": fact.engine,
+            "reused": {"origin": fact.origin, "similarity": fact.similarity},
+        }
     if isinstance(fact, facts.QuestionAbandoned):
         body["error"] = {"kind": fact.kind, "stage": fact.stage}
     if isinstance(fact, facts.QuestionRejected):
@@ -262,7 +268,7 @@ class Presenter:
             frames += self._rest(fact.answer.content, event.attempt, read=False)
         if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
             frames += [Frame("citation", cleaned(citation.model_dump())) for citation in fact.citations]
-        if isinstance(fact, facts.AnswerVerified) and fact.followups:
+        if isinstance(fact, facts.AnswerVerified | facts.AnswerReused) and fact.followups:
             frames.append(Frame("followups", {"questions": cleaned(fact.followups)}))
         return [*frames, status, Frame("result", question_json(event))]
 

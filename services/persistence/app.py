@@ -7,6 +7,7 @@ from services.persistence.asks import Archivist
 from services.persistence.directory import Directory
 from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.handler import Recorder
+from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from shared import subjects
 from shared.resources import Resources
@@ -15,7 +16,8 @@ from shared.stage import Stage
 
 def build(resources: Resources) -> Stage:
     record = SqlRecord(resources.settings.database_url)
-    recorder = Recorder(record, resources.stores.key_value(subjects.SESSIONS_BUCKET))
+    shelf = AnswerShelf(resources.stores.key_value(subjects.ANSWERS_BUCKET))
+    recorder = Recorder(record, resources.stores.key_value(subjects.SESSIONS_BUCKET), shelf)
     archivist = Archivist(record)
     directory = Directory(SqlCatalogue(record))
 

@@ -147,6 +147,9 @@ def _reused(ending: AnswerReused) -> dict[str, Any]:
         "language": ending.question.language,
         **_answer(ending.answer),
         "citations": ending.citations,
+        "followups": ending.followups,
+        "confidence": ending.confidence,
+        "engine": ending.engine,
         "details": {"origin": ending.origin, "similarity": ending.similarity},
     }
 

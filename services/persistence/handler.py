@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-import structlog
-
 from services.persistence import fold
 from services.persistence.ports import Record
 from services.persistence.remember import turn_of
+from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from shared.asks.persistence import Exchange
 from shared.envelope import Envelope
-from shared.errors import UnavailableError
+from shared.errors import TransientError, UnavailableError
 from shared.facts import (
     DocumentIndexed,
     DocumentRefused,
@@ -25,8 +24,6 @@ from shared.sessions import decode_turns, encode_turns, session_key, with_turn
 from shared.stores.ports import KeyValue
 from shared.telemetry import DEGRADED
 
-log = structlog.get_logger()
-
 #: Seconds a session may take; a slow store costs the conversation its memory, not the record its pace.
 SESSION_SECONDS = 2.0
 #: Turns of one conversation are appended one after another; conversations share this many locks.
@@ -36,9 +33,10 @@ _LOCKS = 64
 class Recorder:
     """Keeps the record (`record`, the database) and the sessions (`sessions`, the key-value store)."""
 
-    def __init__(self, record: Record, sessions: KeyValue) -> None:
+    def __init__(self, record: Record, sessions: KeyValue, shelf: AnswerShelf) -> None:
         self._record = record
         self._sessions = sessions
+        self._shelf = shelf
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
 
     async def record(self, ending: Ending, envelope: Envelope, settings: PersistenceSettings) -> ExchangeRecorded:
@@ -46,10 +44,17 @@ class Recorder:
         exchange = fold.fold(ending, envelope)
         await self._remember(exchange, settings)
         await self._record.save(exchange)
+        await self._shelf.keep(ending, envelope, settings)
         return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome)
 
-    async def feedback(self, given: FeedbackGiven, envelope: Envelope) -> None:
+    async def feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Keep the rating; an answer that somebody disliked is not given again."""
         await self._record.save(fold.feedback(given, envelope))
+        if given.rating < 0:
+            try:
+                await self._shelf.dispute(envelope, settings)
+            except UnavailableError as error:
+                raise TransientError(str(error)) from error
 
     async def evaluated(self, fact: ExchangeEvaluated, envelope: Envelope) -> None:
         await self._record.save(fold.evaluation(fact, envelope))
@@ -70,6 +75,5 @@ class Recorder:
             async with asyncio.timeout(SESSION_SECONDS), self._locks[hash(key) % _LOCKS]:
                 turns = with_turn(decode_turns(await self._sessions.get(key)), turn, keep=settings.turns)
                 await self._sessions.put(key, encode_turns(turns), ttl=settings.session_ttl_seconds)
-        except (UnavailableError, TimeoutError) as error:
+        except (UnavailableError, TimeoutError):
             DEGRADED.labels("sessions").inc()
-            log.warning("session not kept", question=exchange.id, error=type(error).__name__)

@@ -6,6 +6,7 @@ from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.extraction.memory import Memory
 from services.retrieval.extraction.reading import Extraction
+from services.retrieval.generation import Generation
 from services.retrieval.graph.choose import graph_of
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.index.choose import index_of
@@ -16,7 +17,7 @@ from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from shared.resources import Resources
 from shared.stage import Stage
-from shared.subjects import DOCUMENTS_BUCKET
+from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
@@ -35,15 +36,17 @@ def build(resources: Resources) -> Stage:
     stage.opens(memory)
     extraction = Extraction(resources.models, memory)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
+    generation = Generation(librarian, resources.stores.key_value(ANSWERS_BUCKET))
+    stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
-    stage.on(librarian.index)
+    stage.on(generation.index)
     stage.on(returning.weigh)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)
-    stage.answers("remove", librarian.remove)
+    stage.answers("remove", generation.remove)
     stage.answers("stats", librarian.stats)
     stage.answers("kb_index", SourceIndex(index).kb_index)
     return stage

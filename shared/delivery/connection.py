@@ -21,6 +21,7 @@ from shared.signals import Signal
 from shared.stores.keyvalue_nats import NatsKeyValue
 from shared.stores.keyvalue_redis import RedisKeyValue
 from shared.stores.objects_nats import NatsObjects
+from shared.stores.patient import PatientKeyValue, Reachability
 from shared.stores.ports import KeyValue, M, ObjectStore
 
 log = structlog.get_logger()
@@ -39,6 +40,7 @@ class Connection:
         self.settings = settings
         self.name = name
         self.closing = False
+        self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
             settings.nats_servers,
@@ -100,7 +102,10 @@ class Connection:
     # Stores
     def key_value(self, bucket: str) -> KeyValue:
         if self.settings.key_value_url.startswith(("redis://", "rediss://")):
-            return RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
+            store = RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
+            if self._redis is None:  # one for all buckets: one warning, one probe
+                self._redis = Reachability("redis", lambda: store.get("probe"))
+            return PatientKeyValue(store, self._redis)
         return NatsKeyValue(lambda: self.jetstream, bucket)
 
     def objects(self, bucket: str) -> ObjectStore:

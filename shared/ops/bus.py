@@ -157,7 +157,12 @@ async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
 
 async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
     changes = []
-    wanted = ((subjects.PIPELINES_BUCKET, HISTORY), (subjects.SESSIONS_BUCKET, 1), (subjects.URLS_BUCKET, 1))
+    wanted = (
+        (subjects.PIPELINES_BUCKET, HISTORY),
+        (subjects.SESSIONS_BUCKET, 1),
+        (subjects.URLS_BUCKET, 1),
+        (subjects.ANSWERS_BUCKET, 1),
+    )
     for bucket, history in wanted:
         try:
             await jetstream.key_value(bucket)

@@ -181,6 +181,10 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             citations=(_CITATION,),
             origin="0195a1b2c3d47e5f8a9b0c1d2e3f4a5b",
             similarity=0.96875,
+            confidence=8.5,
+            followups=("When does it open?",),
+            engine="extractive",
+            request_digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
         ),
     )
     yield (

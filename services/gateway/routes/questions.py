@@ -16,7 +16,7 @@ from services.gateway.handler import Asking
 from services.gateway.presenter import links, overdue, question_json
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
-from shared.asks.persistence import ExchangeReply, ExchangeRequest
+from shared.asks.persistence import Exchange, ExchangeReply, ExchangeRequest
 from shared.clean import cleaned
 from shared.domain import CitationScore, SentenceScore
 from shared.envelope import Event
@@ -198,12 +198,17 @@ def _recorded(reply: ExchangeReply) -> dict[str, Any]:
                 "context": exchange.context.model_dump(),
                 "followups": list(exchange.followups),
                 "engine": exchange.engine,
-                "reused": None,
+                "reused": _reused(exchange),
                 "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
                 "usage": exchange.usage.model_dump(),
             }
         ),
     }
+
+
+def _reused(exchange: Exchange) -> dict[str, Any] | None:
+    told = exchange.details
+    return {name: told.get(name) for name in ("origin", "similarity")} if exchange.outcome == "reused" else None
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

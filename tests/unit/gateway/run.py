@@ -33,7 +33,7 @@ from shared.facts import (
 from shared.log import StoredEvent
 from shared.settings import Settings
 from shared.signals import Token
-from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.testing import MemoryBus
 from tests.support.http_client import SseEvent
 from tests.support.reassembly import Reassembled
@@ -144,6 +144,7 @@ async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: An
         feed=feed,
         sessions=bus.key_value(SESSIONS_BUCKET),
         bodies=bus.objects(DOCUMENTS_BUCKET),
+        answers=bus.key_value(ANSWERS_BUCKET),
     )
     admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     gateway = Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)

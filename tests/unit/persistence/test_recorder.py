@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.persistence.handler import Recorder
+from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from shared.domain import Answer, Lane, Question, Scores
 from shared.envelope import Event
@@ -42,7 +43,8 @@ class Desk:
     def __init__(self) -> None:
         self.kept = MemoryRecord()
         self.sessions = MemoryKeyValue()
-        self.recorder = Recorder(self.kept, self.sessions)
+        self.answers = MemoryKeyValue()
+        self.recorder = Recorder(self.kept, self.sessions, AnswerShelf(self.answers))
 
     async def hear(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
         return [await self.recorder.record(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
@@ -195,10 +197,10 @@ async def test_feedback_is_kept_before_and_after_its_exchange(desk: Desk) -> Non
     early = said(FeedbackGiven(rating=1), stage="gateway", number=0)
     late = said(FeedbackGiven(rating=-1), stage="gateway", number=1)
 
-    await desk.recorder.feedback(early.payload, early)
+    await desk.recorder.feedback(early.payload, early, SETTINGS)
     await desk.hear(said(verified()))
-    await desk.recorder.feedback(late.payload, late)
-    await desk.recorder.feedback(late.payload, late)
+    await desk.recorder.feedback(late.payload, late, SETTINGS)
+    await desk.recorder.feedback(late.payload, late, SETTINGS)
 
     assert [entry.rating for entry in desk.kept.feedback.values()] == [1, -1]
 

@@ -1,0 +1,72 @@
+"""Verified answers that may be given again: which ones, and where they are kept."""
+
+from __future__ import annotations
+
+import asyncio
+
+from services.persistence.settings import PersistenceSettings
+from shared import telemetry
+from shared.domain import Lane
+from shared.envelope import Envelope
+from shared.errors import UnavailableError
+from shared.facts import AnswerVerified, Fact
+from shared.reuse import DISPUTED, KeptAnswer, is_about
+from shared.stores.ports import KeyValue
+
+_DAY = 86_400.0
+#: Seconds the store may take; a repeat that is slow again costs less than a record that waits.
+SECONDS = 2.0
+
+
+class AnswerShelf:
+    """Keeps answers under their question's `reuse_key`; does nothing while the store is away."""
+
+    def __init__(self, answers: KeyValue) -> None:
+        self._answers = answers
+
+    async def keep(self, ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Keep the answer if it may be given again, unless somebody disliked it."""
+        kept = keepable(ending, envelope, settings)
+        if kept is None:
+            return
+        try:
+            async with asyncio.timeout(SECONDS):
+                if await self._answers.get(envelope.reuse_key) != DISPUTED:
+                    value = kept.model_dump_json().encode()
+                    await self._answers.put(envelope.reuse_key, value, ttl=settings.reuse_days * _DAY)
+        except (UnavailableError, TimeoutError):
+            telemetry.DEGRADED.labels("answers").inc()
+
+    async def dispute(self, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Give the answer to nobody again, nor another one to this question until something changes.
+
+        Raises:
+            UnavailableError: the store is away, and the answer may still be there.
+        """
+        if envelope.reuse_key:
+            await self._answers.put(envelope.reuse_key, DISPUTED, ttl=settings.reuse_days * _DAY)
+
+
+def keepable(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:
+    """What to keep of an ending: only an answer in plain text that was verified, is sure, and is nobody's own.
+
+    Not what a tool or a page of the web said, which changes unseen; and nothing about a question that moderation took
+    something out of: its key is of another text.
+    """
+    if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
+        return None
+    answer = ending.answer
+    plain = answer.type == "normal" and answer.payload is None and not ending.tool_calls
+    sure = not ending.best_effort and ending.confidence >= settings.reuse_confidence
+    lasting = bool(ending.citations) and not any(one.source.startswith("web:") for one in ending.citations)
+    if not (plain and sure and lasting and is_about(envelope.reuse_key, ending.question.text)):
+        return None
+    return KeptAnswer(
+        question=ending.question.model_copy(update={"turns": ()}),
+        answer=answer,
+        citations=ending.citations,
+        followups=ending.followups,
+        confidence=ending.confidence,
+        engine=ending.engine,
+        origin=envelope.correlation_id,
+    )

@@ -1,0 +1,175 @@
+"""The same question again, through the real stages: what is given again, and what takes it back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from services.gateway.face import HttpFace
+from shared.domain import Document
+from shared.envelope import opening
+from shared.facts import DocumentSubmitted
+from shared.ops.catalogue import STAGES, builder
+from shared.reuse import DISPUTED
+from shared.settings import Settings
+from shared.subjects import ANSWERS_BUCKET
+from shared.testing import MemoryBus
+
+RENT = "What is the rent of a garden plot?"
+GARDEN = "# Community garden\n\nThe rent of a garden plot is {} euros. Plots in the garden are rented for one year.\n"
+
+
+class Town:
+    """The stages with one document, and a client of their HTTP face."""
+
+    def __init__(self, bus: MemoryBus, http: httpx.AsyncClient) -> None:
+        self.bus = bus
+        self.http = http
+
+    async def write(self, euros: str) -> None:
+        pipeline = self.bus.pipelines.current("default")
+        assert pipeline
+        document = Document(source="kb:garden.md", media_type="text/markdown", text=GARDEN.format(euros))
+        submitted = opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60)
+        await self.bus.log.say(submitted)
+        await until(lambda: "DocumentIndexed" in self.bus.names(submitted.correlation_id))
+
+    async def ask(self, text: str = RENT, **fields: Any) -> dict[str, Any]:
+        reply = await self.http.post("/api/v1/query", json={"question": text, **fields})
+        assert reply.status_code == 200, reply.text
+        body: dict[str, Any] = reply.json()
+        await until(lambda: "ExchangeRecorded" in self.bus.names(body["id"]))
+        return body
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Return when it holds.
+
+    Raises:
+        TimeoutError: it does not.
+    """
+    deadline = time.monotonic() + seconds
+    for pause in itertools.repeat(0.005):
+        if condition():
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        await asyncio.sleep(pause)
+
+
+@contextlib.asynccontextmanager
+async def town(root: Path, sections: dict[str, Any] | None = None) -> AsyncIterator[Town]:
+    bus = MemoryBus(*map(builder, STAGES), settings=Settings(data_dir=root, port=0), sections=sections)
+    async with bus:
+        (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+        serving = asyncio.create_task(bus.serve())
+        address = f"http://127.0.0.1:{face.port}"
+        async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=60) as http:
+            here = Town(bus, http)
+            await here.write("forty")
+            yield here
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_the_same_question_again_is_one_fact_with_the_verified_answer_and_its_origin(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        first = await here.ask()
+        again = await here.ask("what is the rent of a garden  plot")
+
+        assert first["result"]["outcome"] == "answered"
+        assert again["result"]["outcome"] == "reused"
+        assert again["result"]["reused"] == {"origin": first["id"], "similarity": 1.0}
+        for name in ("answer", "citations", "engine", "confidence"):
+            assert again["result"][name] == first["result"][name], name
+        assert here.bus.names(again["id"]) == ["AnswerReused", "ExchangeRecorded"]
+
+
+async def test_a_repeat_can_be_posted_polled_and_watched(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await here.ask()
+
+        posted = (await here.http.post("/api/v1/questions", json={"question": RENT})).json()
+        polled = (await here.http.get(posted["links"]["self"])).json()
+        lines = (await here.http.get(posted["links"]["events"], headers={"Accept": "application/x-ndjson"})).text
+
+        assert posted["status"] == polled["status"] == "COMPLETE"
+        assert polled["result"]["outcome"] == "reused"
+        assert [line.split('"event":"')[1].split('"')[0] for line in lines.strip().splitlines()][-2:] == [
+            "status",
+            "result",
+        ]
+
+
+async def test_a_repeated_request_under_one_key_is_one_question_also_when_its_answer_was_known(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await here.ask()
+        headers = {"Idempotency-Key": "k-1"}
+
+        ids = {
+            (await here.http.post("/api/v1/query", json={"question": RENT}, headers=headers)).json()["id"]
+            for _ in range(3)
+        }
+        other = await here.http.post("/api/v1/query", json={"question": "Who?"}, headers=headers)
+
+        assert len(ids) == 1
+        assert other.status_code == 422
+
+
+async def test_a_changed_document_takes_the_answer_back_at_once(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await here.ask()
+
+        await here.write("fifty")
+        asked = await here.ask()
+
+        assert asked["result"]["outcome"] == "answered"
+        assert "fifty" in asked["result"]["answer"]["content"]
+
+
+@pytest.mark.parametrize("rated", ["first", "again"])
+async def test_a_thumb_down_takes_the_answer_back_wherever_it_is_given(tmp_path: Path, rated: str) -> None:
+    async with town(tmp_path) as here:
+        asked = {"first": await here.ask(), "again": await here.ask()}
+
+        await here.http.post(asked[rated]["links"]["feedback"], json={"rating": "down"})
+        kept = here.bus.key_value(ANSWERS_BUCKET)
+        await until(lambda: any(value == DISPUTED for value, _ in kept._values.values()))
+
+        assert [(await here.ask())["result"]["outcome"] for _ in range(2)] == ["answered", "answered"]
+
+
+async def test_other_turns_and_other_pipelines_get_their_own_answer(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await here.ask(conversation_id="c-1")
+
+        followed_up = await here.ask(conversation_id="c-1")
+        here.bus.pipelines.apply("default", {"gateway": {"turns": 4}})
+        revised = await here.ask()
+
+        assert followed_up["result"]["outcome"] == revised["result"]["outcome"] == "answered"
+
+
+async def test_what_is_not_an_answer_or_has_private_data_is_never_given_again(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        for text in ("What is the rent of a garden plot? I am ann@example.org", "What is the capital of Peru?"):
+            outcomes = [(await here.ask(text))["result"]["outcome"] for _ in range(2)]
+            assert "reused" not in outcomes
+
+
+async def test_without_the_store_or_when_it_is_off_every_question_is_answered_anew(tmp_path: Path) -> None:
+    async with town(tmp_path / "away") as here:
+        await here.ask()
+        here.bus.key_value(ANSWERS_BUCKET).away = True
+        assert (await here.ask())["result"]["outcome"] == "answered"
+
+    async with town(tmp_path / "off", {"gateway": {"cache": False}}) as here:
+        assert [(await here.ask())["result"]["outcome"] for _ in range(2)] == ["answered", "answered"]

@@ -1,0 +1,137 @@
+"""Which answers are kept to be given again, and how one is taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.persistence.reuse import AnswerShelf, keepable
+from services.persistence.settings import PersistenceSettings
+from shared.domain import Lane, PipelineRef, Turn
+from shared.envelope import Event
+from shared.errors import UnavailableError
+from shared.facts import QuestionEscalated, QuestionRejected
+from shared.reuse import is_about, normalised, read_kept, reuse_key
+from tests.support.records import MemoryKeyValue, question_id, said, verified
+
+SETTINGS = PersistenceSettings()
+TEXT = "How do I renew?"
+WHERE: dict[str, Any] = {
+    "tenant": "town",
+    "pipeline": PipelineRef(name="default", revision=3),
+    "language": "",
+    "turns": (),
+    "generation": b"g1",
+}
+KEY = reuse_key(TEXT, **WHERE)
+
+
+def ended(fact: Any = None, *, key: str = KEY, lane: Lane = Lane.LIVE, **changed: Any) -> Event[Any]:
+    fact = fact or verified(TEXT)
+    return said(fact.model_copy(update=changed), lane=lane).model_copy(update={"reuse_key": key})
+
+
+async def keep(store: MemoryKeyValue, event: Event[Any]) -> None:
+    await AnswerShelf(store).keep(event.payload, event, SETTINGS)
+
+
+@pytest.mark.parametrize("text", ["  how do i\trenew ", "How do I renew??", "HOw dO I renew…"])
+def test_the_same_words_are_the_same_question(text: str) -> None:
+    assert reuse_key(text, **WHERE) == KEY
+
+
+@pytest.mark.parametrize("text", ["How do I renew it?", "How do WE renew?", "How do I not renew?"])
+def test_other_words_are_another_question(text: str) -> None:
+    assert reuse_key(text, **WHERE) != KEY
+
+
+def test_an_abbreviation_is_no_pronoun() -> None:
+    assert normalised("May US citizens vote?") != normalised("May us citizens vote?")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tenant": "village"},
+        {"pipeline": PipelineRef(name="default", revision=4)},
+        {"pipeline": PipelineRef(name="other", revision=3)},
+        {"language": "fra"},
+        {"turns": (Turn(question="a", answer="b"),)},
+        {"generation": b"g2"},
+    ],
+)
+def test_whatever_an_answer_depends_on_makes_another_key(other: dict[str, Any]) -> None:
+    assert reuse_key(TEXT, **{**WHERE, **other}) != KEY
+
+
+async def test_a_verified_answer_is_kept_for_thirty_days_without_the_turns_before_it() -> None:
+    store = MemoryKeyValue()
+    await keep(store, ended())
+
+    kept = read_kept(store.values[KEY])
+    assert kept is not None
+    assert (kept.origin, kept.answer.content, kept.engine) == (question_id(), "You renew online.", "extractive")
+    assert store.ttls[KEY] == 30 * 86_400
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"best_effort": True},
+        {"confidence": 1.0},
+        {"citations": ()},
+        {"tool_calls": ({"name": "get_experts"},)},
+        {"answer": verified().answer.model_copy(update={"type": "not_found"})},
+        {"answer": verified().answer.model_copy(update={"payload": {"type": "text"}})},
+        {"citations": (verified().citations[0].model_copy(update={"source": "web:https://news.example"}),)},
+        {"question": verified().question.model_copy(update={"text": "How do I, ▒▒▒, renew?"})},
+    ],
+)
+def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(changed: dict[str, Any]) -> None:
+    event = ended(**changed)
+
+    assert keepable(event.payload, event, SETTINGS) is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ended(key=""),
+        ended(lane=Lane.BACKGROUND),
+        ended(QuestionEscalated(text=TEXT, message="Call.")),
+        ended(QuestionRejected(kind="off_topic", text=TEXT, message="No.")),
+    ],
+)
+def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
+    assert keepable(event.payload, event, SETTINGS) is None
+
+
+async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_is_heard_again() -> None:
+    store = MemoryKeyValue()
+    event = ended()
+    await keep(store, event)
+
+    await AnswerShelf(store).dispute(event, SETTINGS)
+    await keep(store, event)
+
+    assert read_kept(store.values[KEY]) is None
+
+
+async def test_a_store_that_is_away_costs_no_record_but_a_dislike_waits_for_it() -> None:
+    store = MemoryKeyValue(away=True)
+
+    await keep(store, ended())
+
+    with pytest.raises(UnavailableError):
+        await AnswerShelf(store).dispute(ended(), SETTINGS)
+
+
+def test_what_cannot_be_read_is_no_answer() -> None:
+    assert read_kept(b"{") is None
+    assert read_kept(None) is None
+
+
+def test_a_key_tells_its_text_from_another() -> None:
+    assert is_about(KEY, "how do I renew")
+    assert not is_about("", TEXT)
