@@ -165,7 +165,7 @@ async def _workers(root: Path, questions: Sequence[str], documents: Path, port: 
     section = Section(
         name="answers-workers",
         title=f"A model of 500 ms, {CALLS} calls per answer worker",
-        measures=("answers/s", "of linear", "both cores busy %"),
+        measures=("answers/s", "of linear", "CPU ms per answer", "both cores busy %"),
         baselines=(),
     )
     alone = 0.0
@@ -174,20 +174,30 @@ async def _workers(root: Path, questions: Sequence[str], documents: Path, port: 
             environment = {"ANSWERBUS_CONCURRENCY": str(CALLS)}
             scale = ("--scale", f"answer={workers}")
             with _platform(root / f"of-{workers}", documents, port, *scale, environment=environment) as platform:
-                for number in range(rounds + 1):
-                    count, before = (20 if number == 0 else 200) * workers, busy()
-                    requests = bodies(questions, count, distinct=True, pipeline=PIPELINE)
-                    figures = await load(platform.url, requests, in_flight=CALLS * workers * 3 // 2)
-                    if figures.answered != count:
-                        raise RuntimeError(f"{count - figures.answered} questions were not answered: {figures.errors}")
-                    if number == 0:
-                        continue  # every worker has seen a question
-                    alone = alone or figures.per_second
-                    share = figures.per_second / (alone * workers)
-                    values = (figures.per_second, share, busy().since(before) * 100)
-                    section.add(f"{workers} workers", dict(zip(section.measures, values, strict=True)))
-                    say(f"round {number}, {workers} workers: {figures.per_second:.1f}/s, {share:.2f} of linear")
+                for number in range(rounds + 1):  # in the first one every worker gets to know questions
+                    figures = await _rate(platform, questions, workers, few=number == 0)
+                    if number:
+                        alone = alone or figures["answers/s"]
+                        figures["of linear"] = share = figures["answers/s"] / (alone * workers)
+                        section.add(f"{workers} workers", figures)
+                        say(f"round {number}, {workers} workers: {figures['answers/s']:.1f}/s, {share:.2f} of linear")
     return section
+
+
+async def _rate(platform: Platform, questions: Sequence[str], workers: int, *, few: bool) -> dict[str, float]:
+    """Half as many questions again are in flight as the workers have calls; what they cost is the platform's alone."""
+    count, before, began = (20 if few else 200) * workers, busy(), time.perf_counter()
+    meters = [Meter(pid) for pid in platform.processes()]
+    requests = bodies(questions, count, distinct=True, pipeline=PIPELINE)
+    figures = await load(platform.url, requests, in_flight=CALLS * workers * 3 // 2)
+    if figures.answered != count:
+        raise RuntimeError(f"{count - figures.answered} questions were not answered: {figures.errors}")
+    spent = sum(meter.seconds() for meter in meters)
+    return {
+        "answers/s": count / (time.perf_counter() - began),
+        "CPU ms per answer": spent / count * 1e3,
+        "both cores busy %": busy().since(before) * 100,
+    }
 
 
 @contextlib.contextmanager

@@ -11,11 +11,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Meter:
-    """The processor time of one process since `start`, and the most memory it ever held."""
+    """The processor time of one process since then, or since `start`, and the most memory it ever held."""
 
     def __init__(self, pid: int) -> None:
         self._folder = Path("/proc") / str(pid)
-        self._from = 0.0
+        self.start()
 
     def start(self) -> None:
         self._from = self._spent()

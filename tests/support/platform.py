@@ -74,6 +74,10 @@ class Platform:
         assert found, "no nats-server runs"
         return found[0]
 
+    def processes(self) -> list[int]:
+        """The pids of all its workers and of its bus."""
+        return [pid for pid, _ in _children(self.process.pid)]
+
     def kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
