@@ -48,7 +48,8 @@ class Graphlet:
     """What one document adds: the names it defines and the texts that may mention any name.
 
     `subject` is the key of what the document is about, empty when its title is no name. `own` are the keys by which
-    it speaks of its subject: they are not mentions of something else.
+    it speaks of its subject: they are not mentions of something else. `relations` are stated between entities that it
+    defines, beside those that follow from its subject and what it mentions.
     """
 
     entities: tuple[Entity, ...] = ()
