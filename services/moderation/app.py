@@ -16,14 +16,15 @@ from shared.stage import Stage
 def build(resources: Resources) -> Stage:
     private = PresidioPrivateData()
     guard = NemoGuard(resources.models)
-    moderator = Moderator(private, guard, ModelSteps(resources.models))
+    steps = ModelSteps(resources.models)
+    moderator = Moderator(private, guard, steps)
     stage = Stage("moderation", settings=ModerationSettings)
     stage.opens(LexiconWatch(resources.pipelines))
     stage.opens(private)
     stage.opens(guard)
     stage.on(moderator.moderate)
     stage.on(moderator.look_again)
-    stage.answers("inspect", Inspector(private, settings_by_name(resources)).inspect)
+    stage.answers("inspect", Inspector(private, steps, settings_by_name(resources)).inspect)
     return stage
 
 

@@ -1,12 +1,15 @@
-"""What the rules make of a text, for operators and evaluations; nothing is said on the bus or counted."""
+"""What moderation makes of a text, for operators and evaluations; nothing is said on the bus or counted."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
-from services.moderation.checks import FIRST_LOOK, Look, in_danger, judge
+from services.moderation.checks import FIRST_LOOK, Look, Opinion, in_danger, judge, verdict_with
 from services.moderation.checks.private_data import kept
+from services.moderation.model_steps import ModelSteps, Told, places
 from services.moderation.ports import PrivateData
 from services.moderation.settings import ModerationSettings
 from services.moderation.tidy import tidy
@@ -21,12 +24,13 @@ SettingsByName = Callable[[str], Awaitable[ModerationSettings]]
 class Inspector:
     """Answers `ask.moderation.inspect`."""
 
-    def __init__(self, private: PrivateData, settings: SettingsByName) -> None:
+    def __init__(self, private: PrivateData, steps: ModelSteps, settings: SettingsByName) -> None:
         self._private = private
+        self._steps = steps
         self._settings = settings
 
     async def inspect(self, request: InspectRequest) -> InspectReply:
-        """The first look at the text, by rules alone, and where it found private data.
+        """The first look at the text, by rules alone unless it says otherwise, and where it found private data.
 
         Raises:
             NotFoundError: there is no such pipeline.
@@ -35,12 +39,24 @@ class Inspector:
         began = time.perf_counter()
         text = tidy(request.text)
         look = Look(text, hint=request.language_hint, private=await self._private.spans(text, settings))
+        in_need = in_danger(look, settings)
         verdict = judge(look, settings, FIRST_LOOK)
-        outcome = "escalated" if in_danger(look, settings) else verdict.objection or "approved"
+        told = Told(verdict.text)
+        if request.with_model and not in_need:
+            rejected = verdict.objection is not None
+            told = await self._steps.look(verdict.text, (), settings, math.inf, rejected=rejected)
+            verdict = verdict_with(
+                replace(verdict, text=told.text), Opinion(told.objection, findings=told.findings), settings
+            )
+        outcome = "escalated" if in_need or told.emergency else verdict.objection or "approved"
         took = (time.perf_counter() - began) * 1e3
-        spans = tuple(PrivateSpan(kind=one.kind, start=one.start, end=one.end) for one in kept(look, settings))
+        spans = [*kept(look, settings), *places(look.text, told.private)]
         return InspectReply(
-            outcome=outcome, text=verdict.text, findings=verdict.findings, private=spans, took_ms=round(took, 4)
+            outcome=outcome,
+            text=verdict.text,
+            findings=verdict.findings,
+            private=tuple(PrivateSpan(kind=kind, start=start, end=end) for kind, start, end in spans),
+            took_ms=round(took, 4),
         )
 
 

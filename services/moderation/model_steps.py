@@ -58,12 +58,16 @@ class PrivateTexts(BaseModel):
 
 
 class Told(NamedTuple):
-    """What the models say of a text: `emergency` wins over everything; `text` is it without private data."""
+    """What the models say of a text: `emergency` wins over everything; `text` is it without private data.
+
+    `private` is that data as the model named it, whether or not it stands in the text.
+    """
 
     text: str
     emergency: bool = False
     objection: RejectionKind | None = None
     findings: tuple[Finding, ...] = ()
+    private: tuple[PrivateText, ...] = ()
 
 
 class ModelSteps:
@@ -135,13 +139,14 @@ def brief(text: str, turns: Sequence[Turn]) -> str:
 
 
 def _told(text: str, gate: Gate | None, private: PrivateTexts | None, settings: ModelStepSettings) -> Told:
-    masked, findings = without(text, private.found if private else ())
+    pieces = tuple(private.found) if private else ()
+    masked, findings = without(text, pieces)
     objection: RejectionKind | None = None
     if findings and settings.ai_pii == "block":
         objection = "pii"
     elif gate is not None and gate.kind != "question":
         objection = gate.kind
-    return Told(masked, objection=objection, findings=findings)
+    return Told(masked, objection=objection, findings=findings, private=pieces)
 
 
 def without(text: str, found: Sequence[PrivateText]) -> tuple[str, tuple[Finding, ...]]:
@@ -154,6 +159,21 @@ def without(text: str, found: Sequence[PrivateText]) -> tuple[str, tuple[Finding
         wanted = piece.text.strip()
         if len(wanted) < _SHORTEST or wanted == MASK:
             continue
-        text, count = re.subn(rf"(?<!\w){re.escape(wanted)}(?!\w)", MASK, text, flags=re.IGNORECASE)
+        text, count = _words(wanted).subn(MASK, text)
         counts[piece.kind] += count
     return text, tuple(Finding(kind=kind, count=count) for kind, count in counts.items() if count)
+
+
+def places(text: str, found: Sequence[PrivateText]) -> list[tuple[str, int, int]]:
+    """Kind, start and end of the pieces in a text in which nothing is masked yet.
+
+    Of a piece that holds a mask, what stands before, between and after counts.
+    """
+    parts = ((piece.kind, part.strip()) for piece in found for part in piece.text.split(MASK))
+    return [
+        (kind, *match.span()) for kind, part in parts if len(part) >= _SHORTEST for match in _words(part).finditer(text)
+    ]
+
+
+def _words(piece: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(piece)}(?!\w)", re.IGNORECASE)

@@ -10,12 +10,14 @@ from shared.domain import Finding, Value
 class InspectRequest(Value):
     """`inspect`: what the rules make of a text, without a question being run.
 
-    `pipeline` names whose settings apply; empty: the default's.
+    `pipeline` names whose settings apply; empty: the default's. With `with_model`, the steps of a model that the
+    pipeline turns on are taken too (guardrails are not).
     """
 
     text: str = Field(max_length=200_000)
     language_hint: str = ""
     pipeline: str = ""
+    with_model: bool = False
 
 
 class PrivateSpan(Value):

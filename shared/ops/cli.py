@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -270,9 +271,12 @@ def _running_nats(data: Path) -> str:
 
 
 def main() -> None:
-    """The console script."""
+    """The console script; what is logged goes to standard error, where it does not stand in a program's way."""
+    import structlog
+
     from shared.ops import pipelines_cli
 
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     pipelines_cli.register(pipelines_app)
     app()
 

@@ -1,4 +1,4 @@
-"""`answerbus evaluate moderation`: the rules of the moderation stage, in this process, on labelled texts.
+"""`answerbus evaluate moderation`: the moderation stage, in this process, on labelled texts; by rules, or with models.
 
 Three layouts are told apart by their keys: texts with a label (attack or not), sentences with spans of private data,
 and texts without a label, which count as honest questions.
@@ -6,16 +6,20 @@ and texts without a label, which count as honest questions.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from shared.asks.moderation import InspectReply, InspectRequest
-from shared.errors import RefusedError
+from shared.errors import ConfigurationError, RefusedError
+from shared.models.choose import models_of
+from shared.models.none import NoModels
+from shared.models.ports import M, Models, Role
 from shared.ops.catalogue import builder, offline_resources
 from shared.pipelines import Pipeline
 from shared.settings import Settings
@@ -27,6 +31,9 @@ _TEXTS = ("text", "prompt", "question", "full_text", "query")
 _ATTACKS = frozenset(["1", "true", "yes", "unsafe", "attack", "injection", "jailbreak", "harmful", "positive", "toxic"])
 #: Spans of private data by their usual names.
 _FORMATS = ("EMAIL_ADDRESS", "PHONE_NUMBER", "CREDIT_CARD", "IBAN_CODE", "US_SSN", "IP_ADDRESS")
+
+#: Texts that a model is asked about at the same time.
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -59,16 +66,51 @@ class Judged:
         return self.reply.outcome in HARMFUL
 
 
-async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
+class _Counted(NoModels):
+    """Models whose single-step calls are counted: how many were made, and how many gave a reply."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self.asked = self.answered = 0
+
+    def has(self, role: Role) -> bool:
+        return self._models.has(role)
+
+    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        self.asked += 1
+        reply = await self._models.invoke(role, step, system, user, response_model)
+        self.answered += 1
+        return reply
+
+
+async def evaluate(path: Path, pipeline: Pipeline, *, with_model: bool = False) -> dict[str, Any]:
     """Measures and figures of a file of any of the layouts.
+
+    With `with_model`, the model that plays `fast` takes the steps that the pipeline turns on; figures tell how many of
+    its calls gave no reply, because a step without one says nothing.
 
     Raises:
         RefusedError: the file cannot be read as one.
         PipelineError: the pipeline's moderation section does not hold.
+        ConfigurationError: a model is wanted, and none plays `fast`.
     """
     cases = read_cases(path)
-    judged = [Judged(case, reply) async for case, reply in _inspected(cases, pipeline)]
-    told = _private(judged) if cases[0].entities is not None else _attacks(judged)
+    if not with_model:
+        return _told([Judged(*one) async for one in inspected(cases, pipeline)])
+    models = models_of(Settings().model_endpoints)
+    if not models.has("fast"):
+        raise ConfigurationError("--with-model asks the model that plays fast, and none does; see docs/models.md")
+    counted = _Counted(models)
+    try:
+        told = _told([Judged(*one) async for one in inspected(cases, pipeline, counted)])
+    finally:
+        await models.close()
+    told["figures"]["model_calls"] = {"asked": counted.asked, "without_reply": counted.asked - counted.answered}
+    return told
+
+
+def _told(judged: Sequence[Judged]) -> dict[str, Any]:
+    told = _private(judged) if judged[0].case.entities is not None else _attacks(judged)
     took = sorted(one.reply.took_ms for one in judged)
     outcomes = Counter(one.reply.outcome for one in judged)
     return {
@@ -81,20 +123,27 @@ async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-async def _inspected(cases: Sequence[Case], pipeline: Pipeline) -> Any:
-    """Each case with the reply of the stage, built as a worker builds it."""
+async def inspected(
+    cases: Sequence[Case], pipeline: Pipeline, models: Models | None = None
+) -> AsyncIterator[tuple[Case, InspectReply]]:
+    """Each case with the reply of the stage, built as a worker builds it; with models, a few at once."""
     pipelines = MemoryPipelines()
     settings = Settings()
     pipelines.apply(settings.default_pipeline, pipeline.sections)
-    stage = builder("moderation")(offline_resources(settings, pipelines=pipelines))
+    resources = replace(offline_resources(settings, pipelines=pipelines), models=models or NoModels())
+    stage = builder("moderation")(resources)
     opened = []
+    at_once = _AT_ONCE if models else 1
     try:
         for port in stage.ports:
             await port.open()
             opened.append(port)
         inspect = next(one.handler for one in stage.answerings if one.verb == "inspect")
-        for case in cases:
-            yield case, InspectReply.model_validate(await inspect(InspectRequest(text=case.text)))
+        for start in range(0, len(cases), at_once):
+            some = cases[start : start + at_once]
+            requests = (InspectRequest(text=case.text, with_model=models is not None) for case in some)
+            for case, reply in zip(some, await asyncio.gather(*map(inspect, requests)), strict=True):
+                yield case, InspectReply.model_validate(reply)
     finally:
         for port in reversed(opened):
             await port.close()

@@ -26,9 +26,12 @@ def moderation(
     classifier: Annotated[
         Path | None, typer.Option(help="Model of `train injections`; default: the pipeline's.")
     ] = None,
+    with_model: Annotated[
+        bool, typer.Option(help="Take the pipeline's model steps too, and look for private data with the model.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure the rules of moderation, without a model, on labelled texts.
+    """Measure moderation on labelled texts: the rules, or what they and the model that plays `fast` do together.
 
     JSON lines or CSV: `text` (or `prompt`, `question`) with `label` (1 or unsafe: an attack); `full_text` with `spans`
     of private data; texts alone count as honest questions.
@@ -38,7 +41,9 @@ def moderation(
 
     changed = {"pii_engine": pii_engine, "injection_model": str(classifier or "")}
     document = _pipeline(pipeline, "moderation", {name: value for name, value in changed.items() if value})
-    _show("moderation", run(lambda: evaluate(file, document)), as_json=as_json)
+    if with_model and document.sections["moderation"].get("ai_pii", "off") == "off":
+        document = _with(document, "moderation", {"ai_pii": "redact"})
+    _show("moderation", run(lambda: evaluate(file, document, with_model=with_model)), as_json=as_json)
 
 
 def language(
@@ -78,7 +83,10 @@ def _pipeline(folder: Path | None, stage: str, changed: dict[str, Any]) -> Any:
     """The pipeline of the folder, or one of defaults, with what the command line changes."""
     from shared.pipelines import Pipeline, read_pipeline
 
-    document = read_pipeline(folder) if folder else Pipeline(name="default")
+    return _with(read_pipeline(folder) if folder else Pipeline(name="default"), stage, changed)
+
+
+def _with(document: Any, stage: str, changed: dict[str, Any]) -> Any:
     section = {**document.sections.get(stage, {}), **changed}
     return document.model_copy(update={"sections": {**document.sections, stage: section}})
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from services.moderation.model_settings import ModelStepSettings
-from services.moderation.model_steps import ModelSteps, PrivateText, Told, brief, without
+from services.moderation.model_steps import ModelSteps, PrivateText, Told, brief, places, without
 from shared.domain import Finding, Turn
 from shared.errors import ModelError
 from shared.models.blocks import DATA_RULES
@@ -142,3 +142,10 @@ def test_what_the_model_reads_is_bounded() -> None:
     turns = [Turn(question="q" * 9000, answer="a" * 9000)] * 9
 
     assert len(brief("x" * 90_000, turns)) < 13_000
+
+
+def test_what_the_model_named_is_placed_in_the_text_before_it_was_masked() -> None:
+    """Given a piece around a mask, then what stands beside the mask is placed."""
+    pieces = [PrivateText(text="jo", kind="name"), PrivateText(text="4 Elm St XXX", kind="address")]
+
+    assert places("Jo of 4 Elm St 12345 joined", pieces) == [("name", 0, 2), ("address", 6, 14)]
