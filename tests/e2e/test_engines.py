@@ -283,7 +283,9 @@ async def test_while_every_model_is_away_answers_are_quoted_and_none_is_given_up
 ) -> None:
     models.stop()
     try:
-        results = [result_of(one) for one in await asyncio.gather(*(say(platform, RENT) for _ in range(6)))]
+        results = [
+            result_of(one) for one in await asyncio.gather(*(say(platform, RENT, language="eng") for _ in range(6)))
+        ]
     finally:
         models.start()
 

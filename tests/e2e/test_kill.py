@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ QUESTIONS = 300
 FOLLOWED = 12
 SUBJECTS = ("library card", "garden plot rent", "opening hours of the library", "rain tanks of the garden")
 STAGES = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+#: Tells the questions of one load from those of another.
+_LOADS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +42,11 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 async def ask_all(client: httpx.AsyncClient, count: int, accepted: list[str]) -> None:
     """Hand in `count` questions, patiently: a refused or unanswered request is sent again under its key."""
     gate = asyncio.Semaphore(32)
+    # A question of an earlier load would be answered at once.
+    load = next(_LOADS)
 
     async def one(number: int) -> None:
-        text = f"What should I know about the {SUBJECTS[number % len(SUBJECTS)]}, please, number {number}?"
+        text = f"What should I know about the {SUBJECTS[number % len(SUBJECTS)]}, please, number {number} of {load}?"
         headers = {"Idempotency-Key": f"{id(accepted)}-{number}"}
         until = time.monotonic() + 60
         async with gate:
