@@ -48,6 +48,16 @@ def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[
     return train
 
 
+def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:
+    """What the moderation section needs of a worker's machine: setting, ok or warn or fail, what to do.
+
+    Raises:
+        PipelineError: the section does not hold.
+    """
+    section = pipeline.section("moderation", import_module("services.moderation.settings").ModerationSettings)
+    return list(import_module("services.moderation.needs").needs(section))
+
+
 def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
     """What makes a question of a conversation stand by itself, by rule, as the pipeline has it."""
     section = pipeline.section("retrieval", import_module("services.retrieval.settings").RetrievalSettings)

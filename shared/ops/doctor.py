@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import platform
 import resource
@@ -15,10 +16,13 @@ from shared.models.endpoint import Endpoint
 from shared.models.faults import Fault
 from shared.models.settings import ROLES
 from shared.ops import bus
+from shared.ops.catalogue import moderation_needs
 from shared.ops.datadir import DataDir
 from shared.ops.embedded import binary
 from shared.ops.platform import packaged_pipelines
+from shared.pipelines import Pipeline
 from shared.settings import Settings
+from shared.stores.pipelines_nats import NatsPipelines
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ async def examine(settings: Settings) -> list[Finding]:
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
+    findings += await _moderation(settings)
     findings += await _models(settings)
     return findings
 
@@ -96,6 +101,35 @@ async def _bus(settings: Settings) -> Finding:
     return Finding(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
+
+
+async def _moderation(settings: Settings) -> list[Finding]:
+    """What the moderation of each pipeline needs and this machine has or lacks, where it needs anything."""
+    findings = []
+    for pipeline in await _in_use(settings):
+        try:
+            needs = moderation_needs(pipeline)
+        except AnswerbusError as error:
+            needs = [("moderation", "fail", str(error))]
+        findings += [Finding(f"pipeline {pipeline.name}: {what}", verdict, detail) for what, verdict, detail in needs]
+    return findings
+
+
+async def _in_use(settings: Settings) -> list[Pipeline]:
+    """The pipelines as they are applied; without a bus that has them, the packaged ones, if they hold."""
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            store = NatsPipelines(client.jetstream)
+            await store.open()
+            try:
+                refs = [ref for name in store.names() if (ref := store.current(name))]
+                return [await store.pipeline(ref) for ref in refs]
+            finally:
+                await store.close()
+    except (AnswerbusError, TimeoutError):
+        with contextlib.suppress(AnswerbusError):  # `_pipelines` tells what is wrong with them
+            return packaged_pipelines()
+    return []
 
 
 async def _models(settings: Settings) -> list[Finding]:
