@@ -19,7 +19,7 @@ from shared.ops.evaluate_metrics import intervals, means, measures
 from shared.pipelines import Pipeline, Section
 from shared.settings import Settings
 from shared.stage import Hearing, Stage
-from shared.stores.memory import MemoryObjects, MemoryPipelines
+from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
 #: Passages asked for at once, so that the best `depth` documents are among them.
 _PASSAGES_EACH, _MOST = 3, 1000
@@ -152,8 +152,8 @@ def _quantile(values: Sequence[float], share: float) -> float:
 class _Stores:
     """What a worker borrows, in memory: the documents come with their text."""
 
-    def key_value(self, bucket: str) -> Any:
-        raise RefusedError(f"an evaluation keeps nothing in {bucket}")
+    def key_value(self, bucket: str) -> MemoryKeyValue:
+        return MemoryKeyValue()
 
     def objects(self, bucket: str) -> MemoryObjects:
         return MemoryObjects()

@@ -1,10 +1,10 @@
-"""The steps that a model takes before the search, over real HTTP: translation."""
+"""The steps that a model takes before the search, over real HTTP: translation, danger, gate, private data."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.judged import RENT, Script, platform, result_of, tags
+from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
 from tests.support.model_server import Said
 
 
@@ -32,3 +32,37 @@ async def test_without_a_translation_the_question_goes_on_in_its_own_language(tm
 
     assert "QuestionTranslated" not in facts
     assert "trois euros" in result["answer"]["content"]
+
+
+async def test_danger_that_only_a_model_sees_gets_the_resources_at_once(tmp_path: Path) -> None:
+    script = Script([tags(GOOD)], emergency={"emergency": True})
+    async with platform(tmp_path, script, moderation={"emergency_check": True, "gate": True}) as (_, client):
+        result = await result_of(client, "Since yesterday I see no way to go on with any of this")
+
+    assert result["outcome"] == "escalated"
+    assert result["answer"]["type"] == "emergency"
+    assert result["answer"]["links"]
+    assert script.answered == []
+
+
+async def test_the_gate_and_the_search_for_private_data_are_steps_of_a_model(tmp_path: Path) -> None:
+    found = {"found": [{"text": "Jo Moreau", "kind": "name"}]}
+    script = Script([tags(GOOD)], kind={"kind": "question"}, found=found)
+    moderation = {"gate": True, "ai_pii": "redact"}
+    async with platform(tmp_path, script, moderation=moderation) as (bus, client):
+        result = await result_of(client, f"I am called Jo Moreau. {RENT}")
+        later = [event.encode() for event in bus.biography(result["id"])[1:]]
+
+    assert result["answer"]["content"] == GOOD
+    assert not [data for data in later if b"Moreau" in data]
+
+
+async def test_danger_hidden_in_another_language_is_plain_in_the_translation(tmp_path: Path) -> None:
+    script = Script([tags(GOOD)], language={"language": "spa", "text": "I want to kill myself tonight"})
+    translation = {"translate": True, "languages": ["eng", "fra", "spa"]}
+    async with platform(tmp_path, script, translation=translation) as (bus, client):
+        result = await result_of(client, "Esta noche ya no quiero seguir con nada de esto")
+        facts = bus.names(result["id"])
+
+    assert facts[:4] == ["QuestionAsked", "QuestionApproved", "QuestionTranslated", "QuestionEscalated"]
+    assert result["answer"]["links"]
