@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ TEXT = "<answer><s-1>The rent of a garden plot is forty euros. [1]</s-1></answer
 #: The breaker of an endpoint: it opens after so many failures in a row, and lets one try through each window.
 FAILURES, WINDOW = 3, 1.0
 AT_ONCE = 4
+#: An exact repeat would be answered from the cache, by nobody.
+NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory, servers: dict[str, ModelS
 
 async def answered(platform: Platform) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Ask; the result, and the calls of models it took."""
-    asked = await ask(platform.url, RENT)
+    asked = await ask(platform.url, f"{RENT} ({next(NUMBERS)})")
     result: dict[str, Any] = (await wait_result(platform.url, asked["id"]))["result"]
     async with httpx.AsyncClient(base_url=platform.url, trust_env=False) as client:
         events = (await client.get(f"/api/v1/events/{asked['id']}")).json()
