@@ -13,6 +13,9 @@ from typing import Final, NamedTuple, Protocol
 #: Longest metadata that is kept of one field, in characters.
 FIELD_CHARS = 2000
 
+#: The head of what may become a tag with what follows, and how far back it is looked for, in characters.
+_HALF_A_TAG = re.compile(r"<[\s/\w-]*$")
+_NEAR = 40
 _OPTION = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+(.+)$")
 
 
@@ -59,6 +62,7 @@ class Visible:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
+        self._end = ""
         self._blank = ""
         self._joint = False
         self._apart = False
@@ -68,9 +72,12 @@ class Visible:
         return "".join(self._parts)
 
     def joint(self, *, apart: bool = False) -> None:
-        """A tag stands here: white space around it is not the author's. With `apart` it keeps words apart."""
+        """A tag stands here: white space around it is not the author's. With `apart` it keeps words apart.
+
+        What stands before it and after it never becomes a tag by its going.
+        """
         self._joint = True
-        self._apart = self._apart or apart
+        self._apart = self._apart or apart or _HALF_A_TAG.search(self._end) is not None
 
     def add(self, text: str) -> str:
         """The part that can be shown now; white space waits for what follows it."""
@@ -85,12 +92,13 @@ class Visible:
         shown = (before if self._parts else "") + kept
         self._blank, self._joint, self._apart = body[len(kept) :], False, False
         self._parts.append(shown)
+        self._end = (self._end + shown)[-_NEAR:]
         return shown
 
     def clear(self) -> bool:
         """Forget everything; whether there was anything."""
         had = bool(self._parts)
-        self._parts, self._blank, self._joint, self._apart = [], "", False, False
+        self._parts, self._end, self._blank, self._joint, self._apart = [], "", "", False, False
         return had
 
 

@@ -10,12 +10,14 @@ import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
+from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
 from pydantic import BaseModel
 
 from shared import subjects
 from shared.delivery.asking import ask_over
+from shared.errors import UnavailableError
 from shared.settings import Settings
 from shared.signals import Signal
 from shared.stores.keyvalue_nats import NatsKeyValue
@@ -93,10 +95,17 @@ class Connection:
             await self.client.close()
 
     async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
+        """Whether the bus has that durable.
+
+        Raises:
+            UnavailableError: the bus does not say.
+        """
         try:
             await self.jetstream.consumer_info(stream, name)
         except NatsNotFoundError:
             return False
+        except NatsTimeoutError:
+            raise UnavailableError(f"the bus does not say whether it has the durable {name}") from None
         return True
 
     # Stores

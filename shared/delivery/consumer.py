@@ -26,7 +26,7 @@ from shared.delivery.withdrawals import Withdrawals
 from shared.delivery.work import Job, Work
 from shared.domain import Lane
 from shared.envelope import event_type
-from shared.errors import ConfigurationError
+from shared.errors import ConfigurationError, UnavailableError
 from shared.pipelines import Sections
 from shared.stage import Hearing, Stage
 
@@ -174,10 +174,18 @@ class Delivery:
             await pull.forget()
 
     async def _check_durables(self, patience: float = 30.0) -> None:
-        """Workers never create durables; one that is missing is waited for, then named."""
-        missing = [hearing.durable(lane) for hearing in self.stage.hearings for lane in Lane]
+        """Workers never create durables; one that is missing is waited for, then named; so is a bus slow to answer."""
         until = time.monotonic() + patience
-        while missing := [name for name in missing if not await self.connection.has_durable(name)]:
+        for name in [hearing.durable(lane) for hearing in self.stage.hearings for lane in Lane]:
+            while not await self._has_durable(name, until):
+                if time.monotonic() > until:
+                    raise ConfigurationError(f"the bus has no durable {name}; run: answerbus bus provision")
+                await asyncio.sleep(0.5)
+
+    async def _has_durable(self, name: str, until: float) -> bool:
+        try:
+            return await self.connection.has_durable(name)
+        except UnavailableError:
             if time.monotonic() > until:
-                raise ConfigurationError(f"the bus has no durable {missing[0]}; run: answerbus bus provision")
-            await asyncio.sleep(0.5)
+                raise
+            return False

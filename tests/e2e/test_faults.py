@@ -230,7 +230,7 @@ async def test_a_frozen_bus_delays_questions_but_loses_none_that_was_accepted(pl
 
 
 def test_events_and_stages_are_shown(platform: Platform) -> None:
-    asked = cli("ask", "What is the rent of a garden plot?", "--url", platform.url, "--json")
+    asked = cli("ask", "What is the rent of one garden plot?", "--url", platform.url, "--json")
     assert asked.returncode == 0, asked.stderr
     import json
 

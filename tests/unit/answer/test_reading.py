@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.answer.json_form import JsonReader
@@ -63,6 +63,8 @@ def test_any_cutting_gives_the_same_text_and_the_same_reading(
     assert read(reader(), list(text)) == read(reader(), [text])
 
 
+@example("<s-1</confidence>>")
+@example("<s-</not-found>1>")
 @given(TEXTS)
 def test_what_is_shown_is_what_was_written_and_holds_no_tag_of_the_form(text: str) -> None:
     shown, written = read(TagReader(), list(text))
