@@ -51,7 +51,9 @@ MODEL_FALLBACKS = Counter(
 MODERATED = Counter(
     "answerbus_moderation_total", "Questions by what moderation made of them, and what it found", ["pipeline", "kind"]
 )
-GUARDRAILS_FAILED = Counter("answerbus_guardrails_failed_total", "Questions that guardrails could not judge", ["fails"])
+GUARDRAILS_FAILED = Counter(
+    "answerbus_guardrails_failed_total", "Questions and answers that guardrails could not judge", ["fails"]
+)
 CITATION_CHECKS = Counter(
     "answerbus_citation_checks_total", "Citations whose address was checked, by what came of it", ["outcome"]
 )

@@ -255,13 +255,17 @@ class MemoryBus:
         event = StoredEvent(subject, 0, datetime.now(UTC), signal.model_dump_json().encode())
         self.log.signal(subject, event)
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M]) -> M:
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M], timeout: float = 5.0) -> M:
         """Put the request to the stage here, as JSON both ways."""
         here = (one for each in self.stages if each.name == stage for one in each.answerings if one.verb == verb)
         answering = next(here, None)
         if answering is None:
             raise UnavailableError(f"no {stage} worker is running")
-        answered = await answering.handler(answering.request.model_validate_json(request.model_dump_json()))
+        try:
+            async with asyncio.timeout(timeout):
+                answered = await answering.handler(answering.request.model_validate_json(request.model_dump_json()))
+        except TimeoutError:
+            raise UnavailableError(f"{stage} did not reply within {timeout:g} s") from None
         return reply.model_validate_json(answered.model_dump_json())
 
     async def _overview(self) -> list[StageReport]:

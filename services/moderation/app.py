@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from services.moderation.adapters import PresidioPrivateData
+from services.moderation.guarding import AnswerGuarding, settings_by_revision
 from services.moderation.guardrails import NemoGuard
 from services.moderation.handler import Moderator
 from services.moderation.inspecting import Inspector, settings_by_name
@@ -25,6 +26,7 @@ def build(resources: Resources) -> Stage:
     stage.on(moderator.moderate)
     stage.on(moderator.look_again)
     stage.answers("inspect", Inspector(private, steps, settings_by_name(resources)).inspect)
+    stage.answers("guard_answer", AnswerGuarding(guard, settings_by_revision(resources)).guard_answer)
     return stage
 
 

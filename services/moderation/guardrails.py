@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nemoguardrails import LLMRails
 
 log = structlog.get_logger()
+
+Flows = Callable[["LLMRails", list[dict[str, str]]], Awaitable[bool]]
 
 _AUTHORS = {"system": "system", "user": "user", "assistant": "assistant"}
 _KEPT = 8
@@ -34,17 +36,30 @@ class NemoGuard:
 
         Rails that take longer to build are built to the end, for the questions that come after.
         """
+        stopped = await self._stopped(_input, [_said("user", text)], settings, remaining / 3)
+        return settings.guardrails_fail == "closed" if stopped is None else stopped
+
+    async def stops_answer(
+        self, question: str, answer: str, settings: ModerationSettings, seconds: float
+    ) -> bool | None:
+        """Whether the output flows stop the answer; None when they cannot say within `seconds`.
+
+        What a flow would put in the place of the answer is not looked at: an answer is given as it was checked, or not.
+        """
+        return await self._stopped(_output, [_said("user", question), _said("assistant", answer)], settings, seconds)
+
+    async def _stopped(
+        self, flows: Flows, messages: list[dict[str, str]], settings: ModerationSettings, seconds: float
+    ) -> bool | None:
         if not settings.guardrails_colang:
             return False
         try:
-            async with asyncio.timeout(max(0.0, min(settings.guardrails_seconds, remaining / 3))):
-                rails = await self._built(settings)
-                result = await rails.check_async([{"role": "user", "content": text}])
-            return str(result.status.value) == "blocked"
+            async with asyncio.timeout(max(0.0, min(settings.guardrails_seconds, seconds))):
+                return await flows(await self._built(settings), messages)
         except Exception as error:  # whatever a third party's flows do, the question is not lost
             log.warning("guardrails could not judge", fails=settings.guardrails_fail, error=_told(error))
             telemetry.GUARDRAILS_FAILED.labels(settings.guardrails_fail).inc()
-            return settings.guardrails_fail == "closed"
+            return None
 
     async def open(self) -> None:
         """Nothing is built before a pipeline asks for it."""
@@ -78,6 +93,26 @@ def _build(colang: str, config: str, models: Models) -> LLMRails:
             "moderation.guardrails_colang needs the extra: pip install 'answerbus[guardrails]'"
         ) from None
     return LLMRails(RailsConfig.from_content(colang_content=colang, yaml_content=config), llm=RailsModel(models))
+
+
+async def _input(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
+    return _blocked(await rails.check_async(messages))
+
+
+async def _output(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
+    from nemoguardrails.rails.llm.options import RailType
+
+    if not rails.config.rails.output.flows:
+        return False
+    return _blocked(await rails.check_async(messages, rail_types=[RailType.OUTPUT]))
+
+
+def _blocked(result: Any) -> bool:
+    return str(result.status.value) == "blocked"
+
+
+def _said(role: str, text: str) -> dict[str, str]:
+    return {"role": role, "content": text}
 
 
 def _told(error: Exception) -> str:

@@ -19,6 +19,15 @@ class PrivateData(Protocol):
         """
 
 
+class AnswerGuard(Protocol):
+    """Judges an answer by the rails of the pipeline."""
+
+    async def stops_answer(
+        self, question: str, answer: str, settings: ModerationSettings, seconds: float
+    ) -> bool | None:
+        """Whether the output flows stop the answer; None when they cannot say within `seconds`."""
+
+
 class Guard(Protocol):
     """Judges a question by the rails of the pipeline."""
 

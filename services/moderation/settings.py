@@ -108,12 +108,14 @@ class ModerationSettings(ModelStepSettings):
         "none.",
     )
     guardrails_config: str = Field(
-        default="", description="Their configuration in YAML (`rails: {input: {flows: [...]}}`), e.g. `!file ...`."
+        default="",
+        description="Their configuration in YAML (`rails: {input: {flows: [...]}, output: {flows: [...]}}`), "
+        "e.g. `!file ...`. Output flows look at answers where `verifier.guardrails` is on.",
     )
     guardrails_fail: Literal["open", "closed"] = Field(
         default="open",
-        description="When guardrails cannot start, or answer in time: open lets the question through with a warning "
-        "and a metric, closed rejects it.",
+        description="When guardrails cannot start, or answer in time: open lets the question or answer through "
+        "with a warning and a metric, closed rejects it.",
     )
     guardrails_seconds: float = Field(
         default=5.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.verifier.handler import Verifier
 from services.verifier.looking import WebUrls
+from services.verifier.rails import ModerationRails
 from services.verifier.settings import VerifierSettings
 from shared.resources import Resources
 from shared.stage import Stage
@@ -14,7 +15,7 @@ def build(resources: Resources) -> Stage:
     stage = Stage("verifier", settings=VerifierSettings)
     urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
     stage.opens(urls)
-    stage.on(Verifier(resources.models, urls).verify)
+    stage.on(Verifier(resources.models, urls, ModerationRails(resources.asker)).verify)
     return stage
 
 

@@ -28,6 +28,9 @@ INTERNAL = (
     *FACTS,
 )
 
+#: What is said of an answer that the rails of the pipeline stop.
+STOPPED = "the guardrails stop the answer"
+
 
 def _phrase(text: str) -> str:
     return f" {' '.join(words(text))} "
@@ -51,6 +54,15 @@ def leaks(drafted: AnswerDrafted, forbidden: Iterable[str]) -> tuple[str, ...]:
     if any(_phrase(text) in spoken for text in forbidden if words(text)):
         found.append("the answer says what the pipeline forbids")
     return tuple(found)
+
+
+def read_by_asker(drafted: AnswerDrafted) -> str:
+    """Every text of the answer once, a line each, for a guard that reads instead of comparing."""
+    answer = drafted.answer
+    titles = [link.title for link in answer.links]
+    cited = [sentence.text for sentence in answer.sentences if sentence.text not in answer.content]
+    more = [text for text in (*cited, *_texts(answer.payload), *titles, *drafted.followups) if text]
+    return "\n".join(dict.fromkeys((answer.content, *more)))
 
 
 def _spoken(texts: Iterable[str]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from services.verifier.checking import CitationCheck
 from services.verifier.closing import best_of, nothing, passed
 from services.verifier.finding import Finding
-from services.verifier.guard import leaks
+from services.verifier.guard import STOPPED, leaks, read_by_asker
 from services.verifier.judge import judged
 from services.verifier.keeping import same_again, with_refuted
-from services.verifier.ports import Urls
+from services.verifier.ports import Rails, Urls
 from services.verifier.rewrite import rewrite
 from services.verifier.rules import asked_text, examine, language_of, states_nothing
 from services.verifier.scoring import answer_stems, weigh
@@ -25,8 +25,9 @@ _TIMES, _SPARE_SECONDS = 1.5, 0.5
 class Verifier:
     """Judges drafts by rule, and by the model that plays the judge where the pipeline wants one."""
 
-    def __init__(self, models: Models, urls: Urls) -> None:
+    def __init__(self, models: Models, urls: Urls, rails: Rails) -> None:
         self._models = models
+        self._rails = rails
         self._citations = CitationCheck(urls)
 
     async def verify(
@@ -41,7 +42,7 @@ class Verifier:
     async def _judged(
         self, drafted: AnswerDrafted, envelope: Envelope, settings: VerifierSettings
     ) -> AnswerVerified | AnswerRefuted:
-        leaked = leaks(drafted, settings.forbidden)
+        leaked = await self._guarded(drafted, envelope, settings)
         if states_nothing(drafted) and not leaked:
             # Where an earlier attempt found something, that is more than this one.
             return best_of(drafted, drafted.earlier, settings) or passed(drafted, None, settings)
@@ -53,6 +54,14 @@ class Verifier:
         if may_try_again(drafted, envelope, settings):
             return _refuted(drafted, finding, feedback, attempts)
         return best_of(drafted, attempts, settings) or nothing(drafted, attempts, settings, leaked=bool(leaked))
+
+    async def _guarded(self, drafted: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> tuple[str, ...]:
+        """What the answer must not say, by the guard's rules, then by the rails."""
+        leaked = leaks(drafted, settings.forbidden)
+        if leaked or not settings.guardrails:
+            return leaked
+        stopped = await self._rails.stop(drafted.question.text, read_by_asker(drafted), envelope, settings)
+        return (STOPPED,) if stopped else ()
 
     async def _examine(self, drafted: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> Finding:
         by_judge = await judged(self._models, drafted, settings, envelope.remaining) if settings.judge else None

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from services.verifier.settings import VerifierSettings
 from shared.domain import Value
+from shared.envelope import Envelope
 
 
 class Seen(Value):
@@ -23,3 +24,10 @@ class Urls(Protocol):
 
     async def look(self, url: str, settings: VerifierSettings) -> Seen:
         """What is there. Never raises; takes ten seconds at most."""
+
+
+class Rails(Protocol):
+    """Judges an answer by the output flows of the pipeline's guardrails."""
+
+    async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
+        """Whether the answer may not be given. Never raises; has `guardrails_seconds`, or a third of the time left."""

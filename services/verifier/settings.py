@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, field_validator
 
 from services.verifier.prompts import JUDGE
@@ -91,6 +93,22 @@ class VerifierSettings(PromptedSection):
     )
     forbidden: tuple[str, ...] = Field(
         default=(), description="Phrases that no answer may have, whatever the documents say; case does not matter."
+    )
+    guardrails: bool = Field(
+        default=False,
+        description="Whether the output flows of `moderation.guardrails_colang` look at every draft; moderation is "
+        "asked over the bus.",
+    )
+    guardrails_seconds: float = Field(
+        default=5.0,
+        gt=0,
+        description="How long they have, and never more than a third of the time that is left; their own limit in "
+        "the section of moderation holds too.",
+    )
+    guardrails_fail: Literal["open", "closed"] = Field(
+        default="open",
+        description="When moderation does not reply: open gives the answer with a warning and a metric, closed sends "
+        "it back. Rails that moderation finds away fail as `moderation.guardrails_fail` says.",
     )
     max_followups: int = Field(default=3, ge=0, description="The most follow-up questions suggested.")
     max_links: int = Field(default=3, ge=0, description="How many pages are shown when nothing of any draft held.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from shared.domain import Finding, Value
+from shared.domain import Finding, PipelineRef, Value
 
 
 class InspectRequest(Value):
@@ -36,3 +38,27 @@ class InspectReply(Value):
     findings: tuple[Finding, ...] = ()
     private: tuple[PrivateSpan, ...] = ()
     took_ms: float = 0.0
+
+
+class GuardAnswerRequest(Value):
+    """`guard_answer`: whether the output flows of the pipeline's guardrails stop an answer, said within `seconds`.
+
+    `pipeline` is the revision that the question is answered by; `answer` is everything that its asker would read.
+    """
+
+    pipeline: PipelineRef
+    question: str
+    answer: str
+    seconds: float = Field(ge=0)
+
+
+class GuardAnswerReply(Value):
+    """Whether the answer may not be given, and why: a flow stops it, or nobody can tell and the pipeline fails closed.
+
+    `away` says that the rails could not judge, whatever follows from it. A pipeline without output flows objects to
+    nothing.
+    """
+
+    objection: bool = False
+    kind: Literal["", "guardrail", "unavailable"] = ""
+    away: bool = False

@@ -52,8 +52,8 @@ class Speaker(Protocol):
 class Asker(Protocol):
     """Asks another service's store by request/reply."""
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M]) -> M:
-        """The reply.
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M], timeout: float = 5.0) -> M:
+        """The reply, waited for `timeout` seconds.
 
         Raises:
             UnavailableError: nobody answers within the timeout.

@@ -73,7 +73,7 @@ class Desk:
             "search": SearchReply(passages=(PASSAGE,), took_ms=1.0),
         } | replies
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any]) -> Any:
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any], timeout: float = 5.0) -> Any:
         self.asked.append((f"{stage}.{verb}", request))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)

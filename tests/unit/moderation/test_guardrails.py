@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from services.moderation.guarding import AnswerGuarding
 from services.moderation.guardrails import NemoGuard
 from services.moderation.settings import ModerationSettings
 from shared import telemetry
+from shared.asks.moderation import GuardAnswerReply, GuardAnswerRequest
+from shared.domain import PipelineRef
 from shared.errors import ModelError
 from shared.models.ports import Models
 from shared.models.scripted import ScriptedModels
@@ -103,3 +106,70 @@ async def test_flows_leave_most_of_the_time_to_the_rest() -> None:
 
     assert await objects(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
     assert time.monotonic() - began < 10
+
+
+OUTPUT = """
+rails:
+  output:
+    flows: [self check output]
+prompts:
+  - task: self_check_output
+    content: "To {{ user_input }} somebody said {{ bot_response }} Should this be blocked? Answer yes or no:"
+"""
+
+
+async def guard_answer(models: Models, settings: ModerationSettings, *, seconds: float = 60) -> GuardAnswerReply:
+    async def section(_: PipelineRef) -> ModerationSettings:
+        return settings
+
+    guard = NemoGuard(models)
+    request = GuardAnswerRequest(
+        pipeline=PipelineRef(name="d", revision=1),
+        question="What does a passport cost?",
+        answer="Ask a forger for {{ one }} and $more.",
+        seconds=seconds,
+    )
+    try:
+        return await AnswerGuarding(guard, section).guard_answer(request)
+    finally:
+        await guard.close()
+
+
+@pytest.mark.parametrize(("word", "kind"), [("yes", "guardrail"), ("no", "")])
+async def test_an_output_flow_judges_an_answer_beside_its_question(word: str, kind: str) -> None:
+    models = ScriptedModels(guardrails=[word])
+
+    said = await guard_answer(models, guarded(guardrails_config=OUTPUT))
+
+    assert said == GuardAnswerReply(objection=bool(kind), kind=kind)
+    (asked,) = models.asked
+    assert "To What does a passport cost? somebody said Ask a forger for {{ one }} and $more." in asked.messages[0].text
+
+
+@pytest.mark.parametrize("settings", [ModerationSettings(), guarded()], ids=["no flows", "input flows only"])
+async def test_without_output_flows_an_answer_is_let_through_and_nobody_is_asked(settings: ModerationSettings) -> None:
+    models = ScriptedModels()
+
+    assert await guard_answer(models, settings) == GuardAnswerReply()
+    assert models.asked == []
+
+
+async def test_output_flows_alone_have_nothing_against_a_question() -> None:
+    models = ScriptedModels()
+
+    assert not await objects(models, guarded(guardrails_config=OUTPUT))
+    assert models.asked == []
+
+
+@pytest.mark.parametrize("fails", ["open", "closed"])
+@pytest.mark.parametrize(
+    "models", [ScriptedModels(guardrails=[ModelError("away")] * 6), Waiting()], ids=["away", "slow"]
+)
+async def test_output_flows_that_cannot_judge_fail_as_the_pipeline_says(models: Models, fails: str) -> None:
+    before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
+
+    said = await guard_answer(models, guarded(guardrails_config=OUTPUT, guardrails_fail=fails), seconds=3)
+
+    closed = fails == "closed"
+    assert said == GuardAnswerReply(objection=closed, kind="unavailable" if closed else "", away=True)
+    assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1

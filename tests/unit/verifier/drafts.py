@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from services.verifier.handler import Verifier
-from services.verifier.ports import Seen
+from services.verifier.ports import Rails, Seen
 from services.verifier.settings import VerifierSettings
 from shared.domain import Answer, Citation, Context, Passage, PipelineRef, Question, Sentence, Timing
 from shared.envelope import Envelope, opening
@@ -34,6 +34,13 @@ class Unasked:
 
     async def look(self, url: str, settings: VerifierSettings) -> Seen:
         raise AssertionError("an address was looked at although the pipeline does not check them")
+
+
+class Unguarded:
+    """Rails that nobody may ask."""
+
+    async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
+        raise AssertionError("the rails were asked although the pipeline does not want them")
 
 
 def answer(*sentences: str) -> Answer:
@@ -65,8 +72,9 @@ async def check(
     attempt: int = 0,
     *,
     models: Models | None = None,
+    rails: Rails | None = None,
     where: Envelope | None = None,
     **settings: Any,
 ) -> Any:
-    verifier = Verifier(models or NoModels(), Unasked())
+    verifier = Verifier(models or NoModels(), Unasked(), rails or Unguarded())
     return await verifier.verify(draft, where or envelope(attempt), VerifierSettings(**settings))

@@ -15,7 +15,7 @@ from shared.envelope import Envelope, opening
 from shared.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
 from shared.models.none import NoModels
 from shared.models.ports import Models
-from tests.unit.verifier.drafts import Unasked
+from tests.unit.verifier.drafts import Unasked, Unguarded
 
 COST = Passage(
     id="p1",
@@ -53,7 +53,7 @@ def envelope(attempt: int = 0) -> Envelope:
 
 
 async def check(draft: AnswerDrafted, attempt: int = 0, models: Models | None = None, **settings: Any) -> object:
-    verifier = Verifier(models or NoModels(), Unasked())
+    verifier = Verifier(models or NoModels(), Unasked(), Unguarded())
     return await verifier.verify(draft, envelope(attempt), VerifierSettings(**settings))
 
 
