@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
 
 from services.gateway.face import HttpFace
 from shared import telemetry
@@ -17,6 +20,22 @@ from shared.ops.embedded import EmbeddedNats
 from shared.ops.platform import prepare
 from shared.settings import Settings
 from shared.worker import Worker
+
+log = structlog.get_logger()
+
+
+async def stop_together(stops: Mapping[str, Coroutine[Any, Any, None]], patience: float) -> None:
+    """Stop workers by name; one that has not ended in time is named and given up, as this process ends anyway."""
+    tasks = {asyncio.create_task(stop): name for name, stop in stops.items()}
+    if not tasks:
+        return
+    done, late = await asyncio.wait(tasks, timeout=patience)
+    for task in late:
+        log.error("did not stop in time", worker=tasks[task], seconds=patience)
+        task.cancel()
+    for task in done:
+        if error := task.exception():
+            log.warning("did not stop in order", worker=tasks[task], error=type(error).__name__)
 
 
 @asynccontextmanager
@@ -49,7 +68,7 @@ async def platform(
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
             yield url
         finally:
-            await asyncio.gather(*(worker.stop() for worker in workers), return_exceptions=True)
+            await stop_together({worker.name: worker.stop() for worker in workers}, 2 * settings.graceful_seconds + 5)
             await models.close()
             if nats:
                 await nats.stop()
