@@ -138,10 +138,14 @@ def read_questions(path: Path) -> list[str]:
     return questions
 
 
+#: Goes on over all loads of a run, so that none repeats another's questions.
+_NUMBERS = itertools.count(1)
+
+
 def bodies(questions: Sequence[str], count: int, *, distinct: bool, pipeline: str = "") -> Iterator[bytes]:
-    """`count` request bodies; `distinct` numbers the questions so that no cache can answer the later rounds."""
-    for number, question in zip(range(count), itertools.cycle(questions), strict=False):
-        request = {"question": f"{question} ({number})" if distinct else question}
+    """`count` request bodies; `distinct` numbers the questions so that no cache can answer the later ones."""
+    for question in itertools.islice(itertools.cycle(questions), count):
+        request = {"question": f"{question} ({next(_NUMBERS)})" if distinct else question}
         yield orjson.dumps({**request, "pipeline": pipeline} if pipeline else request)
 
 
