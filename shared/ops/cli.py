@@ -270,13 +270,18 @@ def _running_nats(data: Path) -> str:
     return running.nats_url if running else ""
 
 
-def main() -> None:
-    """The console script; what is logged goes to standard error, where it does not stand in a program's way."""
-    import structlog
-
-    from shared.ops import pipelines_cli
+@app.callback()
+def _log_to_standard_error() -> None:
+    """Answers questions from a body of documents as a chain of durable facts."""
+    import structlog  # half the time of --help, which needs none of it
 
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+
+
+def main() -> None:
+    """The console script."""
+    from shared.ops import pipelines_cli
+
     pipelines_cli.register(pipelines_app)
     app()
 
