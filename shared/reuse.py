@@ -1,8 +1,13 @@
 """Answers given again to exact repeats of their question: kept in the key-value bucket `answers`.
 
-Pure; persistence writes by it, the gateway reads. A key is made of everything an answer depends on: the question, the
-turns before it, the language asked for, tenant, pipeline revision, and the generation of the index. Whatever changes
-one of them changes the key, so a kept answer is never given to another question, nor after a document has changed.
+Pure; persistence writes by it, the gateway reads. A reuse key is made of everything an answer depends on: the question,
+the turns before it, the language asked for, tenant, pipeline revision, and the generation of the index. Whatever
+changes one of them changes the key, so a kept answer is never given to another question, nor after a document has
+changed.
+
+Stored form: at the `place_of` the key (all of it but the generation) the generation, a line feed, and the answer as
+JSON or `DISPUTED`. So generation and answer are read together, and an answer of an earlier generation is overwritten
+rather than left behind.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from shared.domain import Answer, Citation, PipelineRef, Question, Turn, Value
 
 #: The key of the index's generation; retrieval writes it anew whenever what can be found has changed.
 GENERATION = "generation"
-#: Kept in the place of an answer that somebody disliked.
+#: Kept in the place of an answer that somebody disliked, for as long as the generation lasts.
 DISPUTED = b"disputed"
 
 _CLOSING = re.compile(r"[\s?!.…]+$")
@@ -49,10 +54,24 @@ def normalised(text: str) -> str:
 def reuse_key(
     text: str, *, tenant: str, pipeline: PipelineRef, language: str, turns: Sequence[Turn], generation: bytes
 ) -> str:
-    """The key of a question's answer: the digest of its text, and that of what else the answer depends on."""
-    context = [tenant, pipeline.name, pipeline.revision, language.casefold(), generation.decode("ascii", "replace")]
+    """The key of a question's answer: the digests of its text and of what else it depends on, and the generation."""
+    context = [tenant, pipeline.name, pipeline.revision, language.casefold()]
     said = [[turn.question, turn.answer] for turn in turns]
-    return f"{_digest(normalised(text))}-{_digest(json.dumps([context, said]))}"
+    return in_generation(f"{_digest(normalised(text))}-{_digest(json.dumps([context, said]))}", generation)
+
+
+def in_generation(place: str, generation: bytes) -> str:
+    """The key of what is kept at that place, in that generation."""
+    return f"{place}-{generation.decode('ascii', 'replace')}"
+
+
+def place_of(key: str) -> str:
+    """Where in the bucket the answer of a key is kept."""
+    return key.rpartition("-")[0]
+
+
+def generation_of(key: str) -> bytes:
+    return key.rpartition("-")[2].encode()
 
 
 def is_about(key: str, text: str) -> bool:
@@ -60,12 +79,23 @@ def is_about(key: str, text: str) -> bool:
     return key.partition("-")[0] == _digest(normalised(text))
 
 
-def read_kept(stored: bytes | None) -> KeptAnswer | None:
-    """The answer, or None when there is none that may be given."""
-    if not stored or stored == DISPUTED:
+def written(content: bytes, generation: bytes) -> bytes:
+    """What is stored of an answer's JSON, or of `DISPUTED`."""
+    return generation + b"\n" + content
+
+
+def is_disputed(stored: bytes | None, generation: bytes) -> bool:
+    """Whether somebody disliked the answer that was kept in this generation."""
+    return stored == written(DISPUTED, generation)
+
+
+def read_kept(stored: bytes | None, generation: bytes) -> KeptAnswer | None:
+    """The answer, or None when there is none that may be given in this generation."""
+    told, _, content = (stored or b"").partition(b"\n")
+    if told != generation or content == DISPUTED:
         return None
     try:
-        return KeptAnswer.model_validate_json(stored)
+        return KeptAnswer.model_validate_json(content)
     except ValidationError:
         return None
 

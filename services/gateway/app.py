@@ -15,10 +15,25 @@ from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 
 
+ACCESS = Access(
+    reads=(SESSIONS_BUCKET,),
+    keeps=(ANSWERS_BUCKET,),
+    objects=(DOCUMENTS_BUCKET,),
+    asks=(
+        *("retrieval.search", "retrieval.documents", "retrieval.kb_index", "retrieval.remove"),
+        *("persistence.conversation", "persistence.exchange", "persistence.stats"),
+    ),
+    follows=(*(live(everything(lane)) for lane in Lane), signal(Token.kind, "*")),
+    log=True,
+    stages=True,
+)
+
+
 def build(resources: Resources) -> Stage:
-    stage = Stage("gateway", settings=GatewaySettings)
+    stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
     stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
     feed = LiveFeed(resources.log)
+    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     reception = Reception(
         settings=resources.settings,
         pipelines=resources.pipelines,
@@ -28,8 +43,8 @@ def build(resources: Resources) -> Stage:
         sessions=resources.stores.key_value(SESSIONS_BUCKET),
         bodies=resources.stores.objects(DOCUMENTS_BUCKET),
         answers=resources.stores.key_value(ANSWERS_BUCKET),
+        admit=admission.check,
     )
-    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     stage.opens(admission)
     stage.opens(HttpFace(Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)))
     return stage

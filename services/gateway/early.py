@@ -8,7 +8,7 @@ from shared import telemetry
 from shared.domain import PipelineRef, Turn
 from shared.errors import UnavailableError
 from shared.facts import AnswerReused
-from shared.reuse import GENERATION, read_kept, reuse_key
+from shared.reuse import GENERATION, in_generation, place_of, read_kept, reuse_key
 from shared.stores.ports import KeyValue
 
 
@@ -23,17 +23,16 @@ class EarlyAnswers:
         self, text: str, pipeline: PipelineRef, language: str, turns: Sequence[Turn], digest: str
     ) -> tuple[str, AnswerReused | None]:
         """The question's key (empty: its answer cannot be kept), and the answer where there is one."""
+        key = reuse_key(text, tenant=self._tenant, pipeline=pipeline, language=language, turns=turns, generation=b"")
+        place = place_of(key)
         try:
-            generation = await self._answers.get(GENERATION)
-            if not generation:
-                return "", None  # retrieval has not said yet what it searches
-            key = reuse_key(
-                text, tenant=self._tenant, pipeline=pipeline, language=language, turns=turns, generation=generation
-            )
-            kept = read_kept(await self._answers.get(key))
+            generation, stored = await self._answers.get_many((GENERATION, place))
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
             return "", None
+        if not generation:
+            return "", None  # retrieval has not said yet what it searches
+        key, kept = in_generation(place, generation), read_kept(stored, generation)
         telemetry.ANSWER_CACHE.labels("hit" if kept else "miss").inc()
         if kept is None:
             return key, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
@@ -82,7 +83,9 @@ class Reception:
         sessions: KeyValue,
         bodies: ObjectStore,
         answers: KeyValue,
+        admit: Callable[[], None],
     ) -> None:
+        """`admit` raises when questions that the stages have to answer are refused for now."""
         self._settings = settings
         self._pipelines = pipelines
         self._sections = Sections(pipelines)
@@ -92,6 +95,7 @@ class Reception:
         self._sessions = sessions
         self._bodies = bodies
         self._early = EarlyAnswers(answers, settings.tenant)
+        self._admit = admit
 
     def correlation_id(self, asking: Asking) -> str:
         """A new id, or the one that the idempotency key stands for."""
@@ -103,6 +107,7 @@ class Reception:
         """Accept the question: it is durable when this returns, and ended where its answer is known already.
 
         Raises:
+            Problem: 429, too many wait before it; not for an answer that is known.
             RefusedError: no such pipeline, too long, or another question under the same idempotency key.
             UnavailableError: the bus did not take it.
         """
@@ -114,6 +119,8 @@ class Reception:
         key, reused = "", None
         if section.cache == "exact" and turns is not None:
             key, reused = await self._early.look(asking.text, pipeline, asking.language, turns, asking.digest)
+        if reused is None:
+            self._admit()
         fact: Fact = reused or QuestionAsked(
             text=asking.text,
             turns=turns or (),

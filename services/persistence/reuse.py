@@ -10,7 +10,16 @@ from shared.domain import Lane
 from shared.envelope import Envelope
 from shared.errors import UnavailableError
 from shared.facts import AnswerVerified, Fact
-from shared.reuse import DISPUTED, KeptAnswer, is_about
+from shared.reuse import (
+    DISPUTED,
+    GENERATION,
+    KeptAnswer,
+    generation_of,
+    is_about,
+    is_disputed,
+    place_of,
+    written,
+)
 from shared.stores.ports import KeyValue
 
 _DAY = 86_400.0
@@ -25,15 +34,21 @@ class AnswerShelf:
         self._answers = answers
 
     async def keep(self, ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> None:
-        """Keep the answer if it may be given again, unless somebody disliked it."""
+        """Keep the answer if it may be given again, unless somebody disliked it or the index has changed since."""
         kept = keepable(ending, envelope, settings)
         if kept is None:
             return
+        place, generation = place_of(envelope.reuse_key), generation_of(envelope.reuse_key)
+        value = written(kept.model_dump_json().encode(), generation)
+
+        def unless_disputed(stored: bytes | None) -> bytes:
+            return stored if stored is not None and is_disputed(stored, generation) else value
+
         try:
             async with asyncio.timeout(SECONDS):
-                if await self._answers.get(envelope.reuse_key) != DISPUTED:
-                    value = kept.model_dump_json().encode()
-                    await self._answers.put(envelope.reuse_key, value, ttl=settings.reuse_days * _DAY)
+                # Of an earlier generation it would only be in the way of what is known in this one.
+                if await self._answers.get(GENERATION) == generation:
+                    await self._answers.update(place, unless_disputed, ttl=settings.reuse_days * _DAY)
         except (UnavailableError, TimeoutError):
             telemetry.DEGRADED.labels("answers").inc()
 
@@ -43,8 +58,10 @@ class AnswerShelf:
         Raises:
             UnavailableError: the store is away, and the answer may still be there.
         """
-        if envelope.reuse_key:
-            await self._answers.put(envelope.reuse_key, DISPUTED, ttl=settings.reuse_days * _DAY)
+        key = envelope.reuse_key
+        if key:
+            mark = written(DISPUTED, generation_of(key))
+            await self._answers.put(place_of(key), mark, ttl=settings.reuse_days * _DAY)
 
 
 def keepable(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:

@@ -10,19 +10,22 @@ import asyncio
 import hashlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import nats.errors
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
 from shared.errors import UnavailableError
+from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Keys the server can spell as they are; all others are hashed, and `=` marks those so that no plain key equals one.
 _PLAIN = re.compile(r"^[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]{0,199}$")
 _OPERATION = "KV-Operation"
 #: The server leaves this header on the marker of a key whose time was up.
 _MARKER = "Nats-Marker-Reason"
+_EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+_WRONG_LAST_SEQUENCE = 10071
 _AWAY = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
 
 
@@ -34,31 +37,53 @@ class NatsKeyValue:
         self._bucket = bucket
 
     async def get(self, key: str) -> bytes | None:
-        subject = self._subject(key)
-        try:
-            message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject, direct=True)
-        except NotFoundError:
-            return None
-        except _AWAY as error:
-            raise self._unavailable(error) from error
-        headers = message.headers or {}
-        if _OPERATION in headers or _MARKER in headers:
-            return None
-        return message.data or b""
+        value, _ = await self._read(key)
+        return value
+
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return list(await asyncio.gather(*map(self.get, keys)))
 
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
-        # Whole seconds, one at least, is what the server counts in.
-        seconds = None if ttl is None else max(1, math.ceil(ttl))
         try:
-            await self._context().publish(self._subject(key), value, msg_ttl=seconds)
+            await self._context().publish(self._subject(key), value, msg_ttl=_seconds(ttl))
         except _AWAY as error:
             raise self._unavailable(error) from error
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        for _ in range(UPDATE_TRIES):
+            before, revision = await self._read(key)
+            expected = {_EXPECTED: str(revision)}
+            try:
+                await self._context().publish(
+                    self._subject(key), change(before), headers=expected, msg_ttl=_seconds(ttl)
+                )
+            except APIError as error:
+                if error.err_code != _WRONG_LAST_SEQUENCE:
+                    raise self._unavailable(error) from error
+            except _AWAY as error:
+                raise self._unavailable(error) from error
+            else:
+                return
+        raise UnavailableError(f"a key of the bucket {self._bucket} is changed by too many at once")
 
     async def delete(self, key: str) -> None:
         try:
             await self._context().publish(self._subject(key), headers={_OPERATION: "DEL"})
         except _AWAY as error:
             raise self._unavailable(error) from error
+
+    async def _read(self, key: str) -> tuple[bytes | None, int]:
+        """The value and its revision; a key that was deleted, or whose time was up, may have one without a value."""
+        subject = self._subject(key)
+        try:
+            message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject, direct=True)
+        except NotFoundError:
+            return None, 0
+        except _AWAY as error:
+            raise self._unavailable(error) from error
+        headers = message.headers or {}
+        gone = _OPERATION in headers or _MARKER in headers
+        return None if gone else message.data or b"", message.seq or 0
 
     def _context(self) -> JetStreamContext:
         return self._jetstream() if callable(self._jetstream) else self._jetstream
@@ -68,6 +93,11 @@ class NatsKeyValue:
 
     def _unavailable(self, error: BaseException) -> UnavailableError:
         return UnavailableError(f"the key-value bucket {self._bucket} does not answer ({type(error).__name__})")
+
+
+def _seconds(ttl: float | None) -> int | None:
+    """Whole seconds, one at least, is what the server counts in."""
+    return None if ttl is None else max(1, math.ceil(ttl))
 
 
 def spelled(key: str) -> str:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from shared.errors import ConfigurationError, UnavailableError
+from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Seconds to connect, and to wait for a reply.
 TIMEOUT = 5.0
 #: Tasks beyond this many wait for a connection rather than being refused one.
 CONNECTIONS = 32
+#: Sets a key (to live ARGV[3] milliseconds, or for ever) if its value is still ARGV[1]; `-` alone: if there is none.
+_SWAP = """
+local found = redis.call('GET', KEYS[1])
+if (found and ('=' .. found) or '-') ~= ARGV[1] then return 0 end
+if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2])
+else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1
+"""
 
 
 class RedisKeyValue:
@@ -25,9 +35,21 @@ class RedisKeyValue:
         value: bytes | None = await self._do("get", self._key(key))
         return value
 
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        values: list[bytes | None] = await self._do("mget", [self._key(key) for key in keys]) if keys else []
+        return values
+
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
-        milliseconds = None if ttl is None else max(1, math.ceil(ttl * 1000))
-        await self._do("set", self._key(key), value, px=milliseconds)
+        await self._do("set", self._key(key), value, px=_milliseconds(ttl))
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        for _ in range(UPDATE_TRIES):
+            before = await self.get(key)
+            there = b"-" if before is None else b"=" + before
+            arguments = (self._key(key), there, change(before), _milliseconds(ttl) or "")
+            if await self._do("eval", _SWAP, 1, *arguments):
+                return
+        raise UnavailableError("a key in Redis is changed by too many at once")
 
     async def delete(self, key: str) -> None:
         await self._do("delete", self._key(key))
@@ -50,6 +72,10 @@ class RedisKeyValue:
             return await getattr(self._client, command)(*arguments, **options)
         except (RedisError, OSError, TimeoutError) as error:
             raise UnavailableError(f"Redis does not answer ({type(error).__name__})") from error
+
+
+def _milliseconds(ttl: float | None) -> int | None:
+    return None if ttl is None else max(1, math.ceil(ttl * 1000))
 
 
 def _connect(url: str) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shared.domain import PipelineRef
 from shared.errors import NotFoundError, PipelineError, UnavailableError
 from shared.pipelines import Pipeline
+from shared.stores.ports import Change
 
 
 class MemoryKeyValue:
@@ -24,9 +25,15 @@ class MemoryKeyValue:
         value, until = self._values.get(key, (None, 0.0))
         return value if self.clock() < until else None
 
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return [await self.get(key) for key in keys]
+
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         self._reach()
         self._values[key] = (value, self.clock() + ttl if ttl is not None else float("inf"))
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        await self.put(key, change(await self.get(key)), ttl=ttl)
 
     async def delete(self, key: str) -> None:
         self._reach()

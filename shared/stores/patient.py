@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import structlog
 
 from shared import telemetry
 from shared.errors import UnavailableError
-from shared.stores.ports import KeyValue
+from shared.stores.ports import Change, KeyValue
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -76,8 +76,14 @@ class PatientKeyValue:
     async def get(self, key: str) -> bytes | None:
         return await self._reachability.attempt(lambda: self._store.get(key))
 
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return await self._reachability.attempt(lambda: self._store.get_many(keys))
+
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         await self._reachability.attempt(lambda: self._store.put(key, value, ttl=ttl))
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        await self._reachability.attempt(lambda: self._store.update(key, change, ttl=ttl))
 
     async def delete(self, key: str) -> None:
         await self._reachability.attempt(lambda: self._store.delete(key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -9,6 +10,11 @@ from pydantic import BaseModel
 from shared.signals import Signal
 
 M = TypeVar("M", bound=BaseModel)
+
+#: What becomes of a value (None: there was none); pure, as it may be called more than once.
+Change = Callable[[bytes | None], bytes]
+#: Times a change is tried while others change the same key; each time one of them got through.
+UPDATE_TRIES = 64
 
 
 class KeyValue(Protocol):
@@ -21,8 +27,17 @@ class KeyValue(Protocol):
     async def get(self, key: str) -> bytes | None:
         """The value, or None when there is none or its time is up."""
 
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """The values of several keys, in their order, for the price of one."""
+
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         """Keep the value for `ttl` seconds (None: until it is deleted), replacing what was there."""
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        """Put `change(value)` in the value's place, and lose nothing of what others change at the same time.
+
+        Compare and set: the change is made anew when somebody was quicker.
+        """
 
     async def delete(self, key: str) -> None:
         """Forget the key; no error when it is not there."""

@@ -134,10 +134,58 @@ async def test_many_tasks_use_one_store_at_once(store: KeyValue) -> None:
     assert values == [str(n).encode() for n in range(200)]
 
 
+async def test_several_values_are_read_at_once_in_the_order_of_their_keys(store: KeyValue) -> None:
+    await store.put("one", b"1")
+    await store.put("three", b"3")
+
+    assert await store.get_many(("three", "two", "one")) == [b"3", None, b"1"]
+    assert await store.get_many(()) == []
+
+
+async def test_changes_made_at_once_are_all_kept(store: KeyValue) -> None:
+    async def append(number: int) -> None:
+        await store.update("shared", lambda before: (before or b"") + bytes([number]), ttl=60)
+
+    await asyncio.gather(*(append(number) for number in range(20)))
+
+    assert sorted(await store.get("shared") or b"") == list(range(20))
+
+
+async def test_a_change_begins_from_nothing_after_a_delete_and_after_the_end_of_its_time(store: KeyValue) -> None:
+    await store.put("brief", b"old", ttl=1)
+    await store.put("deleted", b"old")
+    await store.delete("deleted")
+    await until_gone(store, "brief")
+
+    for key in ("deleted", "brief", "never put"):
+        await store.update(key, lambda before: b"nothing" if before is None else before)
+        assert await store.get(key) == b"nothing"
+
+
+async def test_a_change_may_leave_an_empty_value_and_begin_from_one(store: KeyValue) -> None:
+    await store.update("empty", lambda _: b"")
+    await store.update("empty", lambda before: b"was there" if before == b"" else b"was not")
+
+    assert await store.get("empty") == b"was there"
+
+
+async def test_a_changed_value_is_missing_after_its_time(store: KeyValue) -> None:
+    await store.update("changed", lambda _: b"value", ttl=1)
+    assert await store.get("changed") == b"value"
+
+    await until_gone(store, "changed")
+
+
 async def test_redis_that_is_away_is_unavailable_without_naming_its_password() -> None:
     store = RedisKeyValue(f"redis://:secret@127.0.0.1:{free_port()}/0", "sessions:")
 
-    for attempt in (store.get("key"), store.put("key", b"value"), store.delete("key")):
+    for attempt in (
+        store.get("key"),
+        store.get_many(("key",)),
+        store.put("key", b"value"),
+        store.update("key", lambda _: b""),
+        store.delete("key"),
+    ):
         with pytest.raises(UnavailableError) as caught:
             await attempt
         assert "secret" not in str(caught.value)

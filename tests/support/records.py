@@ -27,6 +27,7 @@ from shared.envelope import Event, event_id, event_type
 from shared.errors import UnavailableError
 from shared.facts import AnswerVerified, Fact
 
+from shared.stores.ports import Change
 #: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -154,11 +155,17 @@ class MemoryKeyValue:
         return self.values.get(key)
 
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
+    async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return [await self.get(key) for key in keys]
+
         self._answer()
         self.values[key] = value
         self.ttls[key] = ttl
 
     async def delete(self, key: str) -> None:
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        await self.put(key, change(await self.get(key)), ttl=ttl)
+
         self._answer()
         self.values.pop(key, None)
 

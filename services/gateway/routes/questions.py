@@ -100,7 +100,6 @@ class FeedbackIn(BaseModel):
 @router.post("/questions", status_code=202)
 async def ask(body: QuestionIn, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
     """Accept a question: 202 once it is durable, with links to its stream and its answer."""
-    here.admission.check()
     event = await here.reception.ask(body.asking(key, caller))
     headers = {"Location": links(event.correlation_id)["self"]}
     return _json(question_json(event), 202, headers)
@@ -109,7 +108,6 @@ async def ask(body: QuestionIn, here: Here, caller: Client, key: IdempotencyKey 
 @router.post("/query")
 async def query(body: QuestionIn, request: Request, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
     """Ask and wait for the answer; a stream when `Accept` asks for one."""
-    here.admission.check()
     asking = body.asking(key, caller)
     media_type = wants_stream(request)
     if media_type:

@@ -136,6 +136,7 @@ async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: An
     bus = MemoryBus(settings=Settings(**settings), sections=sections)
     resources = bus.resources()
     feed = LiveFeed(resources.log)
+    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     reception = Reception(
         settings=resources.settings,
         pipelines=resources.pipelines,
@@ -145,8 +146,8 @@ async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: An
         sessions=bus.key_value(SESSIONS_BUCKET),
         bodies=bus.objects(DOCUMENTS_BUCKET),
         answers=bus.key_value(ANSWERS_BUCKET),
+        admit=admission.check,
     )
-    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     gateway = Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)
     # A bug is to be seen as its client sees it.
     transport = httpx.ASGITransport(application(gateway), raise_app_exceptions=False)

@@ -12,7 +12,7 @@ from shared.domain import Lane, PipelineRef, Turn
 from shared.envelope import Event
 from shared.errors import UnavailableError
 from shared.facts import QuestionEscalated, QuestionRejected
-from shared.reuse import is_about, normalised, read_kept, reuse_key
+from shared.reuse import GENERATION, generation_of, is_about, normalised, place_of, read_kept, reuse_key
 from tests.support.records import MemoryKeyValue, question_id, said, verified
 
 SETTINGS = PersistenceSettings()
@@ -25,6 +25,11 @@ WHERE: dict[str, Any] = {
     "generation": b"g1",
 }
 KEY = reuse_key(TEXT, **WHERE)
+PLACE = place_of(KEY)
+
+
+def shelf_of_answers(*, away: bool = False) -> MemoryKeyValue:
+    return MemoryKeyValue({GENERATION: b"g1"}, away=away)
 
 
 def ended(fact: Any = None, *, key: str = KEY, lane: Lane = Lane.LIVE, **changed: Any) -> Event[Any]:
@@ -66,13 +71,13 @@ def test_whatever_an_answer_depends_on_makes_another_key(other: dict[str, Any]) 
 
 
 async def test_a_verified_answer_is_kept_for_thirty_days_without_the_turns_before_it() -> None:
-    store = MemoryKeyValue()
+    store = shelf_of_answers()
     await keep(store, ended())
 
-    kept = read_kept(store.values[KEY])
+    kept = read_kept(store.values[PLACE], b"g1")
     assert kept is not None
     assert (kept.origin, kept.answer.content, kept.engine) == (question_id(), "You renew online.", "extractive")
-    assert store.ttls[KEY] == 30 * 86_400
+    assert store.ttls[PLACE] == 30 * 86_400
 
 
 @pytest.mark.parametrize(
@@ -108,18 +113,18 @@ def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
 
 
 async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_is_heard_again() -> None:
-    store = MemoryKeyValue()
+    store = shelf_of_answers()
     event = ended()
     await keep(store, event)
 
     await AnswerShelf(store).dispute(event, SETTINGS)
     await keep(store, event)
 
-    assert read_kept(store.values[KEY]) is None
+    assert read_kept(store.values[PLACE], b"g1") is None
 
 
 async def test_a_store_that_is_away_costs_no_record_but_a_dislike_waits_for_it() -> None:
-    store = MemoryKeyValue(away=True)
+    store = shelf_of_answers(away=True)
 
     await keep(store, ended())
 
@@ -128,8 +133,35 @@ async def test_a_store_that_is_away_costs_no_record_but_a_dislike_waits_for_it()
 
 
 def test_what_cannot_be_read_is_no_answer() -> None:
-    assert read_kept(b"{") is None
-    assert read_kept(None) is None
+    assert read_kept(b"g1\n{", b"g1") is None
+    assert read_kept(b"", b"g1") is None
+    assert read_kept(None, b"g1") is None
+
+
+async def test_an_answer_of_an_earlier_generation_is_not_given_and_the_next_one_takes_its_place() -> None:
+    store = shelf_of_answers()
+    await keep(store, ended())
+    store.values[GENERATION] = b"g2"
+    assert read_kept(store.values[PLACE], b"g2") is None
+
+    again = ended(key=reuse_key(TEXT, **{**WHERE, "generation": b"g2"}))
+    await keep(store, again)
+
+    assert read_kept(store.values[PLACE], b"g2") is not None
+    assert len(store.values) == 2
+
+
+async def test_an_answer_that_ends_after_the_index_has_changed_is_not_kept() -> None:
+    store = shelf_of_answers()
+    store.values[GENERATION] = b"g2"
+
+    await keep(store, ended())
+
+    assert list(store.values) == [GENERATION]
+
+
+def test_a_key_tells_its_place_and_its_generation() -> None:
+    assert (f"{place_of(KEY)}-g1", generation_of(KEY)) == (KEY, b"g1")
 
 
 def test_a_key_tells_its_text_from_another() -> None:
