@@ -15,22 +15,8 @@ from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 
 
-ACCESS = Access(
-    reads=(SESSIONS_BUCKET,),
-    keeps=(ANSWERS_BUCKET,),
-    objects=(DOCUMENTS_BUCKET,),
-    asks=(
-        *("retrieval.search", "retrieval.documents", "retrieval.kb_index", "retrieval.remove"),
-        *("persistence.conversation", "persistence.exchange", "persistence.stats"),
-    ),
-    follows=(*(live(everything(lane)) for lane in Lane), signal(Token.kind, "*")),
-    log=True,
-    stages=True,
-)
-
-
 def build(resources: Resources) -> Stage:
-    stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
+    stage = Stage("gateway", settings=GatewaySettings)
     stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
     feed = LiveFeed(resources.log)
     admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
