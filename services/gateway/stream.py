@@ -32,7 +32,7 @@ QUEUE_LIMIT = 1000
 #: Seconds of silence after which the history is read again, and the client gets a sign of life.
 REREAD_AFTER = 10.0
 #: Seconds after the deadline in which a stage may still say that it gave up.
-GRACE = 0.5
+GRACE = 2.0
 
 
 class LiveFeed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from services.persistence.adapters import SqlRecord
 from services.persistence.asks import Archivist
 from services.persistence.directory import Directory
@@ -9,6 +11,8 @@ from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.handler import Recorder
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
+from services.persistence.watch import DeadlineWatch
+from services.persistence.watch_adapter import SqlBook
 from shared import subjects
 from shared.resources import Resources
 from shared.stage import Stage
@@ -27,6 +31,7 @@ def build(resources: Resources) -> Stage:
     stage.on(recorder.record)
     stage.on(recorder.feedback)
     stage.on(recorder.evaluated)
+    stage.opens(_deadline_watch(resources, record))
     stage.on(recorder.indexed)
     stage.on(recorder.refused)
     stage.answers("conversation", archivist.conversation)
@@ -43,5 +48,10 @@ def build(resources: Resources) -> Stage:
 
 if __name__ == "__main__":
     from shared.worker import run
+
+def _deadline_watch(resources: Resources, record: SqlRecord) -> DeadlineWatch:
+    notes = resources.stores.key_value(subjects.SESSIONS_BUCKET)
+    return DeadlineWatch(uuid.uuid4().hex, resources.log, SqlBook(record), resources.facts("persistence"), notes)
+
 
     run(build)

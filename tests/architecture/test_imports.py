@@ -28,6 +28,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/sql.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",
+        "services/persistence/watch_adapter.py",
         "services/persistence/migrations/",
     ),
     "alembic": ("services/persistence/migrations/",),
