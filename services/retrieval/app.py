@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
+from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.extraction.memory import Memory
 from services.retrieval.extraction.reading import Extraction
 from services.retrieval.generation import Generation
 from services.retrieval.graph.choose import graph_of
+from services.retrieval.graph.extract import EXTRACTION
 from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.imprint import Imprint
 from services.retrieval.index.choose import index_of
+from services.retrieval.index.points import ENCODING
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
 from services.retrieval.understanding.reading import Understanding
@@ -19,6 +23,7 @@ from shared.resources import Resources
 from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
 
+from shared.settings import Settings
 
 def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
@@ -36,7 +41,9 @@ def build(resources: Resources) -> Stage:
     stage.opens(memory)
     extraction = Extraction(resources.models, memory)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
-    generation = Generation(librarian, resources.stores.key_value(ANSWERS_BUCKET))
+    generation = Generation(
+        librarian, resources.stores.key_value(ANSWERS_BUCKET), imprint_of(resources.settings, embeddings)
+    )
     stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
@@ -56,3 +63,12 @@ if __name__ == "__main__":
     from shared.worker import run
 
     run(build)
+def imprint_of(settings: Settings, embeddings: Embeddings | None) -> Imprint | None:
+    """The note beside an index that this process alone changes; a server's may be changed by others."""
+    if settings.vector_url:
+        return None
+    model = embeddings.name if embeddings else ""
+    path = settings.data_dir / "retrieval" / "generation"
+    return Imprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)
+
+

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import structlog
 
 from services.retrieval.handler import Librarian
+from services.retrieval.imprint import Imprint
 from services.retrieval.settings import RetrievalSettings
 from shared import telemetry
 from shared.asks.retrieval import RemoveReply, RemoveRequest
@@ -18,6 +22,7 @@ from shared.reuse import GENERATION
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
+T = TypeVar("T")
 
 #: Seconds between tries while the store is away: from, and to.
 _PAUSES = (0.1, 5.0)
@@ -26,16 +31,27 @@ _PAUSES = (0.1, 5.0)
 class Generation:
     """Takes documents in and out, and says that what can be found has changed; a port of the stage.
 
-    A worker that starts says so too: it cannot know what the one before it had no time to say.
+    A worker that starts says so too, unless the imprint shows that nothing has changed since: it cannot know what the
+    one before it had no time to say.
     """
 
-    def __init__(self, librarian: Librarian, answers: KeyValue) -> None:
+    def __init__(self, librarian: Librarian, answers: KeyValue, imprint: Imprint | None = None) -> None:
+        """`imprint` where this process alone changes the index."""
         self._librarian = librarian
         self._answers = answers
+        self._imprint = imprint
         self._owed: asyncio.Task[None] | None = None
+        self._current: bytes | None = None
+        self._changes = 0
 
     async def open(self) -> None:
-        await self.changed()
+        left = await asyncio.to_thread(self._imprint.read) if self._imprint else None
+        with contextlib.suppress(UnavailableError):
+            if left is not None and await self._answers.get(GENERATION) == left:
+                self._current = left
+                return
+        async with self._changing():
+            await self.changed()
 
     async def close(self) -> None:
         if self._owed is not None:
@@ -47,31 +63,71 @@ class Generation:
         self, submitted: DocumentSubmitted, settings: RetrievalSettings
     ) -> DocumentIndexed | DocumentRefused:
         """Index the document; see `Librarian.index`."""
-        told = await self._librarian.index(submitted, settings)
-        # The last part of a text may have taken others out although it is the same itself.
-        if not (isinstance(told, DocumentIndexed) and told.unchanged and not submitted.document.parts):
-            await self.changed()
-        return told
+
+        def harmless(told: DocumentIndexed | DocumentRefused) -> bool:
+            # The last part of a text may have taken others out although it is the same itself.
+            return isinstance(told, DocumentIndexed) and told.unchanged and not submitted.document.parts
+
+        async with self._changing():
+            return await self._told(self._librarian.index(submitted, settings), harmless)
 
     async def remove(self, request: RemoveRequest) -> RemoveReply:
         """Take documents out: `ask.retrieval.remove`."""
-        reply = await self._librarian.remove(request)
-        if reply.removed:
-            await self.changed()
-        return reply
+        async with self._changing():
+            return await self._told(self._librarian.remove(request), lambda reply: not reply.removed)
 
     async def changed(self) -> None:
         """Begin another generation, at once or as soon as the store is back: documents do not wait for a cache."""
+        self._current = None
         try:
             await self._begin()
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
-            if self._owed is None or self._owed.done():
-                log.warning("kept answers cannot be told that the index has changed; trying again until they can")
-                self._owed = asyncio.create_task(self._until_told())
+            log.warning("kept answers cannot be told that the index has changed; trying again until they can")
+            self._owe()
+
+    async def _told(self, work: Awaitable[T], harmless: Callable[[T], bool]) -> T:
+        """Do the work and tell of it; one that broke off may have changed something, and seem harmless when redone."""
+        try:
+            result = await work
+        except asyncio.CancelledError:
+            self._current = None
+            self._owe()
+            raise
+        except Exception:
+            await self.changed()
+            raise
+        if not harmless(result):
+            await self.changed()
+        return result
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[None]:
+        """Around a change: the imprint is lifted before the first one under way, and left after the last."""
+        self._changes += 1
+        try:
+            if self._imprint:
+                await asyncio.to_thread(self._imprint.lift)
+            yield
+        finally:
+            self._changes -= 1
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._imprint and self._current is not None and not self._changes:
+            try:
+                self._imprint.leave(self._current)
+            except OSError:
+                log.warning("the index's generation was not noted; kept answers end when this worker does")
 
     async def _begin(self) -> None:
-        await self._answers.put(GENERATION, uuid.uuid4().hex.encode())
+        begun = uuid.uuid4().hex.encode()
+        await self._answers.put(GENERATION, begun)
+        self._current = begun
+
+    def _owe(self) -> None:
+        if self._owed is None or self._owed.done():
+            self._owed = asyncio.create_task(self._until_told())
 
     async def _until_told(self) -> None:
         pause, longest = _PAUSES
@@ -82,4 +138,5 @@ class Generation:
             except UnavailableError:
                 pause = min(longest, pause * 2)
             else:
+                self._leave()
                 return

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from services.retrieval.generation import Generation
+from services.retrieval.imprint import Imprint
 from services.retrieval.settings import RetrievalSettings
 from shared.asks.retrieval import RemoveReply, RemoveRequest
 from shared.domain import Document
+from shared.errors import TransientError
 from shared.facts import DocumentIndexed, DocumentSubmitted
 from shared.reuse import GENERATION
 from shared.stores.memory import MemoryKeyValue
@@ -78,3 +83,90 @@ async def test_documents_do_not_wait_for_a_store_that_is_away_which_is_told_when
         while await store.get(GENERATION) is None:  # noqa: ASYNC110 (what is waited for is in a store)
             await asyncio.sleep(0.01)
     await generation.close()
+
+
+def beside(folder: Path, *rules: str) -> Imprint:
+    return Imprint(folder / "retrieval" / "generation", *rules)
+
+
+async def left_by_a_worker(store: MemoryKeyValue, folder: Path, *rules: str) -> bytes:
+    """A worker that indexed a document and stopped: the generation it left."""
+    worker = Generation(librarian(), store, beside(folder, *rules))
+    await worker.open()
+    await worker.index(submitted(), SETTINGS)
+    await worker.close()
+    generation = await store.get(GENERATION)
+    assert generation
+    return generation
+
+
+async def test_a_worker_that_starts_again_goes_on_with_the_generation_when_nothing_has_changed(tmp_path: Path) -> None:
+    store = MemoryKeyValue()
+    left = await left_by_a_worker(store, tmp_path)
+
+    again = Generation(librarian(unchanged=True), store, beside(tmp_path))
+    await again.open()
+    await again.index(submitted(), SETTINGS)
+    await Generation(librarian(), store, beside(tmp_path)).open()
+
+    assert await store.get(GENERATION) == left
+
+
+@pytest.mark.parametrize("how", ["store", "rules", "file"])
+async def test_a_worker_begins_a_generation_when_it_cannot_be_sure(tmp_path: Path, how: str) -> None:
+    store = MemoryKeyValue()
+    left = await left_by_a_worker(store, tmp_path, "a model")
+    if how == "store":  # another index told of its own changes
+        await store.put(GENERATION, b"another")
+    if how == "file":
+        (tmp_path / "retrieval" / "generation").write_bytes(b"")
+
+    await Generation(librarian(), store, beside(tmp_path, "another" if how == "rules" else "a model")).open()
+
+    assert await store.get(GENERATION) not in (left, b"another")
+
+
+async def broken_off(error: BaseException) -> DocumentIndexed:
+    raise error
+
+
+@pytest.mark.parametrize("error", [TransientError("the body was not deleted"), asyncio.CancelledError()])
+async def test_work_that_broke_off_begins_a_generation_as_it_will_seem_unchanged_when_done_again(
+    tmp_path: Path, error: BaseException
+) -> None:
+    store = MemoryKeyValue()
+    left = await left_by_a_worker(store, tmp_path)
+    breaking = SimpleNamespace(index=lambda *_: broken_off(error))
+    generation = Generation(breaking, store, beside(tmp_path))  # type: ignore[arg-type]
+    await generation.open()
+
+    with pytest.raises(type(error)):
+        await generation.index(submitted(), SETTINGS)
+
+    async with asyncio.timeout(10):
+        while await store.get(GENERATION) == left:  # noqa: ASYNC110 (what is waited for is in a store)
+            await asyncio.sleep(0.01)
+    await generation.close()
+
+
+async def test_a_worker_killed_in_the_middle_of_a_change_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
+    store = MemoryKeyValue()
+    left = await left_by_a_worker(store, tmp_path)
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    async def index(*_: object) -> DocumentIndexed:
+        begun.set()
+        await never.wait()
+        raise AssertionError
+
+    killed = Generation(SimpleNamespace(index=index), store, beside(tmp_path))  # type: ignore[arg-type]
+    await killed.open()
+    work = asyncio.create_task(killed.index(submitted(), SETTINGS))
+    await begun.wait()
+
+    await Generation(librarian(), store, beside(tmp_path)).open()  # the next one, as if the first had been killed
+
+    assert await store.get(GENERATION) != left
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    await killed.close()
