@@ -20,10 +20,10 @@ from services.retrieval.understanding.reading import Understanding
 from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from shared.resources import Resources
+from shared.settings import Settings
 from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
 
-from shared.settings import Settings
 
 def build(resources: Resources) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings)
@@ -59,10 +59,6 @@ def build(resources: Resources) -> Stage:
     return stage
 
 
-if __name__ == "__main__":
-    from shared.worker import run
-
-    run(build)
 def imprint_of(settings: Settings, embeddings: Embeddings | None) -> Imprint | None:
     """The note beside an index that this process alone changes; a server's may be changed by others."""
     if settings.vector_url:
@@ -72,3 +68,7 @@ def imprint_of(settings: Settings, embeddings: Embeddings | None) -> Imprint | N
     return Imprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)
 
 
+if __name__ == "__main__":
+    from shared.worker import run
+
+    run(build)
