@@ -22,6 +22,8 @@ from shared.errors import InvalidEventError
 from shared.facts import FACTS, Fact
 
 SCHEMA_VERSION = 1
+#: What an operator brought about; see `Envelope.origin`.
+REPLAY, INJECTED, IMPORTED = "replay", "injected", "imported"
 _NAMESPACE = uuid.UUID("7c0b5c52-6f2e-5d3a-9a39-3f1f7a0f6d11")
 
 F = TypeVar("F", bound=Fact)
@@ -31,7 +33,9 @@ F_co = TypeVar("F_co", bound=Fact, covariant=True)
 class Envelope(BaseModel):
     """Who said what about which question, and why; times are UTC.
 
-    `reuse_key` is what the question's answer may be kept under (`shared.reuse`); empty: it may not.
+    `reuse_key` is what the question's answer may be kept under (`shared.reuse`); empty: it may not. `origin` is empty
+    for what a client asked for; else `replay`, `injected` or `imported`: an operator brought it about, and so all that
+    follows from it. `parent` is the question that a replay says again. On an imported event no stage acts.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -51,6 +55,8 @@ class Envelope(BaseModel):
     timeline: tuple[Timing, ...] = ()
     model_calls: tuple[ModelCall, ...] = ()
     reuse_key: str = ""
+    parent: str = ""
+    origin: str = ""
 
     @property
     def remaining(self) -> float:
@@ -157,6 +163,8 @@ def following(
         timeline=(*cause.timeline, timing) if timing else cause.timeline,
         model_calls=(*cause.model_calls, *model_calls),
         reuse_key=cause.reuse_key,
+        parent=cause.parent,
+        origin=cause.origin,
         payload=fact,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -61,6 +61,13 @@ class EventLog(Protocol):
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The question's terminal fact, when it has one.
+
+        Raises:
+            UnavailableError: the bus is away.
+        """
+
+    def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        """What is stored under a filter, oldest first, from that moment to the newest there is.
 
         Raises:
             UnavailableError: the bus is away.

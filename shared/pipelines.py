@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from shared import subjects
 from shared.domain import PipelineRef
 from shared.errors import PipelineError
 
@@ -104,13 +105,19 @@ class Sections:
         return self._cache[key]  # type: ignore[return-value]
 
 
+def is_candidate(name: str) -> bool:
+    """Whether a pipeline is only tried out in replays; no question of an asker is answered by it."""
+    return name.startswith(subjects.CANDIDATE_PREFIX)
+
+
 def read_pipeline(folder: Path) -> Pipeline:
-    """Read `<folder>/pipeline.yaml` and what it pulls in.
+    """Read `<folder>/pipeline.yaml` (or the file itself) and what it pulls in.
 
     Raises:
         PipelineError: no such file, not YAML, a reference out of the folder, or a section that is no mapping.
     """
-    path = folder / "pipeline.yaml"
+    path = folder if folder.is_file() else folder / "pipeline.yaml"
+    folder = path.parent
     try:
         document = yaml.load(path.read_text("utf-8"), _loader(folder))  # noqa: S506 (a SafeLoader with two tags)
     except OSError as error:
@@ -126,6 +133,30 @@ def read_pipeline(folder: Path) -> Pipeline:
     name = str(document.get("name") or folder.name)
     texts = {key: str(document.get(key) or "") for key in HEADING if key != "name"}
     return Pipeline(name=name, sections=sections, **texts)
+
+
+def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
+    """The document with one more setting: `answer.temperature=0`; the value is YAML.
+
+    Raises:
+        PipelineError: it is not STAGE.KEY=VALUE.
+    """
+    place, equals, text = given.partition("=")
+    stage, *keys = place.split(".")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = text
+    if not equals or not stage or not keys or not all(keys):
+        raise PipelineError(f"--set {given[:60]}: expected STAGE.KEY=VALUE, such as answer.temperature=0")
+    sections = json.loads(json.dumps(pipeline.sections))
+    inner = sections.setdefault(stage, {})
+    for key in keys[:-1]:
+        inner = inner.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise PipelineError(f"--set {given[:60]}: {key} is no mapping in pipeline {pipeline.name}")
+    inner[keys[-1]] = value
+    return pipeline.model_copy(update={"sections": sections})
 
 
 def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:

@@ -20,6 +20,9 @@ UNDERTAKER = "undertaker"
 LIVE_PREFIX = "live"
 
 PIPELINES_BUCKET = "pipelines"
+#: Pipelines that are tried out in replays; nobody is answered by them, and after a week they are gone.
+CANDIDATES_BUCKET = "candidates"
+CANDIDATE_PREFIX = "candidate/"
 SESSIONS_BUCKET = "sessions"
 #: Verified answers that may be given again, and the generation of the index they were made from.
 ANSWERS_BUCKET = "answers"
@@ -75,6 +78,11 @@ def endings(lane: Lane) -> str:
 def ending_of(lane: Lane, correlation_id: str) -> str:
     """Matches the one ending of one question."""
     return f"{_ROOT[lane]}.*.*.{correlation_id}.{END}"
+
+
+def everything(lane: Lane | None = None) -> str:
+    """The filter over all events, or those of one lane."""
+    return f"{_ROOT[lane] if lane else '*'}.*.*.*.*"
 
 
 def biography(correlation_id: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -100,6 +100,12 @@ class MemoryLog:
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         self._reach()
         return next((one for one in self._of(correlation_id) if one.terminal), None)
+
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        self._reach()
+        for one in list(self.stored):
+            if one.time >= moment and _matches(subject, one.subject):
+                yield one
 
     async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
         follower = (subject, callback)

@@ -31,7 +31,7 @@ from shared.facts import (
     QuestionWithdrawn,
 )
 from shared.log import EventLog, StoredEvent, readable
-from shared.pipelines import PipelineSource, Sections
+from shared.pipelines import PipelineSource, Sections, is_candidate
 from shared.resources import FactSayer, Said
 from shared.sessions import decode_turns, session_key
 from shared.settings import Settings
@@ -251,7 +251,7 @@ class Reception:
 
     async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
         wanted = name or self._settings.default_pipeline
-        ref = self._pipelines.current(wanted)
+        ref = None if is_candidate(wanted) else self._pipelines.current(wanted)
         if ref is None:
             raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)

@@ -154,5 +154,7 @@ class Returning:
             log.warning("a live vote was not kept", error=type(error).__name__)
 
     def _keep(self, given: FeedbackGiven, envelope: Envelope) -> None:
+        if envelope.lane is Lane.BACKGROUND:  # what is tried out has no vote
+            return
         voter = f"{envelope.tenant}/{given.by}"
         self._box.keep(given.sources, voter, envelope.conversation_id, given.rating, envelope.occurred_at)

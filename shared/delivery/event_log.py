@@ -1,11 +1,12 @@
-"""Reading the log: one question's whole biography, or its ending, by one direct get each."""
+"""Reading the log: one question's biography or its ending, by one direct get each; and what came since a moment."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -20,6 +21,10 @@ from shared.log import StoredEvent
 Callback = Callable[[StoredEvent], None]
 
 TIMEOUT = 5.0
+#: Events asked for at once; of one question there are never so many.
+BATCH = 1024
+#: When many are read, one answer of the server holds at most so many, so that it does not fill our buffers.
+READ_AHEAD = 256
 END_OF_BATCH = "204"
 NOTHING = "404"
 
@@ -36,12 +41,24 @@ class NatsEventLog:
         Raises:
             UnavailableError: the bus is away.
         """
-        return await self._multi_last(list(subjects.biography(correlation_id)))
+        return await self._asked({"multi_last": list(subjects.biography(correlation_id)), "batch": BATCH})
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The terminal fact of the question on the live lane or, failing that, the background lane."""
-        found = await self._multi_last([subjects.ending_of(lane, correlation_id) for lane in Lane])
+        wanted = [subjects.ending_of(lane, correlation_id) for lane in Lane]
+        found = await self._asked({"multi_last": wanted, "batch": BATCH})
         return found[0] if found else None
+
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        """What is stored under a filter, oldest first, from that moment to the newest there is.
+
+        Batched direct gets need no consumer, and so no right to make one.
+        """
+        begin: dict[str, Any] = {"start_time": moment.astimezone(UTC).isoformat().replace("+00:00", "Z")}
+        while found := await self._asked({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
+            for one in found:
+                yield one
+            begin = {"seq": found[-1].sequence + 1}
 
     async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
         """Call back for everything on a live subject (facts as republished, or signals); returns how to stop."""
@@ -52,17 +69,17 @@ class NatsEventLog:
         subscription = await self._client().subscribe(subject, cb=heard, pending_msgs_limit=1_000_000)
         return subscription.unsubscribe
 
-    async def _multi_last(self, filters: list[str]) -> list[StoredEvent]:
-        """The last message of every subject that matches: as each event has its own subject, that is all of them.
+    async def _asked(self, wanted: dict[str, Any]) -> list[StoredEvent]:
+        """What the server's batched direct get (ADR-31) gives; nats-py has no helper for it.
 
-        nats-py has no helper for the server's batched direct get (ADR-31).
+        `multi_last` gives the last message of every subject that matches: as each event has its own, all of them.
         """
         client = self._client()
         inbox = client.new_inbox()
         subscription = await client.subscribe(inbox)
         found: list[StoredEvent] = []
         try:
-            request = json.dumps({"multi_last": filters, "batch": 1024}).encode()
+            request = json.dumps(wanted).encode()
             await client.publish(f"$JS.API.DIRECT.GET.{subjects.STREAM}", request, reply=inbox)
             while True:
                 message = await subscription.next_msg(timeout=TIMEOUT)

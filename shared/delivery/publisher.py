@@ -56,14 +56,8 @@ class Publisher:
             UnavailableError: the broker did not store it within the budget.
             RefusedError: the broker will never store it (too large, not permitted by the stream).
         """
-        headers = {"Nats-Msg-Id": event.event_id, **(trace or {})}
-        if isinstance(event.payload, QuestionAsked):
-            headers["Nats-TTL"] = f"{self._raw_ttl}s"
-        scope = _exclusive_scope(event, first)
-        if scope:
-            headers["Nats-Expected-Last-Subject-Sequence"] = "0"
-            headers["Nats-Expected-Last-Subject-Sequence-Subject"] = scope
-        return await self._until_stored(event, event.encode(), headers, scope)
+        headers = {**storing(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
+        return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Keep the original bytes of an event that cannot be worked on."""
@@ -113,6 +107,17 @@ class Publisher:
         telemetry.ENDINGS_LOST.labels(self._stage).inc()
         log.info("another ending came first", fact=event.fact, ending=subjects.parse(there.subject or "").fact)
         return Said.LOST
+
+
+def storing(event: Event[Fact], *, raw_ttl: int, first: bool = False) -> dict[str, str]:
+    """Headers by which the broker keeps an event once, a question to one ending, and raw text for so many seconds."""
+    headers = {"Nats-Msg-Id": event.event_id}
+    if isinstance(event.payload, QuestionAsked):
+        headers["Nats-TTL"] = f"{raw_ttl}s"
+    if scope := _exclusive_scope(event, first):
+        headers["Nats-Expected-Last-Subject-Sequence"] = "0"
+        headers["Nats-Expected-Last-Subject-Sequence-Subject"] = scope
+    return headers
 
 
 def _exclusive_scope(event: Event[Fact], first: bool) -> str:

@@ -15,7 +15,7 @@ from shared.delivery.failures import Failures
 from shared.delivery.publisher import Publisher
 from shared.delivery.withdrawals import Withdrawals
 from shared.domain import Timing
-from shared.envelope import Event, decode, following
+from shared.envelope import IMPORTED, Event, decode, following
 from shared.errors import ExpiredError, InvalidEventError, PermanentError, PipelineError
 from shared.facts import Fact
 from shared.models.calling import at_work, calls
@@ -85,6 +85,10 @@ class Work:
         with structlog.contextvars.bound_contextvars(correlation_id=event.correlation_id, fact=event.fact):
             if job.delivery > 1:
                 telemetry.REDELIVERED.labels(self._stage.name, event.fact).inc()
+            if event.origin == IMPORTED:  # the history of another platform, to be looked at
+                telemetry.DROPPED.labels(self._stage.name, IMPORTED).inc()
+                await job.message.ack()
+                return
             if event.correlation_id in self._withdrawals and not _outlives_question(event):
                 telemetry.DROPPED.labels(self._stage.name, "withdrawn").inc()
                 await job.message.ack()

@@ -158,17 +158,19 @@ async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
 async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
     changes = []
     wanted = (
-        (subjects.PIPELINES_BUCKET, HISTORY),
-        (subjects.SESSIONS_BUCKET, 1),
-        (subjects.URLS_BUCKET, 1),
-        (subjects.ANSWERS_BUCKET, 1),
+        (subjects.PIPELINES_BUCKET, HISTORY, 0),
+        (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
+        (subjects.SESSIONS_BUCKET, 1, 0),
+        (subjects.URLS_BUCKET, 1, 0),
+        (subjects.ANSWERS_BUCKET, 1, 0),
     )
-    for bucket, history in wanted:
+    for bucket, history, ttl in wanted:
         try:
             await jetstream.key_value(bucket)
             changes.append(Change("bucket", bucket, "unchanged"))
         except BucketNotFoundError:
-            config = KeyValueConfig(bucket=bucket, history=history, replicas=settings.replicas, direct=True)
+            replicas = settings.replicas
+            config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
             await jetstream.create_key_value(config)
             changes.append(Change("bucket", bucket, "created"))
     try:

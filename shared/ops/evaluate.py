@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,11 @@ class _Silence:
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         return None
+
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        nothing: tuple[StoredEvent, ...] = ()
+        for one in nothing:
+            yield one
 
     async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
         async def stop() -> None: ...

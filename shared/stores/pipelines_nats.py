@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import Callable
 
 import structlog
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.errors import APIError, BucketNotFoundError, KeyNotFoundError, NoKeysError
+from nats.js.errors import (
+    APIError,
+    BucketNotFoundError,
+    KeyNotFoundError,
+    KeyWrongLastSequenceError,
+    NoKeysError,
+)
 from nats.js.kv import KeyValue
 
 from shared import subjects
 from shared.domain import PipelineRef
 from shared.errors import PipelineError, UnavailableError
-from shared.pipelines import Pipeline
+from shared.pipelines import Pipeline, is_candidate
 
 log = structlog.get_logger()
 
@@ -26,6 +33,8 @@ class NatsPipelines:
     def __init__(self, jetstream: Callable[[], JetStreamContext]) -> None:
         self._jetstream = jetstream
         self._bucket: KeyValue | None = None
+        self._proposed: KeyValue | None = None
+        self._candidates: dict[str, PipelineRef] = {}
         self._current: dict[str, PipelineRef] = {}
         self._documents: dict[tuple[str, int], Pipeline] = {}
         self._watching: asyncio.Task[None] | None = None
@@ -51,7 +60,8 @@ class NatsPipelines:
                 await self._watching
 
     def current(self, name: str) -> PipelineRef | None:
-        return self._current.get(name)
+        """The newest revision; of a candidate only where a question is answered by it, and so by its full reference."""
+        return self._candidates.get(name) if is_candidate(name) else self._current.get(name)
 
     def names(self) -> list[str]:
         return sorted(self._current)
@@ -66,15 +76,17 @@ class NatsPipelines:
         known = self._documents.get((ref.name, ref.revision))
         if known is not None:
             return known
-        bucket = self._opened()
         try:
+            bucket = await self._bucket_of(ref.name)
             entry = await bucket.get(ref.name, revision=ref.revision)
-        except KeyNotFoundError:
+        except (KeyNotFoundError, BucketNotFoundError):
             raise PipelineError(f"no revision {ref.revision} of pipeline {ref.name} is kept") from None
         except (NatsError, APIError) as error:
             raise UnavailableError("the bus did not hand out the pipeline") from error
         pipeline = Pipeline.decode(entry.value or b"")
         self._documents[ref.name, ref.revision] = pipeline
+        if is_candidate(ref.name):
+            self._candidates[ref.name] = ref
         return pipeline
 
     async def apply(self, pipeline: Pipeline) -> tuple[PipelineRef, bool]:
@@ -90,6 +102,27 @@ class NatsPipelines:
         self._remember(ref, pipeline)
         return ref, True
 
+    async def propose(self, pipeline: Pipeline) -> PipelineRef:
+        """Store a candidate: workers find it by its reference, nobody is offered it, and it goes after a week.
+
+        Raises:
+            UnavailableError: the bus is away, or not provisioned for candidates.
+        """
+        digest = hashlib.sha256(pipeline.encode()).hexdigest()[:8]
+        name = f"{subjects.CANDIDATE_PREFIX}{pipeline.name.removeprefix(subjects.CANDIDATE_PREFIX)[:60]}/{digest}"
+        candidate = pipeline.model_copy(update={"name": name})
+        try:
+            bucket = await self._bucket_of(name)
+            try:
+                revision = await bucket.create(name, candidate.encode())
+            except KeyWrongLastSequenceError:  # the same document was proposed before
+                revision = (await bucket.get(name)).revision or 0
+        except BucketNotFoundError:
+            raise UnavailableError("the bus has no place for candidates; run: answerbus bus provision") from None
+        except (NatsError, APIError) as error:
+            raise UnavailableError("the bus did not keep the candidate") from error
+        return PipelineRef(name=name, revision=revision)
+
     async def revisions(self, name: str) -> list[int]:
         """Revisions that are kept, oldest first."""
         try:
@@ -97,6 +130,13 @@ class NatsPipelines:
         except NoKeysError:
             return []
         return [entry.revision for entry in history if entry.revision and entry.value]
+
+    async def _bucket_of(self, name: str) -> KeyValue:
+        if not is_candidate(name):
+            return self._opened()
+        if self._proposed is None:
+            self._proposed = await self._jetstream().key_value(subjects.CANDIDATES_BUCKET)
+        return self._proposed
 
     def _opened(self) -> KeyValue:
         if self._bucket is None:

@@ -1,20 +1,18 @@
-"""What operators and probes ask: health, figures, the stages, one question's events, the pipelines."""
+"""What operators and probes ask: health, figures, the stages, the pipelines."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Query
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
-from shared import subjects
 from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
 from shared.clean import cleaned
-from shared.errors import InvalidEventError, NotFoundError
-from shared.log import StoredEvent
+from shared.errors import NotFoundError
 
 router = APIRouter(tags=["operations"])
 
@@ -63,14 +61,6 @@ async def stages(here: Here, _: Operator) -> list[dict[str, Any]]:
     return [report.model_dump() for report in await here.resources.overview()]
 
 
-@router.get("/api/v1/events/{question_id}")
-async def events(
-    question_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], here: Here, _: Operator
-) -> list[dict[str, Any]]:
-    """One question's whole biography, in order."""
-    return [event_json(one) for one in await here.reception.find(question_id)]
-
-
 @router.get("/api/v1/pipelines")
 async def pipelines(here: Here, _: Client) -> list[dict[str, Any]]:
     """The pipelines a question may name."""
@@ -88,38 +78,3 @@ async def conversation(conversation_id: str, here: Here, _: Client) -> dict[str,
         raise NotFoundError("no exchange of this conversation is on record")
     shown: dict[str, Any] = cleaned(reply.model_dump())
     return shown
-
-
-def event_json(stored: StoredEvent) -> dict[str, Any]:
-    """`{fact, subject, sequence, time, attempt, payload}` and the envelope's times."""
-    try:
-        event = stored.decode()
-    except InvalidEventError as error:
-        return _unreadable(stored, str(error))
-    return {
-        "fact": event.fact,
-        "subject": stored.subject,
-        "sequence": stored.sequence,
-        "time": stored.time.isoformat(),
-        "attempt": event.attempt,
-        "pipeline": event.pipeline.model_dump(),
-        "timeline": [timing.model_dump() for timing in event.timeline],
-        "model_calls": [call.model_dump() for call in event.model_calls],
-        "payload": event.payload.model_dump(mode="json"),
-    }
-
-
-def _unreadable(stored: StoredEvent, reason: str) -> dict[str, Any]:
-    """An event whose bytes do not fit its fact: where it is, and why it cannot be shown."""
-    spelled = subjects.parse(stored.subject)
-    return {
-        "fact": spelled.fact,
-        "subject": stored.subject,
-        "sequence": stored.sequence,
-        "time": stored.time.isoformat(),
-        "attempt": spelled.number or 0,
-        "pipeline": None,
-        "timeline": [],
-        "model_calls": [],
-        "payload": {"unreadable": reason},
-    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from services.gateway.presenter import result_json
-from services.gateway.routes.operations import event_json
 from services.persistence.fold import fold
+from shared.biography import event_json
 from shared.domain import Answer, ModelCall, PipelineRef, Question, Usage
 from shared.envelope import following, opening
 from shared.facts import AnswerDrafted, AnswerVerified, QuestionAsked, QuestionRejected

@@ -1,0 +1,266 @@
+"""Replaying recorded questions: one, or many with a report. The work; `replay_cli` is how it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from shared import subjects
+from shared.difference import Difference, difference
+from shared.domain import Lane
+from shared.envelope import Event
+from shared.errors import AnswerbusError, NotFoundError, RefusedError
+from shared.exported import read_export
+from shared.facts import Fact, QuestionWithdrawn
+from shared.log import EventLog, StoredEvent, readable
+from shared.ops.candidates import Candidates, Choice, choose
+from shared.pipelines import Pipeline
+from shared.replaying import again, is_shortened, starting_point
+from shared.resources import FactSayer
+
+#: Seconds after a replay's deadline in which a stage may still say that it gave up.
+GRACE = 2.0
+#: How often the log is asked whether a replay has ended, should the live feed have lost the word.
+REREAD = 2.0
+#: Replays under way at once.
+AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A question as it is on record: in the log, or in a file with its pipeline's document."""
+
+    id: str
+    events: list[Event[Fact]]
+    document: Pipeline | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked of a replay; `edit` is what the payload it begins with has instead."""
+
+    start: str = ""
+    choice: Choice = field(default_factory=Choice)
+    edit: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A replay: what it began with, all its events, and the note that it could not begin where it should."""
+
+    recording: Recording
+    said: Event[Fact]
+    events: list[Event[Fact]]
+    note: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return any(event.payload.terminal for event in self.events)
+
+    @property
+    def difference(self) -> Difference:
+        return difference(self.recording.events, self.events)
+
+
+class Replayer:
+    """Replays over a log and whoever says facts; open it before the first, close it after the last."""
+
+    def __init__(self, log: EventLog, facts: FactSayer, pipelines: Candidates) -> None:
+        self._log = log
+        self._facts = facts
+        self._pipelines = pipelines
+        self._ended: dict[str, asyncio.Event] = {}
+        self._stop: Callable[[], Awaitable[None]] | None = None
+
+    async def open(self) -> None:
+        self._stop = await self._log.follow(subjects.live(subjects.endings(Lane.BACKGROUND)), self._heard)
+
+    async def close(self) -> None:
+        if self._stop:
+            await self._stop()
+
+    async def recording(self, which: str) -> Recording:
+        """The question of that id, or in that file.
+
+        Raises:
+            NotFoundError: it is neither, or the log has let it go.
+            RefusedError: the file is no export that this program can read.
+        """
+        if not subjects.is_correlation_id(which):
+            return recording_in(Path(which))
+        events = readable(await self._log.biography(which))
+        if not events:
+            raise NotFoundError(f"nothing is known of {which} in the log any more; was it exported?")
+        return Recording(which, events)
+
+    async def replay(self, recording: Recording, order: Order, *, wait: bool = True) -> Replayed:
+        """Say the fact again and wait for the ending; nothing is stored when something does not hold.
+
+        Raises:
+            NotFoundError, RefusedError, PipelineError: what does not hold, in one line.
+            UnavailableError: the bus is away.
+        """
+        start = starting_point(recording.events, order.start)
+        chosen = await choose(self._pipelines, order.choice, start.pipeline, recording.document)
+        event = again(start, deadline_seconds=chosen.deadline_seconds, changes=order.edit)
+        event = event.model_copy(update={"pipeline": await chosen.reference(self._pipelines)})
+        self._ended[event.correlation_id] = asyncio.Event()
+        try:
+            await self._facts.say(event)
+            if wait:
+                await self._until_ended(event)
+        finally:
+            del self._ended[event.correlation_id]
+        events = readable(await self._log.biography(event.correlation_id)) if wait else [event]
+        return Replayed(recording, event, events, _note(recording, start, order))
+
+    async def ended_since(self, moment: datetime) -> list[str]:
+        """The live questions that ended since then, oldest first; those an asker withdrew aside."""
+        found: dict[str, None] = {}
+        async for one in self._log.since(subjects.endings(Lane.LIVE), moment):
+            if subjects.parse(one.subject).fact != QuestionWithdrawn.__name__:
+                found[one.correlation_id] = None
+        return list(found)
+
+    async def _until_ended(self, event: Event[Fact]) -> None:
+        """Until the ending is in the log, or it is too late for one."""
+        heard = self._ended[event.correlation_id]
+        while (left := event.remaining + GRACE) > 0:
+            try:
+                await asyncio.wait_for(heard.wait(), min(REREAD, left))
+                return
+            except TimeoutError:
+                if await self._log.ending(event.correlation_id):
+                    return
+
+    def _heard(self, stored: StoredEvent) -> None:
+        if waiting := self._ended.get(stored.correlation_id):
+            waiting.set()
+
+
+def recording_in(path: Path) -> Recording:
+    """The question in an exported file.
+
+    Raises:
+        NotFoundError: there is no such file (and it is no id).
+        RefusedError: it is no export that this program can read.
+    """
+    try:
+        question = read_export(path.read_bytes(), str(path))
+    except OSError:
+        raise NotFoundError(f"{path}: neither a question's id (32 hex digits) nor a file that can be read") from None
+    return Recording(question.id, question.decoded(), question.document)
+
+
+def _note(recording: Recording, start: Event[Fact], order: Order) -> str:
+    if order.start or not is_shortened(recording.events[0]):
+        return ""
+    return f"the raw question has expired or was left out; begun with {start.fact}, as recorded"
+
+
+@dataclass
+class Report:
+    """What became of many replays; `skipped` counts the reasons why a question could not be said again."""
+
+    wanted: int
+    done: list[Replayed] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Counts by verdict, endings, means before and after, and each replay that was not identical."""
+        compared = [one.difference for one in self.done if one.ended]
+        verdicts = Counter(one.verdict for one in compared)
+        return {
+            "questions": self.wanted,
+            "replayed": len(self.done),
+            **{name: verdicts.get(name, 0) for name in ("identical", "better", "worse", "other")},
+            "unfinished": len(self.done) - len(compared),
+            "begun_later": sum(bool(one.note) for one in self.done),
+            "skipped": dict(self.skipped),
+            "stopped": self.stopped,
+            "endings": dict(Counter(f"{one.left.ending} -> {one.right.ending}" for one in compared)),
+            "means": _means(compared),
+            "changed": [
+                {
+                    "id": one.left.id,
+                    "replay": one.right.id,
+                    "verdict": one.verdict,
+                    "changed": list(one.changed[:5]),
+                    "gained": list(one.gained),
+                    "lost": list(one.lost),
+                }
+                for one in sorted(
+                    compared, key=lambda one: ("worse", "other", "better", "identical").index(one.verdict)
+                )
+                if one.verdict != "identical"
+            ],
+        }
+
+
+def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
+    def both(read: Callable[[Any], float | None]) -> dict[str, float]:
+        pairs = [(read(one.left), read(one.right)) for one in compared]
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        return {
+            "before": round(mean(a for a, _ in known), 4) if known else 0.0,
+            "after": round(mean(b for _, b in known), 4) if known else 0.0,
+        }
+
+    return {
+        "score": both(lambda one: one.scores.overall if one.scores else None),
+        "confidence": both(lambda one: one.confidence),
+        "milliseconds": both(lambda one: one.milliseconds),
+        "tokens": both(lambda one: float(one.tokens)),
+        "cost_usd": both(lambda one: one.cost_usd),
+    }
+
+
+async def replay_many(
+    replayer: Replayer,
+    ids: Sequence[str],
+    order: Order,
+    report: Report,
+    *,
+    at_once: int = AT_ONCE,
+    progress: Callable[[Report], None] = lambda _: None,
+) -> None:
+    """Replay each question, filling the report as they end; cancelled, it leaves what is under way to end by itself.
+
+    Raises:
+        AnswerbusError: the bus is away, or the order holds for no question (a pipeline that is not there).
+    """
+    waiting = iter(ids)
+
+    async def work() -> None:
+        for cid in waiting:
+            try:
+                recording = await replayer.recording(cid)
+                report.done.append(await replayer.replay(recording, order))
+            except RefusedError as error:
+                report.skipped[str(error).replace(cid, "the question")] += 1
+            progress(report)
+
+    tasks = [asyncio.create_task(work()) for _ in range(max(1, min(at_once, len(ids))))]
+    try:
+        await asyncio.gather(*tasks)
+    except (asyncio.CancelledError, AnswerbusError):
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def sampled(ids: Sequence[str], count: int, seed: int) -> list[str]:
+    """At most `count` of them (0: all), the same for the same seed, in their order."""
+    if not count or len(ids) <= count:
+        return list(ids)
+    chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (a sample, no secret)
+    return [one for number, one in enumerate(ids) if number in chosen]
