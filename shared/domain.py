@@ -169,9 +169,36 @@ class Scores(Value):
 JudgedBy = Literal["rules", "judge"]
 
 
-#: What an expert gives a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not).
+#: What a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not) can get: from an expert,
+#: and from an evaluation.
 SentenceScore = Literal[0, 80, 100]
 CitationScore = Literal[0, 20, 25]
+
+
+class SentenceVerdict(Value):
+    """How a sentence of an answer was scored; `citations` are the numbers it names."""
+
+    text: str = ""
+    supported: bool = False
+    score: SentenceScore = 0
+    citations: tuple[int, ...] = ()
+
+
+class CitationVerdict(Value):
+    """How a citation of an answer was scored."""
+
+    number: int
+    source: str = ""
+    score: CitationScore = 0
+
+
+class AnswerEvaluation(Value):
+    """The scores of an answer, of each of its sentences and of each of its citations, in their order."""
+
+    scores: Scores
+    sentences: tuple[SentenceVerdict, ...] = ()
+    citations: tuple[CitationVerdict, ...] = ()
+    judged_by: JudgedBy = "rules"
 
 
 class Refutation(Value):

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from shared.domain import (
     Answer,
+    AnswerEvaluation,
     Attempts,
     Citation,
     CitationScore,
@@ -205,7 +206,7 @@ class AnswerVerified(Fact):
     """The answer the asker gets: every sentence was found in its source, every citation checked.
 
     `best_effort` when no attempt passed and this is the best of them. `judged_by` says who gave the scores, the rules
-    or a model; `refuted` are the attempts that did not pass.
+    or a model; `refuted` are the attempts that did not pass. `evaluation` is there where the pipeline evaluates inline.
     """
 
     said_by = ("verifier",)
@@ -226,6 +227,7 @@ class AnswerVerified(Fact):
     best_effort: bool = False
     judged_by: JudgedBy = "rules"
     refuted: tuple[Refutation, ...] = ()
+    evaluation: AnswerEvaluation | None = None
 
 
 class QuestionAbandoned(Fact):
@@ -263,16 +265,14 @@ class ExchangeRecorded(Fact):
     outcome: str
 
 
-class ExchangeEvaluated(Fact):
-    """A recorded exchange was evaluated in the background."""
+class ExchangeEvaluated(Fact, AnswerEvaluation):
+    """A recorded exchange was evaluated in the background: its answer, each sentence and each citation."""
 
     said_by = ("verifier",)
     heard_by = ("persistence",)
     aside = True
 
     record: str
-    scores: Scores
-    sentences: tuple[dict[str, Any], ...] = ()
 
 
 class FeedbackGiven(Fact):

@@ -6,6 +6,4 @@ from __future__ import annotations
 RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
     ("retrieval", "says"): ("AnswerReused",),
     ("retrieval", "hears"): ("ExchangeRecorded",),
-    ("verifier", "says"): ("ExchangeEvaluated",),
-    ("verifier", "hears"): ("ExchangeRecorded",),
 }

@@ -53,6 +53,8 @@ class Hearing:
     handler: Handler
     envelope_parameter: str | None = None
     settings_parameter: str | None = None
+    #: How many a worker works on at once; 0: as many as the stage says.
+    concurrency: int = 0
 
     @property
     def word(self) -> str:
@@ -107,8 +109,11 @@ class Stage:
     ports: list[Port] = field(default_factory=list)
     also_says: tuple[type[Fact], ...] = ()
 
-    def on(self, handler: Handler) -> None:
+    def on(self, handler: Handler, *, concurrency: int = 0) -> None:
         """Hear the fact that the handler's first parameter names, and say what it returns.
+
+        `concurrency` limits how many a worker works on at once, where the work must not be in the way of the stage's
+        other work.
 
         Raises:
             TypeError: when the annotations do not name facts.
@@ -132,6 +137,7 @@ class Stage:
                 handler=handler,
                 envelope_parameter=_parameter(hints, names[1:], Envelope),
                 settings_parameter=_parameter(hints, names[1:], Section),
+                concurrency=concurrency,
             )
         )
 

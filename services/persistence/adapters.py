@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from services.persistence.group_commit import GroupCommit
 from services.persistence.ports import Entry, Remarks, Sample, Tally
 from shared.asks.persistence import Exchange, Rating
-from shared.domain import Scores
+from shared.domain import AnswerEvaluation
 from shared.errors import PermanentError, TransientError, UnavailableError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SqlRecord:
         latest = await self._read(sql.latest_evaluation(exchange_id))
         return Remarks(
             feedback=tuple(Rating.model_validate(row) for row in ratings),
-            evaluation=Scores.model_validate(latest[0]["scores"]) if latest else None,
+            evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
         )
 
     async def tally(self, since: datetime, samples: int) -> Tally:

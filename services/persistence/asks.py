@@ -15,6 +15,7 @@ from shared.asks.persistence import (
     StatsReply,
     StatsRequest,
 )
+from shared.domain import AnswerEvaluation
 
 #: Exchanges the percentiles are taken from: enough for a steady p99, few enough to read at once.
 SAMPLES = 2000
@@ -48,7 +49,9 @@ class Archivist:
         if exchange is None:
             return ExchangeReply(found=False)
         remarks = await self._record.remarks(request.id)
-        return ExchangeReply(found=True, exchange=exchange, feedback=remarks.feedback, evaluation=remarks.evaluation)
+        inline = exchange.details.get("evaluation")
+        evaluation = remarks.evaluation or (AnswerEvaluation.model_validate(inline) if inline else None)
+        return ExchangeReply(found=True, exchange=exchange, feedback=remarks.feedback, evaluation=evaluation)
 
     async def stats(self, request: StatsRequest) -> StatsReply:
         tally = await self._record.tally(datetime.now(UTC) - timedelta(hours=request.hours), SAMPLES)

@@ -64,8 +64,11 @@ def evaluation(evaluated: ExchangeEvaluated, envelope: Envelope) -> Evaluation:
     return Evaluation(
         event_id=envelope.event_id,
         exchange_id=evaluated.record,
+        lane=envelope.lane.value,
         scores=evaluated.scores,
         sentences=evaluated.sentences,
+        citations=evaluated.citations,
+        judged_by=evaluated.judged_by,
         at=envelope.occurred_at,
     )
 
@@ -134,6 +137,7 @@ def _how(ending: AnswerVerified) -> dict[str, Any]:
         "judged_by": ending.judged_by if ending.judged_by != "rules" else "",
         "best_effort": ending.best_effort,
         "refuted": [refutation.model_dump(mode="json") for refutation in ending.refuted],
+        "evaluation": ending.evaluation.model_dump(mode="json") if ending.evaluation else None,
     }
     return {name: value for name, value in told.items() if value}
 

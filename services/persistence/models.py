@@ -91,6 +91,9 @@ evaluations = Table(
     Column("exchange_id", String, nullable=False),
     _json("scores"),
     _json("sentences"),
+    Column("citations", JSON, nullable=False, server_default="[]"),
+    Column("judged_by", String(16), nullable=False, server_default="rules"),
+    Column("lane", String(16), nullable=False, server_default="live"),
     Column("at", UtcDateTime, nullable=False),
     Index("ix_evaluations_exchange", "exchange_id", "at"),
 )

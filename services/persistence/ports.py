@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from shared.asks.persistence import Exchange, Rating
-from shared.domain import Scores, Timing, Value
+from shared.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Timing, Value
 from shared.payloads import ContentItem, Expert, Session, Slot
 
 
@@ -31,8 +31,11 @@ class Evaluation(Value):
 
     event_id: str
     exchange_id: str
+    lane: str = "live"
     scores: Scores
-    sentences: tuple[dict[str, Any], ...]
+    sentences: tuple[SentenceVerdict, ...] = ()
+    citations: tuple[CitationVerdict, ...] = ()
+    judged_by: JudgedBy = "rules"
     at: datetime
 
 
@@ -57,7 +60,7 @@ class Remarks:
     """What was said about an exchange afterwards."""
 
     feedback: tuple[Rating, ...] = ()
-    evaluation: Scores | None = None
+    evaluation: AnswerEvaluation | None = None
 
 
 class Sample(Value):

@@ -132,8 +132,10 @@ def ratings(exchange_id: str) -> Select[Any]:
 
 
 def latest_evaluation(exchange_id: str) -> Select[Any]:
-    mine = select(evaluations.c.scores).where(evaluations.c.exchange_id == exchange_id)
-    return mine.order_by(evaluations.c.at.desc()).limit(1)
+    """Of what the asker got, where there is one: a replay has its question's id."""
+    wanted = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
+    mine = select(*wanted).where(evaluations.c.exchange_id == exchange_id)
+    return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
 
 
 def outcome_counts(since: datetime) -> Select[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.verifier.evaluator import AT_ONCE, Evaluator
 from services.verifier.handler import Verifier
 from services.verifier.looking import WebUrls
 from services.verifier.rails import ModerationRails
@@ -16,6 +17,7 @@ def build(resources: Resources) -> Stage:
     urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
     stage.opens(urls)
     stage.on(Verifier(resources.models, urls, ModerationRails(resources.asker)).verify)
+    stage.on(Evaluator(resources.models, resources.asker, resources.log).evaluate, concurrency=AT_ONCE)
     return stage
 
 

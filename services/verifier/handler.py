@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.verifier.checking import CitationCheck
 from services.verifier.closing import best_of, nothing, passed
+from services.verifier.evaluating import inline
 from services.verifier.finding import Finding
 from services.verifier.guard import STOPPED, leaks, read_by_asker
 from services.verifier.judge import judged
@@ -37,6 +38,8 @@ class Verifier:
         said = await self._judged(drafted, envelope, settings)
         if isinstance(said, AnswerVerified) and settings.check_urls:
             said = await self._citations.check(said, settings, envelope.remaining)
+        if isinstance(said, AnswerVerified) and settings.evaluation == "inline":
+            said = inline(said, settings)
         return said
 
     async def _judged(

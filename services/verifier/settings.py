@@ -58,6 +58,21 @@ class VerifierSettings(PromptedSection):
         description="The share of a sentence's words that its passages must have for it to be supported, where no "
         "judge says so. Sentences of the extractive engine must be there word for word instead.",
     )
+    evaluation: Literal["background", "inline", "off"] = Field(
+        default="background",
+        description="Whether sentences and citations are scored: after the asker has the answer, with the answer, or "
+        "not.",
+    )
+    evaluation_share: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="The share of live answers that are evaluated in the background; those of batches all are.",
+    )
+    evaluation_judge: bool = Field(
+        default=True,
+        description="Whether the model that plays `judge` evaluates in the background, where there is one.",
+    )
     check_urls: bool = Field(
         default=False,
         description="Whether the addresses of citations are asked for before the asker gets them (`on`, `off`).",
@@ -119,6 +134,12 @@ class VerifierSettings(PromptedSection):
         default_factory=dict,
         description="Replaces what the asker reads when the answer said what it must not: language -> text.",
     )
+
+    @field_validator("evaluation", mode="before")
+    @classmethod
+    def _word(cls, value: object) -> object:
+        """YAML reads a bare `off` as false."""
+        return "off" if value is False else value
 
     @field_validator("url_allow", "url_deny")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shared.domain import Answer, Citation, Context, Passage, Scores, Timing, Usage, Value
+from shared.domain import Answer, AnswerEvaluation, Citation, Context, Passage, Scores, Timing, Usage, Value
 
 #: How a question can end, as the record names it; one per terminal fact.
 Outcome = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
@@ -17,10 +17,10 @@ class Exchange(Value):
     """The record of a finished question; its id is the question's correlation id.
 
     `kind` says more about the outcome: the answer's type, the rejection's or abandonment's kind. `details` holds what
-    only one outcome has (`tool_calls`, `judged_by`, `best_effort` and `refuted` of an answer, `origin` and `similarity`
-    of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and `reply` of a
-    rejection, `by` of a withdrawal), and `model_calls` where models were asked; `usage` is their sum. Times are UTC;
-    `elapsed_ms` is from the question to its ending. `event_id` is the ending's.
+    only one outcome has (`tool_calls`, `judged_by`, `best_effort`, `refuted` and `evaluation` of an answer, `origin`
+    and `similarity` of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and
+    `reply` of a rejection, `by` of a withdrawal), `model_calls` where models were asked; `usage` is their sum.
+    Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's.
     """
 
     id: str
@@ -96,12 +96,12 @@ class ExchangeRequest(Value):
 
 
 class ExchangeReply(Value):
-    """The exchange with its feedback and its latest background evaluation."""
+    """The exchange with its feedback and its latest evaluation."""
 
     found: bool
     exchange: Exchange | None = None
     feedback: tuple[Rating, ...] = ()
-    evaluation: Scores | None = None
+    evaluation: AnswerEvaluation | None = None
 
 
 class StatsRequest(Value):

@@ -112,7 +112,8 @@ class Delivery:
             event_type(fact)
 
     def _subscribe(self, hearing: Hearing, lane: Lane) -> None:
-        pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), self._limit, self._step)
+        limit = hearing.concurrency or self._limit
+        pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), limit, min(self._step, limit))
         self._pulls.append(pull)
         subscriber = self.connection.broker.subscriber(
             pull.inbox,

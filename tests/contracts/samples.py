@@ -16,8 +16,10 @@ from zlib import crc32
 
 from shared.domain import (
     Answer,
+    AnswerEvaluation,
     Attempts,
     Citation,
+    CitationVerdict,
     Context,
     Document,
     Finding,
@@ -31,6 +33,7 @@ from shared.domain import (
     Refutation,
     Scores,
     Sentence,
+    SentenceVerdict,
     Timing,
     Turn,
     Usage,
@@ -108,6 +111,12 @@ _CONTEXT = Context(
 _SCORES = Scores(groundedness=1.0, relevancy=0.875, completeness=0.75, overall=0.875)
 _USAGE = Usage(input_tokens=1830, output_tokens=64, cached_tokens=1024, cost_usd=0.00195)
 _TOOL_CALLS = ({"tool": "price_table", "arguments": {"ticket": "family"}, "took_ms": 12.5},)
+_EVALUATION = AnswerEvaluation(
+    scores=_SCORES,
+    sentences=(SentenceVerdict(text=_ANSWER.content, supported=True, score=80, citations=(1,)),),
+    citations=(CitationVerdict(number=1, source="kb:leisure/swimming.md", score=25),),
+    judged_by="judge",
+)
 _EARLIER = Attempts(
     refuted=(
         Refutation(attempt=0, feedback="It does not say whom the ticket is for.", scores=_SCORES, judged_by="judge"),
@@ -237,6 +246,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             best_effort=True,
             judged_by="judge",
             refuted=_EARLIER.refuted,
+            evaluation=_EVALUATION,
         ),
     )
     yield (
@@ -260,7 +270,13 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
     yield (
         "verifier",
         0,
-        ExchangeEvaluated(record=record, scores=_SCORES, sentences=({"text": _ANSWER.content, "supported": True},)),
+        ExchangeEvaluated(
+            record=record,
+            scores=_SCORES,
+            sentences=_EVALUATION.sentences,
+            citations=_EVALUATION.citations,
+            judged_by="judge",
+        ),
     )
     feedback = FeedbackGiven(
         rating=-1,

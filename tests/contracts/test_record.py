@@ -19,7 +19,7 @@ from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
 from services.persistence.ports import DocumentState, Evaluation, Feedback, Record
 from services.persistence.sql import Database, create_engine, into_wal
-from shared.domain import Lane, Scores, Timing
+from shared.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.facts import Ending, QuestionRejected, QuestionWithdrawn
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
@@ -28,6 +28,7 @@ from tests.support.servers import PostgresServer, free_port, postgres_server
 pytestmark = pytest.mark.integration
 
 SCORES = Scores(groundedness=1, relevancy=0.5, completeness=0.5, overall=0.7)
+SENTENCES = (SentenceVerdict(text="a", supported=True, score=80, citations=(1,)),)
 TIMELINE = (Timing(stage="moderation", waited_ms=1.5, worked_ms=2.5),)
 
 
@@ -167,12 +168,34 @@ async def test_the_latest_evaluation_is_told(record: Record) -> None:
         scores = SCORES.model_copy(update={"overall": overall})
         at = NOON + timedelta(seconds=seconds)
         await record.save(
-            Evaluation(event_id=f"e{seconds}", exchange_id=question_id(), scores=scores, sentences=({},), at=at)
+            Evaluation(event_id=f"e{seconds}", exchange_id=question_id(), scores=scores, sentences=SENTENCES, at=at)
         )
 
     remarks = await record.remarks(question_id())
 
-    assert remarks.evaluation == SCORES.model_copy(update={"overall": 0.5})
+    assert remarks.evaluation == AnswerEvaluation(
+        scores=SCORES.model_copy(update={"overall": 0.5}), sentences=SENTENCES
+    )
+
+
+async def test_the_evaluation_of_a_replay_never_stands_in_for_that_of_the_answer_given(record: Record) -> None:
+    for lane, overall, seconds in (("live", 0.5, 1), ("background", 0.1, 5)):
+        entry = Evaluation(
+            event_id=lane,
+            exchange_id=question_id(),
+            lane=lane,
+            scores=SCORES.model_copy(update={"overall": overall}),
+            citations=(CitationVerdict(number=1, source="kb:renewal.md", score=25),),
+            judged_by="judge",
+            at=NOON + timedelta(seconds=seconds),
+        )
+        await record.save(entry)
+
+    remarks = await record.remarks(question_id())
+
+    assert remarks.evaluation is not None
+    assert (remarks.evaluation.scores.overall, remarks.evaluation.judged_by) == (0.5, "judge")
+    assert remarks.evaluation.citations[0].score == 25
 
 
 async def test_a_tally_counts_live_exchanges_ratings_and_documents_since_then(record: Record) -> None:

@@ -12,6 +12,7 @@ from services.persistence.ports import DocumentState, Entry, Evaluation, Feedbac
 from shared.asks.persistence import Exchange, Rating
 from shared.domain import (
     Answer,
+    AnswerEvaluation,
     Citation,
     Context,
     Lane,
@@ -26,8 +27,8 @@ from shared.domain import (
 from shared.envelope import Event, event_id, event_type
 from shared.errors import UnavailableError
 from shared.facts import AnswerVerified, Fact
-
 from shared.stores.ports import Change
+
 #: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -126,7 +127,7 @@ class MemoryRecord:
         evaluated = [one for one in self.evaluations.values() if one.exchange_id == exchange_id]
         return Remarks(
             feedback=tuple(Rating.model_validate(one.model_dump()) for one in ratings),
-            evaluation=max(evaluated, key=lambda one: one.at).scores if evaluated else None,
+            evaluation=_told(max(evaluated, key=lambda one: (one.lane == Lane.LIVE, one.at))) if evaluated else None,
         )
 
     async def tally(self, since: datetime, samples: int) -> Tally:
@@ -154,18 +155,18 @@ class MemoryKeyValue:
         self._answer()
         return self.values.get(key)
 
-    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
     async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         return [await self.get(key) for key in keys]
 
+    async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         self._answer()
         self.values[key] = value
         self.ttls[key] = ttl
 
-    async def delete(self, key: str) -> None:
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         await self.put(key, change(await self.get(key)), ttl=ttl)
 
+    async def delete(self, key: str) -> None:
         self._answer()
         self.values.pop(key, None)
 
@@ -178,3 +179,9 @@ def _replaces(new: Exchange, known: Exchange) -> bool:
     if new.lane == known.lane:
         return new.ended_at >= known.ended_at
     return new.lane == Lane.LIVE
+
+
+def _told(entry: Evaluation) -> AnswerEvaluation:
+    return AnswerEvaluation(
+        scores=entry.scores, sentences=entry.sentences, citations=entry.citations, judged_by=entry.judged_by
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from services.persistence import fold
 from shared.asks.persistence import Exchange
-from shared.domain import Answer, Finding, Lane, Link, Question, Scores, Timing
+from shared.domain import Answer, Finding, Lane, Link, Question, Scores, SentenceVerdict, Timing
 from shared.envelope import correlation_id_for
 from shared.facts import (
     TERMINAL,
@@ -170,13 +170,17 @@ def test_feedback_belongs_to_the_question_it_was_given_on() -> None:
     assert (entry.rating, entry.reason, entry.comment, entry.by, entry.at) == (-1, "wrong", "no", "me", NOON)
 
 
+SENTENCES = (SentenceVerdict(text="a", supported=True, score=100),)
+
+
 def test_an_evaluation_belongs_to_the_record_it_names() -> None:
     scores = Scores(groundedness=1, relevancy=1, completeness=1, overall=1)
-    event = said(ExchangeEvaluated(record=question_id(9), scores=scores, sentences=({"text": "a"},)))
+    event = said(ExchangeEvaluated(record=question_id(9), scores=scores, sentences=SENTENCES, judged_by="judge"))
 
     entry = fold.evaluation(event.payload, event)
 
-    assert (entry.exchange_id, entry.scores, entry.sentences) == (question_id(9), scores, ({"text": "a"},))
+    assert (entry.exchange_id, entry.scores, entry.sentences) == (question_id(9), scores, SENTENCES)
+    assert (entry.judged_by, entry.lane) == ("judge", "live")
 
 
 def test_a_document_is_indexed_or_refused() -> None:

@@ -1,0 +1,70 @@
+"""Background evaluation: recorded answers are scored after their askers have them."""
+
+from __future__ import annotations
+
+from services.verifier.evaluating import evaluated, of_answer, of_record, sampled
+from services.verifier.judge import judged
+from services.verifier.rules import states_nothing
+from services.verifier.settings import VerifierSettings
+from shared.asks.persistence import ExchangeReply, ExchangeRequest
+from shared.domain import Lane
+from shared.envelope import Envelope
+from shared.errors import TransientError, UnavailableError
+from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
+from shared.log import EventLog, readable
+from shared.models.ports import Models
+from shared.stores.ports import Asker
+
+#: Exchanges that a worker evaluates at once: few, as drafts of live questions wait for the same processor and models.
+AT_ONCE = 2
+
+
+class Evaluator:
+    """Evaluates a share of the live answers, and all of the background lane's."""
+
+    def __init__(self, models: Models, asker: Asker, log: EventLog) -> None:
+        self._models = models
+        self._asker = asker
+        self._log = log
+
+    async def evaluate(
+        self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
+    ) -> ExchangeEvaluated | None:
+        """The evaluation, by the judge or by the rules; None for what is not in the sample or states nothing."""
+        share = settings.evaluation_share if envelope.lane is Lane.LIVE else 1.0
+        if settings.evaluation != "background" or recorded.outcome != "answered":
+            return None
+        if not sampled(envelope.correlation_id, share):
+            return None
+        drafted = await self._answer(recorded, envelope)
+        if drafted is None or states_nothing(drafted):
+            return None
+        by_judge = None
+        if settings.evaluation_judge and self._models.has("judge"):
+            by_judge = await judged(self._models, drafted, settings, 2 * settings.judge_seconds)
+        evaluation = evaluated(drafted, settings, by_judge)
+        return ExchangeEvaluated(
+            record=recorded.record,
+            scores=evaluation.scores,
+            sentences=evaluation.sentences,
+            citations=evaluation.citations,
+            judged_by=evaluation.judged_by,
+        )
+
+    async def _answer(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
+        """The answer that was recorded: from the record, or where that holds another ending (a replay's question has
+        the id of the one before), from the log.
+
+        Raises:
+            TransientError: neither can be read now.
+        """
+        request = ExchangeRequest(id=recorded.record)
+        try:
+            reply = await self._asker.ask("persistence", "exchange", request, ExchangeReply)
+            if reply.exchange and reply.exchange.event_id == envelope.causation_id:
+                return of_record(reply.exchange)
+            events = readable(await self._log.biography(envelope.correlation_id))
+        except UnavailableError as error:
+            raise TransientError(str(error)) from error
+        endings = (one.payload for one in events if one.event_id == envelope.causation_id)
+        return next((of_answer(one) for one in endings if isinstance(one, AnswerVerified)), None)

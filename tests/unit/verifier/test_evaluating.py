@@ -1,0 +1,221 @@
+"""The evaluation of an answer: what a sentence and a citation get, which answers are evaluated, and from where."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from services.verifier.closing import passed
+from services.verifier.evaluating import evaluated, sampled
+from services.verifier.evaluator import Evaluator
+from services.verifier.finding import Finding
+from services.verifier.scoring import weigh
+from services.verifier.settings import VerifierSettings
+from shared.asks.persistence import Exchange, ExchangeReply
+from shared.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
+from shared.envelope import Envelope, correlation_id_for, following, opening
+from shared.errors import TransientError, UnavailableError
+from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
+from shared.log import StoredEvent
+from shared.models.none import NoModels
+from shared.testing import MemoryLog
+from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, answer, check, drafted
+
+HOURS = Passage(
+    id="p2", source="kb:hours.md", text="Offices open at nine. They close at noon on Fridays.", language="eng"
+)
+SECOND = Citation(number=2, source="kb:hours.md", passage="p2")
+NEARLY = "For ten years a passport is valid, then renewed."
+CID = correlation_id_for("evaluated")
+
+
+def scores(draft: AnswerDrafted, finding: Finding | None = None) -> tuple[list[int], list[int]]:
+    found = evaluated(draft, VerifierSettings(), finding)
+    return [one.score for one in found.sentences], [one.score for one in found.citations]
+
+
+def test_a_sentence_gets_100_word_for_word_80_in_other_words_and_0_where_its_passage_does_not_say_it() -> None:
+    assert scores(drafted(GOOD, NEARLY, INVENTED)) == ([100, 80, 0], [20])
+
+
+def test_a_citation_gets_25_when_every_sentence_that_names_it_is_in_its_own_passage() -> None:
+    both = Answer(
+        content="x",
+        sentences=(Sentence(text=GOOD, citations=(1,)), Sentence(text="Offices open at nine.", citations=(2,))),
+    )
+    assert scores(drafted(answer=both, citations=(CITATION, SECOND), passages=(COST, HOURS))) == ([100, 100], [25, 25])
+
+
+def test_a_citation_that_nobody_names_or_that_leads_elsewhere_gets_0() -> None:
+    elsewhere = CITATION.model_copy(update={"source": "kb:other.md"})
+
+    assert scores(drafted(citations=(CITATION, SECOND), passages=(COST, HOURS)))[1] == [25, 0]
+    assert scores(drafted(citations=(elsewhere,)))[1] == [0]
+
+
+def test_what_the_judge_finds_unsupported_gets_0_and_what_it_finds_supported_at_least_80() -> None:
+    found = Finding((), (0,), weigh(0.5, 0.6, 0.7), judged_by="judge")
+    draft = drafted(GOOD, INVENTED)
+
+    evaluation = evaluated(draft, VerifierSettings(), found)
+
+    assert [one.score for one in evaluation.sentences] == [0, 80]
+    assert (evaluation.judged_by, evaluation.scores) == ("judge", found.scores)
+
+
+def test_a_share_is_drawn_by_the_question_and_always_the_same() -> None:
+    ids = [correlation_id_for(str(number)) for number in range(2000)]
+
+    chosen = [cid for cid in ids if sampled(cid, 0.1)]
+
+    assert 120 < len(chosen) < 280
+    assert all(sampled(cid, 0.2) for cid in chosen)
+    assert (any(sampled(cid, 0.0) for cid in ids), all(sampled(cid, 1.0) for cid in ids)) == (False, True)
+
+
+async def test_inline_the_verified_answer_has_its_evaluation() -> None:
+    said = await check(drafted(), evaluation="inline")
+
+    assert [one.score for one in said.evaluation.sentences] == [100]
+    assert said.evaluation.scores == said.scores
+
+
+@pytest.mark.parametrize("mode", ["background", "off"])
+async def test_otherwise_it_has_none(mode: str) -> None:
+    assert (await check(drafted(), evaluation=mode)).evaluation is None
+
+
+async def test_inline_an_answer_that_states_nothing_has_none() -> None:
+    nothing = drafted(answer=Answer(content="Nothing found.", type="not_found"), citations=())
+
+    assert (await check(nothing, evaluation="inline")).evaluation is None
+
+
+class Desk:
+    """Plays persistence: tells of one exchange, or is away."""
+
+    def __init__(self, exchange: Exchange | None, *, away: bool = False) -> None:
+        self.exchange = exchange
+        self.away = away
+        self.asked = 0
+
+    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any], timeout: float = 5.0) -> Any:
+        self.asked += 1
+        if self.away:
+            raise UnavailableError("no persistence worker is running")
+        assert (stage, verb) == ("persistence", "exchange")
+        return ExchangeReply(found=self.exchange is not None, exchange=self.exchange)
+
+
+def recorded(lane: Lane = Lane.LIVE) -> tuple[AnswerVerified, Envelope, ExchangeRecorded, Envelope]:
+    """A verified answer and its record, with their envelopes."""
+    verified = passed(drafted(), Finding((), (), weigh(1, 1, 1)), VerifierSettings())
+    pipeline = PipelineRef(name="d", revision=1)
+    ending = opening("verifier", verified, pipeline=pipeline, deadline_seconds=60, correlation_id=CID, lane=lane)
+    record = ExchangeRecorded(record=CID, outcome="answered")
+    return verified, ending, record, following("persistence", record, ending)
+
+
+def exchange_of(verified: AnswerVerified, event_id: str, **changes: Any) -> Exchange:
+    now = datetime.now(UTC)
+    values: dict[str, Any] = {
+        "id": CID,
+        "event_id": event_id,
+        "conversation_id": CID,
+        "pipeline": "d",
+        "pipeline_revision": 1,
+        "outcome": "answered",
+        "asked_at": now,
+        "ended_at": now,
+        "question": verified.question.text,
+        "language": "eng",
+        "answer": verified.answer,
+        "citations": verified.citations,
+        "passages": verified.passages,
+        "context": verified.context,
+        "engine": verified.engine,
+    }
+    return Exchange(**(values | changes))
+
+
+async def evaluate(
+    desk: Desk, lane: Lane = Lane.LIVE, log: MemoryLog | None = None, **settings: Any
+) -> ExchangeEvaluated | None:
+    _, _, record, where = recorded(lane)
+    evaluator = Evaluator(NoModels(), desk, log or MemoryLog())
+    return await evaluator.evaluate(record, where, VerifierSettings(**({"evaluation_share": 1.0} | settings)))
+
+
+async def test_a_recorded_answer_is_evaluated_from_the_record() -> None:
+    verified, ending, _, _ = recorded()
+    desk = Desk(exchange_of(verified, ending.event_id))
+
+    told = await evaluate(desk)
+
+    assert told is not None
+    assert (told.record, told.judged_by) == (CID, "rules")
+    assert ([one.score for one in told.sentences], [one.score for one in told.citations]) == ([100], [25])
+
+
+async def test_an_address_that_checking_replaced_costs_its_citation_nothing() -> None:
+    verified, ending, _, _ = recorded()
+    moved = CITATION.model_copy(update={"url": "https://www.example.org/new", "checked": Checked(status="replaced")})
+    desk = Desk(exchange_of(verified, ending.event_id, citations=(moved,)))
+
+    told = await evaluate(desk)
+
+    assert told is not None
+    assert told.citations[0].score == 25
+
+
+async def test_where_the_record_holds_another_ending_the_log_has_the_one_to_evaluate() -> None:
+    verified, ending, _, _ = recorded(Lane.BACKGROUND)
+    log = MemoryLog()
+    log.stored.append(StoredEvent(ending.subject, 1, datetime.now(UTC), ending.encode()))
+    other = exchange_of(verified, "another-ending", answer=answer(INVENTED))
+
+    told = await evaluate(Desk(other), Lane.BACKGROUND, log)
+
+    assert told is not None
+    assert [one.score for one in told.sentences] == [100]
+
+
+@pytest.mark.parametrize(
+    ("lane", "settings"),
+    [
+        (Lane.LIVE, {"evaluation_share": 0.0}),
+        (Lane.LIVE, {"evaluation": "off"}),
+        (Lane.BACKGROUND, {"evaluation": False}),
+        (Lane.LIVE, {"evaluation": "inline"}),
+    ],
+)
+async def test_nobody_is_asked_where_nothing_is_to_be_evaluated(lane: Lane, settings: dict[str, Any]) -> None:
+    desk = Desk(None)
+
+    assert await evaluate(desk, lane, **settings) is None
+    assert desk.asked == 0
+
+
+async def test_every_answer_of_the_background_lane_is_evaluated_whatever_the_share() -> None:
+    verified, ending, _, _ = recorded(Lane.BACKGROUND)
+
+    told = await evaluate(Desk(exchange_of(verified, ending.event_id)), Lane.BACKGROUND, evaluation_share=0.0)
+
+    assert told is not None
+
+
+async def test_while_the_record_is_away_the_evaluation_is_tried_again_later() -> None:
+    with pytest.raises(TransientError):
+        await evaluate(Desk(None, away=True))
+
+
+async def test_an_envelope_of_the_same_question_gives_the_same_event_however_often_it_comes() -> None:
+    verified, ending, _, where = recorded()
+    told = [await evaluate(Desk(exchange_of(verified, ending.event_id))) for _ in range(2)]
+
+    assert told[0] == told[1]
+    assert told[0] is not None
+    assert len({following("verifier", one, where).event_id for one in told if one}) == 1
