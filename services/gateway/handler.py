@@ -16,7 +16,7 @@ from services.gateway.rating import rated
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
 from shared import telemetry
-from shared.domain import Document, ObjectRef, PipelineRef, Turn
+from shared.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.errors import NotFoundError, RefusedError, UnavailableError
 from shared.facts import (
@@ -46,7 +46,10 @@ INLINE_BYTES = 48_000
 
 @dataclass(frozen=True)
 class Asking:
-    """A client's question, checked for form but not yet for content."""
+    """A client's question, checked for form but not yet for content.
+
+    `turns` are those before it, for the background lane, which has no sessions.
+    """
 
     text: str
     pipeline: str = ""
@@ -54,12 +57,16 @@ class Asking:
     language: str = ""
     idempotency_key: str = ""
     client: dict[str, str] = field(default_factory=dict)
+    lane: Lane = Lane.LIVE
+    turns: tuple[Turn, ...] = ()
 
     @property
     def digest(self) -> str:
         """Tells a repeated request from another one under the same idempotency key."""
-        content = json.dumps([self.text, self.pipeline, self.conversation_id, self.language])
-        return hashlib.sha256(content.encode()).hexdigest()
+        content = [self.text, self.pipeline, self.conversation_id, self.language]
+        if self.lane is not Lane.LIVE:
+            content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -115,9 +122,9 @@ class Reception:
         if len(asking.text) > section.max_question_chars:
             raise RefusedError(f"question: at most {section.max_question_chars} characters, got {len(asking.text)}")
         cid = correlation_id or self.correlation_id(asking)
-        turns = await self._turns(asking.conversation_id, section.turns)
+        turns = await self._turns(asking, section.turns)
         key, reused = "", None
-        if section.cache == "exact" and turns is not None:
+        if section.cache == "exact" and turns is not None and asking.lane is Lane.LIVE:
             key, reused = await self._early.look(asking.text, pipeline, asking.language, turns, asking.digest)
         if reused is None:
             self._admit()
@@ -135,6 +142,7 @@ class Reception:
             deadline_seconds=section.deadline_seconds,
             correlation_id=cid,
             conversation_id=asking.conversation_id or cid,
+            lane=asking.lane,
             tenant=self._settings.tenant,
             reuse_key=key,
         )
@@ -256,12 +264,14 @@ class Reception:
             raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
 
-    async def _turns(self, conversation_id: str, limit: int) -> tuple[Turn, ...] | None:
+    async def _turns(self, asking: Asking, limit: int) -> tuple[Turn, ...] | None:
         """Earlier turns of the conversation; None without the store: the question is answered without them."""
-        if not conversation_id or not limit:
+        if not limit:
             return ()
+        if not asking.conversation_id or asking.lane is not Lane.LIVE:
+            return asking.turns[-limit:]
         try:
-            stored = await self._sessions.get(session_key(self._settings.tenant, conversation_id))
+            stored = await self._sessions.get(session_key(self._settings.tenant, asking.conversation_id))
         except UnavailableError:
             telemetry.DEGRADED.labels("sessions").inc()
             return None

@@ -18,7 +18,7 @@ from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
 from shared.asks.persistence import Exchange, ExchangeReply, ExchangeRequest
 from shared.clean import cleaned
-from shared.domain import CitationScore, SentenceScore
+from shared.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.envelope import Event
 from shared.errors import NotFoundError
 from shared.facts import Fact, FeedbackGiven
@@ -48,6 +48,8 @@ class QuestionIn(BaseModel):
     conversation_id: str = Field(default="", description="Questions with the same one follow up on each other.")
     language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: recognised.")
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context, e.g. referring_url.")
+    lane: Lane = Field(default=Lane.LIVE, description="`background` (operators): never in the way of a live question.")
+    turns: tuple[Turn, ...] = Field(default=(), max_length=50, description="Turns before it; background lane only.")
 
     @field_validator("question")
     @classmethod
@@ -67,6 +69,15 @@ class QuestionIn(BaseModel):
         return text
 
     def asking(self, key: str, caller: Caller) -> Asking:
+        """The question as the reception takes it.
+
+        Raises:
+            Problem: 403, the background lane is for operators; 422, a live question brings no turns.
+        """
+        if self.lane is not Lane.LIVE and caller.role != "operator":
+            raise Problem(403, f"lane: background needs a key with the role operator; yours is {caller.role}.")
+        if self.turns and self.lane is Lane.LIVE:
+            raise Problem(422, "turns: only with lane background; a live question's come from its conversation_id.")
         return Asking(
             text=self.question,
             pipeline=self.pipeline,
@@ -74,6 +85,8 @@ class QuestionIn(BaseModel):
             language=self.language,
             idempotency_key=key,
             client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
+            lane=self.lane,
+            turns=self.turns,
         )
 
 
