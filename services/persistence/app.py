@@ -28,10 +28,10 @@ def build(resources: Resources) -> Stage:
     # Many at once: whatever waits together is committed together.
     stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128)
     stage.opens(record)
+    stage.opens(_deadline_watch(resources, record))
     stage.on(recorder.record)
     stage.on(recorder.feedback)
     stage.on(recorder.evaluated)
-    stage.opens(_deadline_watch(resources, record))
     stage.on(recorder.indexed)
     stage.on(recorder.refused)
     stage.answers("conversation", archivist.conversation)
@@ -46,12 +46,12 @@ def build(resources: Resources) -> Stage:
     return stage
 
 
-if __name__ == "__main__":
-    from shared.worker import run
-
 def _deadline_watch(resources: Resources, record: SqlRecord) -> DeadlineWatch:
     notes = resources.stores.key_value(subjects.SESSIONS_BUCKET)
     return DeadlineWatch(uuid.uuid4().hex, resources.log, SqlBook(record), resources.facts("persistence"), notes)
 
+
+if __name__ == "__main__":
+    from shared.worker import run
 
     run(build)
