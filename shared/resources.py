@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from shared.dead import DeadLetters
 from shared.envelope import Event
 from shared.facts import Fact
 from shared.log import EventLog
@@ -62,6 +63,7 @@ class Resources:
     speaker: Speaker
     asker: Asker
     log: EventLog
+    dead: DeadLetters
     pipelines: PipelineSource
     facts: Callable[[str], FactSayer]
     overview: Callable[[], Awaitable[list[StageReport]]]

@@ -104,6 +104,11 @@ def dead(stage: str, correlation_id: str, number: int) -> str:
     return f"dead.{stage}.{correlation_id}.{number}"
 
 
+def dead_letters(stage: str = "", correlation_id: str = "") -> str:
+    """The filter over dead letters; what is empty narrows nothing."""
+    return f"dead.{stage or '*'}.{correlation_id or '*'}.*"
+
+
 def ask(stage: str, verb: str) -> str:
     """Request/reply: a question one service puts to another's store."""
     return f"ask.{stage}.{verb}"

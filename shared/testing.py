@@ -42,7 +42,7 @@ from shared.resources import Resources, Said
 from shared.settings import Settings
 from shared.signals import Signal
 from shared.stage import Hearing, Stage
-from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
+from shared.stores.memory import MemoryDeadLetters, MemoryKeyValue, MemoryObjects, MemoryPipelines
 from shared.stores.ports import M
 
 Build = Callable[[Resources], Stage]
@@ -179,6 +179,7 @@ class MemoryBus:
             speaker=self,
             asker=self,
             log=self.log,
+            dead=MemoryDeadLetters(lambda: [(one.subject, one.headers, one.data) for one in self.log.dead]),
             pipelines=self.pipelines,
             facts=lambda _: self.log,
             overview=self._overview,
@@ -318,7 +319,8 @@ class _Message:
         self.stored = stored
         self.delivery = delivery
         self.delay: float | None = None
-        metadata = SimpleNamespace(num_delivered=delivery, timestamp=stored.time)
+        sequence = SimpleNamespace(stream=stored.sequence)
+        metadata = SimpleNamespace(num_delivered=delivery, timestamp=stored.time, sequence=sequence)
         self.raw_message = SimpleNamespace(subject=stored.subject, data=stored.data, headers=None, metadata=metadata)
 
     async def ack(self) -> None:

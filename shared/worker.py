@@ -16,6 +16,7 @@ from nats.aio.msg import Msg
 from shared import subjects, telemetry
 from shared.delivery import Connection, Delivery, Publisher
 from shared.delivery.answering import Desk
+from shared.delivery.dead_letters import NatsDeadLetters
 from shared.delivery.event_log import NatsEventLog
 from shared.delivery.overview import oldest_waiting, overview
 from shared.errors import AnswerbusError
@@ -110,6 +111,7 @@ class Worker:
             speaker=connection,
             asker=connection,
             log=NatsEventLog(lambda: connection.client),
+            dead=NatsDeadLetters(lambda: connection.jetstream),
             pipelines=self.pipelines,
             facts=lambda stage: Publisher(
                 connection.broker, stage, budget=CLIENT_PATIENCE, raw_ttl=self.settings.raw_ttl_seconds

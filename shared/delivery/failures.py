@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pydantic import ValidationError
 
-from shared import subjects, telemetry
+from shared import dead, subjects, telemetry
 from shared.delivery.publisher import Publisher
 from shared.domain import PipelineRef
 from shared.envelope import Envelope, Event, following, opening
@@ -54,7 +54,7 @@ class Failures:
         # What has happened is kept for as long as its store is away; a step of a question has only so many tries.
         last = job.delivery >= self._max_deliveries and not (lasting and expected)
         if isinstance(error, PermanentError) or last:
-            await self.give_up(job.subject, job.data, event, error)
+            await self.give_up(job.subject, job.data, event, error, sequence=job.sequence)
             await job.message.ack()
             return "given_up"
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(job.delivery - 1, 10))
@@ -67,11 +67,12 @@ class Failures:
         return "handed_back"
 
     async def give_up(
-        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, *, stage: str = ""
+        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, *, stage: str = "", sequence: int = 0
     ) -> None:
         """End the question for its asker, and keep the event as a dead letter with its reason.
 
-        `stage` is the one that failed, when it is not this one.
+        `stage` is the one that failed, when it is not this one. `sequence` is the event's on the log: kept once however
+        often it is given up, and once more when a retry of it fails.
 
         Raises:
             UnavailableError: the bus took neither.
@@ -83,7 +84,7 @@ class Failures:
         if abandoned is not None:
             await self._publisher.say(abandoned)
         telemetry.DEAD_LETTERS.labels(failed, kind).inc()
-        await self._bury(subject, data, error, kind, failed)
+        await self._bury(subject, data, error, failed, sequence)
 
     def _abandonment(
         self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, failed: str
@@ -112,7 +113,8 @@ class Failures:
             )
         return None
 
-    async def _bury(self, subject: str, data: bytes, error: Exception, kind: str, failed: str) -> None:
+    async def _bury(self, subject: str, data: bytes, error: Exception, failed: str, sequence: int) -> None:
+        kind = getattr(error, "kind", type(error).__name__)
         tokens = subject.split(".")
         cid = tokens[3] if len(tokens) == 5 and subjects.is_correlation_id(tokens[3]) else "unknown"
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
@@ -120,11 +122,11 @@ class Failures:
         frames = "".join(traceback.format_tb(error.__traceback__))[-4000:]
         ours = isinstance(error, PermanentError | TransientError | UnavailableError | InvalidEventError)
         headers = {
-            "Answerbus-Subject": subject,
-            "Answerbus-Kind": kind,
-            "Answerbus-Error": _header(str(error) if ours else type(error).__name__),
-            "Answerbus-Stack": _header(frames),
-            "Nats-Msg-Id": f"dead/{failed}/{subject}",
+            dead.SUBJECT: subject,
+            dead.KIND: kind,
+            dead.ERROR: _header(str(error) if ours else type(error).__name__),
+            dead.STACK: _header(frames),
+            "Nats-Msg-Id": f"dead/{failed}/{subject}/{sequence}",
         }
         await self._publisher.dead_letter(subjects.dead(failed, cid, number), data, headers)
 

@@ -82,6 +82,6 @@ class Undertaker:
         subject, data = stored.subject or "", stored.data or b""
         stage = durable.split("-", maxsplit=1)[0]
         try:
-            await self._failures.give_up(subject, data, decode(subject, data), error, stage=stage)
+            await self._failures.give_up(subject, data, decode(subject, data), error, stage=stage, sequence=sequence)
         except InvalidEventError:
-            await self._failures.give_up(subject, data, None, error, stage=stage)
+            await self._failures.give_up(subject, data, None, error, stage=stage, sequence=sequence)

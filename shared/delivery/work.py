@@ -47,6 +47,11 @@ class Job:
         return int(self.message.raw_message.metadata.num_delivered or 1)
 
     @property
+    def sequence(self) -> int:
+        """Its place in the log."""
+        return int(self.message.raw_message.metadata.sequence.stream)
+
+    @property
     def stored_at(self) -> datetime:
         return self.message.raw_message.metadata.timestamp
 
@@ -79,7 +84,7 @@ class Work:
         try:
             event = decode(job.subject, job.data)
         except InvalidEventError as error:
-            await self._failures.give_up(job.subject, job.data, None, error)
+            await self._failures.give_up(job.subject, job.data, None, error, sequence=job.sequence)
             await job.message.ack()
             return
         with structlog.contextvars.bound_contextvars(correlation_id=event.correlation_id, fact=event.fact):

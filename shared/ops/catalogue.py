@@ -85,6 +85,7 @@ def offline_resources(
         speaker=offline,
         asker=offline,
         log=log or offline,
+        dead=offline,
         pipelines=pipelines or offline,
         facts=lambda _: cast("FactSayer", offline),
         overview=lambda: offline.overview(),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+from shared.dead import PAGE, DeadLetter, Wanted
 from shared.domain import PipelineRef
 from shared.errors import NotFoundError, PipelineError, UnavailableError
 from shared.pipelines import Pipeline
@@ -60,6 +62,26 @@ class MemoryObjects:
 
     async def delete(self, name: str) -> None:
         self.bodies.pop(name, None)
+
+
+class MemoryDeadLetters:
+    """`DeadLetters` over what was kept: subject, headers and bytes, numbered from 1."""
+
+    def __init__(self, kept: Callable[[], Sequence[tuple[str, Mapping[str, str], bytes]]]) -> None:
+        self._kept = kept
+        self._since = datetime.now(UTC)
+
+    async def page(self, wanted: Wanted, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
+        return [one for one in self._letters() if one.number > after and wanted.takes(one)][:limit]
+
+    async def get(self, number: int) -> DeadLetter:
+        found = next((one for one in self._letters() if one.number == number), None)
+        if found is None:
+            raise NotFoundError(f"there is no dead letter {number}")
+        return found
+
+    def _letters(self) -> list[DeadLetter]:
+        return [DeadLetter.read(n, *one, self._since) for n, one in enumerate(self._kept(), start=1)]
 
 
 class MemoryPipelines:

@@ -76,8 +76,8 @@ async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int 
     stage.on(moderate)
     stage.on(record)
     failures = Failures(stage, cast("Publisher", bus), most, "default")
-    job = cast("Job", SimpleNamespace(subject=event.subject, data=event.encode(), delivery=delivery, message=bus))
-    return await failures.handle(job, event, error)
+    seen = SimpleNamespace(subject=event.subject, data=event.encode(), delivery=delivery, sequence=7, message=bus)
+    return await failures.handle(cast("Job", seen), event, error)
 
 
 @pytest.mark.parametrize(
