@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import Frame
@@ -44,8 +46,35 @@ def wants_stream(request: Request) -> str:
     return next((kind for kind in (SSE, NDJSON) if kind in accept), "")
 
 
+class EventStream(StreamingResponse):
+    """A response for clients that stay long, in thousands: it costs one task beside the request's own."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the stream until it ends, or until the client is gone."""
+        writing = asyncio.current_task()
+        assert writing is not None
+        left = False
+
+        def stop(_: asyncio.Task[None]) -> None:
+            nonlocal left
+            left = True
+            writing.cancel()
+
+        listening = asyncio.create_task(self.listen_for_disconnect(receive))
+        listening.add_done_callback(stop)
+        try:
+            await self.stream_response(send)
+        except asyncio.CancelledError:
+            if not left:
+                raise
+            writing.uncancel()
+        finally:
+            listening.remove_done_callback(stop)
+            listening.cancel()
+
+
 def streamed(stream: QuestionStream, media_type: str) -> StreamingResponse:
-    return StreamingResponse(_body(stream, media_type), media_type=media_type, headers=HEADERS)
+    return EventStream(_body(stream, media_type), media_type=media_type, headers=HEADERS)
 
 
 def encode(frame: Frame, media_type: str) -> bytes:

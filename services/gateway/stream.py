@@ -29,8 +29,10 @@ log = structlog.get_logger()
 Heard = asyncio.Queue[StoredEvent | Token | None]
 #: Events a slow client may lag behind before its stream is closed; it resumes from the log.
 QUEUE_LIMIT = 1000
-#: Seconds of silence after which the history is read again, and the client gets a sign of life.
+#: Seconds of silence after which the client gets a sign of life.
 REREAD_AFTER = 10.0
+#: The history is read again at the first silence, the second, the fourth, and then at every so many-th.
+REREAD_EVERY = 6
 #: Seconds after the deadline in which a stage may still say that it gave up.
 GRACE = 2.0
 
@@ -119,6 +121,7 @@ class QuestionStream:
         self._seen: set[str] = set()
         self._sequence = 0
         self._deadline: float | None = None
+        self._silences = 0
         self._conversation = correlation_id
         self._closed = False
 
@@ -145,6 +148,7 @@ class QuestionStream:
                     heard = await queue.get()
             except TimeoutError:
                 return await self._after_silence()
+            self._silences = 0
             frames = await self._take(heard)
             while not (queue.empty() or self._presenter.ended or self._closed):
                 frames += await self._take(queue.get_nowait())
@@ -156,9 +160,12 @@ class QuestionStream:
         return max(0.01, min(REREAD_AFTER, self._deadline + GRACE - time.time()))
 
     async def _after_silence(self) -> list[Frame]:
-        """Read the history again; past the deadline, tell the client that nothing will come."""
-        frames = await self._history()
+        """Read the history again, ever more rarely; past the deadline, tell the client that nothing will come."""
+        self._silences += 1
         late = self._deadline is not None and time.time() >= self._deadline + GRACE
+        if not (late or self._silences in (1, 2, 4) or self._silences % REREAD_EVERY == 0):
+            return []
+        frames = await self._history()
         if frames or self._presenter.ended or not late:
             return frames
         self._closed = True

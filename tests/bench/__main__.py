@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, chains, http_answers, models, retrieval, whole
+from . import answers, chains, clients, http_answers, models, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "platform", "models", "answers-with-models", "retrieval", "http")
+PARTS = ("chains", "chains-fsync", "platform", "models", "answers-with-models", "retrieval", "http", "clients")
 #: These run when they are named only: one takes a quarter of an hour, the other wants a running platform.
-NAMED = ("retrieval", "http")
+NAMED = ("retrieval", "http", "clients")
 
 
 def main() -> None:
@@ -64,6 +64,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "retrieval" in parts:
         sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
         sections.append(await retrieval.compare(sizes=sizes, say=say))
+    if "clients" in parts:
+        sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,
