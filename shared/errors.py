@@ -4,7 +4,8 @@ AnswerbusError
 ├── TransientError          the same work may succeed later: the message is handed back with a growing delay
 ├── PermanentError          it never will: the question is abandoned, the event goes to dead letters
 │   ├── InvalidEventError   the bytes are not an event of this fact
-│   └── ExpiredError        the deadline has passed
+│   ├── ExpiredError        the deadline has passed
+│   └── NotPermittedError   the bus refuses what this service's user wants to say
 ├── ConfigurationError      the operator must change a setting
 │   └── PipelineError       ... or a pipeline document
 ├── RefusedError            the caller must send something else
@@ -51,6 +52,12 @@ class ExpiredError(PermanentError):
     """The question's deadline passed before this stage came to it."""
 
     kind = "expired"
+
+
+class NotPermittedError(PermanentError):
+    """The bus does not let this process's user say that; the text names the user and what an operator can do."""
+
+    kind = "not_permitted"
 
 
 class ConfigurationError(AnswerbusError):

@@ -38,6 +38,15 @@ class Settings(BaseSettings):
     nats_url: str = Field(default="nats://127.0.0.1:4222", description="Servers, separated by commas.")
     nats_user: str = Field(default="", description="User name, where the server asks for one.")
     nats_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    nats_seed: SecretStr = Field(
+        default=SecretStr(""),
+        description="Instead of a password: the seed of the user's key, a file with it, or a folder of such files.",
+    )
+    nats_tls_ca: str = Field(
+        default="", description="Authorities that the servers' certificates are checked against; empty: the system's."
+    )
+    nats_tls_cert: str = Field(default="", description="Certificate of this process, if the servers ask.")
+    nats_tls_key: str = Field(default="", description="Its key; empty: in the same file.")
     replicas: int = Field(default=1, ge=1, le=5, description="Copies of the stream: 3 in a cluster.")
     retention_hours: float = Field(default=72, gt=0, description="How long the log is kept.")
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")

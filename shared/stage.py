@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from shared import subjects
+from shared.access import Access
 from shared.domain import Lane
 from shared.envelope import Envelope, Event
 from shared.facts import TERMINAL, Fact, QuestionAbandoned
@@ -108,6 +109,8 @@ class Stage:
     answerings: list[Answering] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     also_says: tuple[type[Fact], ...] = ()
+    #: What it does on the bus beside hearing and saying facts.
+    access: Access = field(default_factory=Access)
 
     def on(self, handler: Handler, *, concurrency: int = 0) -> None:
         """Hear the fact that the handler's first parameter names, and say what it returns.

@@ -70,6 +70,12 @@ def heard(fact: type[Fact], lane: Lane) -> str:
     return f"{_ROOT[lane]}.{noun}.{participle}.*.*"
 
 
+def said(fact: type[Fact], lane: Lane) -> str:
+    """What whoever says this kind of fact must be permitted to publish."""
+    noun, participle = fact.words()
+    return f"{_ROOT[lane]}.{noun}.{participle}.*.{END if fact.terminal else '*'}"
+
+
 def endings(lane: Lane) -> str:
     """The filter under which every ending is heard."""
     return f"{_ROOT[lane]}.*.*.*.{END}"
@@ -102,6 +108,11 @@ def durable_word(fact: type[Fact]) -> str:
 
 def dead(stage: str, correlation_id: str, number: int) -> str:
     return f"dead.{stage}.{correlation_id}.{number}"
+
+
+def dead_of(stage: str) -> str:
+    """Every dead letter of one stage, or with `*` of all."""
+    return f"dead.{stage}.*.*"
 
 
 def dead_letters(stage: str = "", correlation_id: str = "") -> str:

@@ -114,7 +114,11 @@ class Worker:
             dead=NatsDeadLetters(lambda: connection.jetstream),
             pipelines=self.pipelines,
             facts=lambda stage: Publisher(
-                connection.broker, stage, budget=CLIENT_PATIENCE, raw_ttl=self.settings.raw_ttl_seconds
+                connection.broker,
+                stage,
+                budget=CLIENT_PATIENCE,
+                raw_ttl=self.settings.raw_ttl_seconds,
+                refusals=connection.refusals,
             ),
             overview=lambda: overview(connection.client),
             oldest_waiting=lambda: oldest_waiting(connection.client),

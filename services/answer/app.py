@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.answer.access import ACCESS
 from services.answer.agent import Agent
 from services.answer.chat import Chat
 from services.answer.extractive import Extractive
@@ -28,7 +29,8 @@ def build(resources: Resources) -> Stage:
     answerer = Answerer(engines, resources.speaker, models)
     # Quoting takes events in batches; a worker that waits for models takes them one by one.
     waits = models.has("main")
-    stage = Stage("answer", settings=AnswerSettings, slow=waits, concurrency=CALLS if waits else 0)
+    concurrency = CALLS if waits else 0
+    stage = Stage("answer", settings=AnswerSettings, slow=waits, concurrency=concurrency, access=ACCESS)
     stage.opens(web)
     stage.on(answerer.answer)
     return stage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.gateway.access import ACCESS
 from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
 from services.gateway.face import HttpFace
@@ -16,7 +17,7 @@ from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
-    stage = Stage("gateway", settings=GatewaySettings)
+    stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
     stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
     feed = LiveFeed(resources.log)
     admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)

@@ -17,6 +17,7 @@ from shared.errors import (
     ConfigurationError,
     DocumentError,
     NotFoundError,
+    NotPermittedError,
     RefusedError,
     UnavailableError,
 )
@@ -31,6 +32,7 @@ STATUS: tuple[tuple[type[AnswerbusError], int], ...] = (
     (RefusedError, 422),
     (UnavailableError, 503),
     (ConfigurationError, 503),
+    (NotPermittedError, 503),
 )
 
 

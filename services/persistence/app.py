@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from services.persistence.access import ACCESS
 from services.persistence.adapters import SqlRecord
 from services.persistence.asks import Archivist
 from services.persistence.directory import Directory
@@ -26,7 +27,7 @@ def build(resources: Resources) -> Stage:
     directory = Directory(SqlCatalogue(record))
 
     # Many at once: whatever waits together is committed together.
-    stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128)
+    stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128, access=ACCESS)
     stage.opens(record)
     stage.opens(_deadline_watch(resources, record))
     stage.on(recorder.record)

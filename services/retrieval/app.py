@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.retrieval.access import ACCESS
 from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.embed.embeddings import Embeddings
@@ -26,7 +27,7 @@ from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
-    stage = Stage("retrieval", settings=RetrievalSettings)
+    stage = Stage("retrieval", settings=RetrievalSettings, access=ACCESS)
     index = index_of(resources.settings)
     graph = graph_of(resources.settings)
     returning = Returning(BallotBox(resources.settings.data_dir / "retrieval" / "votes.db"), resources.log)

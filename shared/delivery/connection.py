@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
+from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
@@ -17,7 +17,9 @@ from pydantic import BaseModel
 
 from shared import subjects
 from shared.delivery.asking import ask_over
-from shared.errors import UnavailableError
+from shared.delivery.login import broker_options, login_of, unknown_user
+from shared.delivery.refusals import Refusals
+from shared.errors import ConfigurationError, UnavailableError
 from shared.settings import Settings
 from shared.signals import Signal
 from shared.stores.keyvalue_nats import NatsKeyValue
@@ -38,10 +40,17 @@ RECONNECT_WAIT = 0.25
 class Connection:
     """The broker of one worker, and the ports that need nothing but a connection (`Stores`, `Speaker`, `Asker`)."""
 
-    def __init__(self, settings: Settings, name: str) -> None:
+    def __init__(self, settings: Settings, name: str, user: str = "") -> None:
+        """`user` is whose seed is taken where `ANSWERBUS_NATS_SEED` is a folder.
+
+        Raises:
+            ConfigurationError: the seed or the TLS files cannot be used.
+        """
         self.settings = settings
         self.name = name
         self.closing = False
+        login = login_of(settings, user)
+        self.refusals = Refusals(login.user if login else settings.nats_user)
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
@@ -60,7 +69,7 @@ class Connection:
             reconnected_cb=self._reconnected,
             closed_cb=self._closed,
             error_cb=self._error,
-            **_credentials(settings),
+            **broker_options(settings, login),
         )
 
     @property
@@ -83,7 +92,17 @@ class Connection:
         self._on_reconnect.append(callback)
 
     async def open(self) -> None:
-        await self.broker.connect()
+        """Connect; a bus that is away is waited for.
+
+        Raises:
+            ConfigurationError: the bus does not know this process's user.
+        """
+        try:
+            await self.broker.connect()
+        except NatsError as error:
+            if "authorization" not in str(error).lower():
+                raise
+            raise ConfigurationError(unknown_user(self.refusals.user)) from None
 
     async def close(self) -> None:
         """Let go of the bus, also while it is away."""
@@ -98,6 +117,7 @@ class Connection:
         """Whether the bus has that durable.
 
         Raises:
+            ConfigurationError: this process's user may not know.
             UnavailableError: the bus does not say.
         """
         try:
@@ -105,6 +125,9 @@ class Connection:
         except NatsNotFoundError:
             return False
         except NatsTimeoutError:
+            asked = f"$JS.API.CONSUMER.INFO.{stream}.{name}"
+            if self.refusals.refused(asked):
+                raise ConfigurationError(str(self.refusals.error(asked))) from None
             raise UnavailableError(f"the bus does not say whether it has the durable {name}") from None
         return True
 
@@ -145,14 +168,5 @@ class Connection:
             os._exit(EXIT_CONNECTION_CLOSED)
 
     async def _error(self, error: Exception) -> None:
-        # Includes permission violations: a fact this user may not say.
-        log.error("bus error", error=type(error).__name__, detail=str(error)[:200])
-
-
-def _credentials(settings: Settings) -> dict[str, Any]:
-    if not settings.nats_user:
-        return {}
-    from faststream.security import SASLPlaintext
-
-    password = settings.nats_password.get_secret_value()
-    return {"security": SASLPlaintext(username=settings.nats_user, password=password)}
+        if not self.refusals.heard(error):
+            log.error("bus error", error=type(error).__name__, detail=str(error)[:200])

@@ -49,7 +49,11 @@ class Delivery:
         self.stage = stage
         self.connection = connection
         self.publisher = Publisher(
-            connection.broker, stage.name, budget=settings.publish_budget_seconds, raw_ttl=settings.raw_ttl_seconds
+            connection.broker,
+            stage.name,
+            budget=settings.publish_budget_seconds,
+            raw_ttl=settings.raw_ttl_seconds,
+            refusals=connection.refusals,
         )
         self.withdrawals = Withdrawals()
         failures = Failures(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)

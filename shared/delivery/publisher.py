@@ -15,6 +15,7 @@ from nats.js.errors import APIError, NoStreamResponseError, ServerError, Service
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared import subjects, telemetry
+from shared.delivery.refusals import Refusals
 from shared.envelope import Event
 from shared.errors import RefusedError, UnavailableError
 from shared.facts import Fact, QuestionAsked
@@ -40,8 +41,12 @@ RETRYABLE = (
 class Publisher:
     """Says facts for one service; retries for `budget` seconds."""
 
-    def __init__(self, broker: NatsBroker, stage: str, *, budget: float, raw_ttl: int) -> None:
+    def __init__(
+        self, broker: NatsBroker, stage: str, *, budget: float, raw_ttl: int, refusals: Refusals | None = None
+    ) -> None:
+        """`refusals` are those of the broker's connection."""
         self._broker = broker
+        self._refusals = refusals or Refusals("")
         self._stage = stage
         self._budget = budget
         self._raw_ttl = raw_ttl
@@ -55,6 +60,7 @@ class Publisher:
         Raises:
             UnavailableError: the broker did not store it within the budget.
             RefusedError: the broker will never store it (too large, not permitted by the stream).
+            NotPermittedError: this service's user may not say it.
         """
         headers = {**storing(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
@@ -83,9 +89,10 @@ class Publisher:
         pause = 0.05
         while True:
             try:
-                ack = await self._broker.publish(
-                    data, subject, headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT, correlation_id=""
-                )
+                with self._refusals.told(subject):
+                    ack = await self._broker.publish(
+                        data, subject, headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT, correlation_id=""
+                    )
             except RETRYABLE as error:
                 if time.monotonic() + pause >= until:
                     raise UnavailableError(f"the bus stored nothing for {self._budget:g} s") from error

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import nats
 from nats.aio.client import Client
-from nats.errors import NoServersError
+from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
@@ -25,11 +24,16 @@ from nats.js.api import (
     StreamConfig,
 )
 from nats.js.errors import APIError, BucketNotFoundError, NotFoundError
+from pydantic import SecretStr
 
 from shared import subjects
+from shared.delivery.login import SUFFIX, Login, connect_options, login_of, unknown_user
 from shared.delivery.overview import OWNER
 from shared.domain import Lane
 from shared.errors import ConfigurationError, UnavailableError
+from shared.ops.credentials import seeds_of
+from shared.ops.datadir import DataDir
+from shared.permissions import OPERATOR
 from shared.settings import Settings
 from shared.stage import Hearing, Stage
 
@@ -50,15 +54,14 @@ class Change:
 
 
 @asynccontextmanager
-async def connected(settings: Settings, name: str = "ops") -> AsyncIterator[Client]:
-    """A connection for one command.
+async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR) -> AsyncIterator[Client]:
+    """A connection for one command, as the user that `login_for` finds.
 
     Raises:
         UnavailableError: nothing answers at the configured address.
     """
-    options: dict[str, Any] = {}
-    if settings.nats_user:
-        options = {"user": settings.nats_user, "password": settings.nats_password.get_secret_value()}
+    login = login_for(settings, user)
+    options = connect_options(settings, login)
 
     async def quiet(_: Exception) -> None:
         """The failure is raised to the caller; nats-py would print it too."""
@@ -73,12 +76,35 @@ async def connected(settings: Settings, name: str = "ops") -> AsyncIterator[Clie
             error_cb=quiet,
             **options,
         )
-    except (NoServersError, OSError, TimeoutError):
-        raise UnavailableError(f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up") from None
+    except NatsError as error:
+        if "authorization" in str(error).lower():
+            raise ConfigurationError(unknown_user(login.user if login else "nobody")) from None
+        raise UnavailableError(_nobody_there(settings)) from None
+    except (OSError, TimeoutError):
+        raise UnavailableError(_nobody_there(settings)) from None
     try:
         yield client
     finally:
         await client.close()
+
+
+def _nobody_there(settings: Settings) -> str:
+    return f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
+
+
+def login_for(settings: Settings, user: str = OPERATOR) -> Login | None:
+    """Whom a command logs in as: as the settings say, else as a user of the platform that runs on the data directory.
+
+    Raises:
+        ConfigurationError: the setting holds no seed.
+    """
+    if login := login_of(settings, user):
+        return login
+    running = DataDir(settings.data_dir).running()
+    seeds = seeds_of(settings.data_dir)
+    if running is None or running.nats_url != settings.nats_url or not (seeds / f"{user}{SUFFIX}").exists():
+        return None
+    return login_of(settings.model_copy(update={"nats_seed": SecretStr(str(seeds))}), user)
 
 
 async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[Change]:

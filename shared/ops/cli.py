@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shared.ops.credentials_cli import credentials
 from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.ingest_cli import ingest
@@ -26,6 +27,7 @@ app = typer.Typer(
 bus_app = typer.Typer(help="The bus: streams, durables, buckets.", no_args_is_help=True)
 events_app = typer.Typer(help="The events of questions.", no_args_is_help=True)
 pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
+bus_app.command()(credentials)
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")

@@ -88,7 +88,7 @@ def _connected(nats_url: str, data: Path, work: Callable[[Client], Awaitable[Non
 
     running = DataDir(data).running()
     url = nats_url or (running.nats_url if running else "")
-    settings = Settings(nats_url=url) if url else Settings()
+    settings = Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)
 
     async def connected() -> None:
         async with bus.connected(settings, "directory") as client:

@@ -23,7 +23,7 @@ CONFIG = """\
 listen: {listen}
 server_name: answerbus
 max_payload: 8MB
-jetstream {{
+{users}jetstream {{
   store_dir: {store}
   # The streams have limits of their own; without this the server reserves by the disk's free space and may refuse them.
   max_file_store: 1TB
@@ -53,10 +53,11 @@ def free_port() -> int:
 
 
 class EmbeddedNats:
-    """Owns the child process; `port` 0 picks a free one."""
+    """Owns the child process; `port` 0 picks a free one, `users` is a file under its folder with who may do what."""
 
-    def __init__(self, data_dir: Path, port: int = 0) -> None:
+    def __init__(self, data_dir: Path, port: int = 0, users: Path | None = None) -> None:
         self._dir = data_dir / "nats"
+        self._users = users
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -80,7 +81,12 @@ class EmbeddedNats:
         """
         self._dir.mkdir(parents=True, exist_ok=True)
         config = self._dir / "nats.conf"
-        text = CONFIG.format(listen=f"127.0.0.1:{self.port}", store=json.dumps(str((self._dir / "store").resolve())))
+        text = CONFIG.format(
+            listen=f"127.0.0.1:{self.port}",
+            # Beside the configuration, which is where the server looks for what it includes.
+            users=f"include {json.dumps(str(self._users.relative_to(self._dir)))}\n" if self._users else "",
+            store=json.dumps(str((self._dir / "store").resolve())),
+        )
         config.write_text(text)
         log = (self._dir / "nats.log").open("ab")
         # Its own session: a Ctrl-C in the terminal must not reach it before the workers are done with it.

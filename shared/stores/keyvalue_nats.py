@@ -26,6 +26,9 @@ _OPERATION = "KV-Operation"
 _MARKER = "Nats-Marker-Reason"
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _WRONG_LAST_SEQUENCE = 10071
+_NO_STREAM = 10059
+#: The message to be erased is not there any more.
+_REPLACED = (10037, 10043, 10057)
 _AWAY = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
 
 
@@ -72,12 +75,31 @@ class NatsKeyValue:
         except _AWAY as error:
             raise self._unavailable(error) from error
 
+    async def erase(self, key: str) -> None:
+        """Overwrite the value where it is stored; a marker of its deletion would only hide it."""
+        for _ in range(UPDATE_TRIES):
+            _, revision = await self._read(key)
+            if not revision:
+                return
+            try:
+                await self._context().delete_msg(f"KV_{self._bucket}", revision)
+            except NotFoundError:
+                continue
+            except APIError as error:
+                if error.err_code not in _REPLACED:
+                    raise self._unavailable(error) from error
+            except _AWAY as error:
+                raise self._unavailable(error) from error
+        raise UnavailableError(f"a key of the bucket {self._bucket} is changed by too many at once")
+
     async def _read(self, key: str) -> tuple[bytes | None, int]:
         """The value and its revision; a key that was deleted, or whose time was up, may have one without a value."""
         subject = self._subject(key)
-        try:
-            message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject, direct=True)
-        except NotFoundError:
+        try:  # no direct get: that sends stored bytes to any reply subject, and who writes them must not choose it
+            message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject)
+        except NotFoundError as error:
+            if error.err_code == _NO_STREAM:
+                raise self._unavailable(error) from error
             return None, 0
         except _AWAY as error:
             raise self._unavailable(error) from error

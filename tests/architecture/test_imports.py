@@ -22,6 +22,7 @@ EVERYWHERE = {"pydantic", "structlog", "orjson"}
 PLACES: dict[str, tuple[str, ...]] = {
     "faststream": BROKER_DOORS,
     "nats": BROKER_DOORS,
+    "nkeys": ("shared/ops/credentials.py",),
     "redis": ("shared/stores/keyvalue_redis.py",),
     "sqlalchemy": (
         "services/persistence/models.py",
