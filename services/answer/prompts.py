@@ -9,7 +9,7 @@ from typing import Literal
 from shared.domain import Passage, Question, Turn
 from shared.facts import PassagesRetrieved
 from shared.languages import UNKNOWN, english_name
-from shared.models.blocks import DATA_RULES, block
+from shared.models.blocks import DATA_RULES, block, turn_blocks
 
 CHAT = """You answer people's questions from passages of documents that are given to you.
 Answer what was asked, plainly and briefly, and only with what the passages say. When they answer a part only, answer
@@ -126,9 +126,4 @@ def _passage(number: int, passage: Passage, limit: int) -> str:
 
 
 def _turns(turns: Sequence[Turn]) -> str:
-    return "\n".join(
-        block("earlier-question", turn.question, limit=_TURN_CHARS)
-        + "\n"
-        + block("earlier-answer", turn.answer, limit=_TURN_CHARS)
-        for turn in turns
-    )
+    return "\n".join(turn_blocks(turn, limit=_TURN_CHARS) for turn in turns)

@@ -28,6 +28,7 @@ def build(resources: Resources) -> Stage:
         event_log=resources.log,
         feed=feed,
         sessions=resources.stores.key_value(SESSIONS_BUCKET),
+        asker=resources.asker,
         bodies=resources.stores.objects(DOCUMENTS_BUCKET),
         answers=resources.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,

@@ -13,9 +13,9 @@ import structlog
 from services.gateway.cursor import Cursor
 from services.gateway.early import EarlyAnswers
 from services.gateway.rating import rated
+from services.gateway.recall import Recall
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
-from shared import telemetry
 from shared.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.errors import NotFoundError, RefusedError, UnavailableError
@@ -33,9 +33,8 @@ from shared.facts import (
 from shared.log import EventLog, StoredEvent, readable
 from shared.pipelines import PipelineSource, Sections, is_candidate
 from shared.resources import FactSayer, Said
-from shared.sessions import decode_turns, session_key
 from shared.settings import Settings
-from shared.stores.ports import KeyValue, ObjectStore
+from shared.stores.ports import Asker, KeyValue, ObjectStore
 from shared.subjects import DOCUMENTS_BUCKET, parse
 
 log = structlog.get_logger()
@@ -88,6 +87,7 @@ class Reception:
         event_log: EventLog,
         feed: LiveFeed,
         sessions: KeyValue,
+        asker: Asker,
         bodies: ObjectStore,
         answers: KeyValue,
         admit: Callable[[], None],
@@ -99,7 +99,7 @@ class Reception:
         self._facts = facts
         self._log = event_log
         self._feed = feed
-        self._sessions = sessions
+        self._recall = Recall(sessions, event_log, asker, settings.tenant)
         self._bodies = bodies
         self._early = EarlyAnswers(answers, settings.tenant)
         self._admit = admit
@@ -122,7 +122,7 @@ class Reception:
         if len(asking.text) > section.max_question_chars:
             raise RefusedError(f"question: at most {section.max_question_chars} characters, got {len(asking.text)}")
         cid = correlation_id or self.correlation_id(asking)
-        turns = await self._turns(asking, section.turns)
+        turns = await self._turns(asking, section)
         key, reused = "", None
         if section.cache == "exact" and turns is not None and asking.lane is Lane.LIVE:
             key, reused = await self._early.look(asking.text, pipeline, asking.language, turns, asking.digest)
@@ -148,6 +148,8 @@ class Reception:
         )
         said = await self._facts.say(event, first=bool(asking.idempotency_key))
         if said is Said.NEW:
+            if event.lane is Lane.LIVE:
+                self._recall.asked(event.conversation_id, cid)
             return event
         return await self._asked_before(cid, asking)
 
@@ -264,19 +266,13 @@ class Reception:
             raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
 
-    async def _turns(self, asking: Asking, limit: int) -> tuple[Turn, ...] | None:
-        """Earlier turns of the conversation; None without the store: the question is answered without them."""
-        if not limit:
+    async def _turns(self, asking: Asking, section: GatewaySettings) -> tuple[Turn, ...] | None:
+        """Earlier turns of the conversation; None when nobody can tell: the question is answered without them."""
+        if not section.turns:
             return ()
         if not asking.conversation_id or asking.lane is not Lane.LIVE:
-            return asking.turns[-limit:]
-        try:
-            stored = await self._sessions.get(session_key(self._settings.tenant, asking.conversation_id))
-        except UnavailableError:
-            telemetry.DEGRADED.labels("sessions").inc()
-            return None
-        turns = decode_turns(stored)[-limit:]
-        return tuple(Turn(question=turn.question, answer=turn.answer) for turn in turns)
+            return asking.turns[-section.turns :]
+        return await self._recall.turns(asking.conversation_id, section.turns, recent=section.recent_seconds)
 
     async def _asked_before(self, cid: str, asking: Asking) -> Event[Fact]:
         """The question that already has this id.

@@ -19,9 +19,10 @@ from services.moderation.prompts import EMERGENCY_RULES, GATE_RULES, PRIVATE_RUL
 from shared.domain import Finding, Turn
 from shared.errors import ModelError
 from shared.facts import RejectionKind
-from shared.models.blocks import block
+from shared.models.blocks import block, turn_blocks
 from shared.models.ports import Models
 from shared.models.prompts import assemble
+from shared.sessions import newest
 
 MASK = "XXX"
 #: What the model reads: of the message, of earlier turns and how many of them, in characters.
@@ -131,10 +132,7 @@ class _Asking:
 
 def brief(text: str, turns: Sequence[Turn]) -> str:
     """The earlier turns and the message as blocks of data."""
-    earlier = [
-        f"{block('earlier-question', turn.question, limit=TURN)}\n{block('earlier-answer', turn.answer, limit=TURN)}"
-        for turn in turns[-TURNS:]
-    ]
+    earlier = [turn_blocks(turn, limit=TURN) for turn in newest(turns, TURNS)]
     return "\n".join([*earlier, block("message", text, limit=MESSAGE)])
 
 

@@ -12,6 +12,7 @@ from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.handler import Recorder
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
+from services.persistence.summary import Summaries
 from services.persistence.watch import DeadlineWatch
 from services.persistence.watch_adapter import SqlBook
 from shared import subjects
@@ -21,14 +22,17 @@ from shared.stage import Stage
 
 def build(resources: Resources) -> Stage:
     record = SqlRecord(resources.settings.database_url)
-    shelf = AnswerShelf(resources.stores.key_value(subjects.ANSWERS_BUCKET))
-    recorder = Recorder(record, resources.stores.key_value(subjects.SESSIONS_BUCKET), shelf)
+    answers = resources.stores.key_value(subjects.ANSWERS_BUCKET)
+    shelf = AnswerShelf(answers)
+    summaries = Summaries(resources.stores.key_value(subjects.SESSIONS_BUCKET), resources.models)
+    recorder = Recorder(record, summaries, shelf)
     archivist = Archivist(record)
     directory = Directory(SqlCatalogue(record))
 
     # Many at once: whatever waits together is committed together.
     stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128, access=ACCESS)
     stage.opens(record)
+    stage.opens(summaries)
     stage.opens(_deadline_watch(resources, record))
     stage.on(recorder.record)
     stage.on(recorder.feedback)

@@ -38,6 +38,8 @@ class Archivist:
                     answer=exchange.answer_text,
                     outcome=exchange.outcome,
                     citations=exchange.citations,
+                    options=tuple(exchange.details.get("options") or ()),
+                    lane=exchange.lane,
                     ended_at=exchange.ended_at,
                 )
                 for exchange in exchanges

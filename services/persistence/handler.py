@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from services.persistence import fold
 from services.persistence.ports import Record
-from services.persistence.remember import turn_of
+from services.persistence.remember import kept_turns, recent, turn_of
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
+from services.persistence.summary import Summaries
 from shared.asks.persistence import Exchange
 from shared.envelope import Envelope
 from shared.errors import TransientError, UnavailableError
@@ -20,23 +22,23 @@ from shared.facts import (
     ExchangeRecorded,
     FeedbackGiven,
 )
-from shared.sessions import decode_turns, encode_turns, session_key, with_turn
-from shared.stores.ports import KeyValue
+from shared.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turn, with_turns
 from shared.telemetry import DEGRADED
 
 #: Seconds a session may take; a slow store costs the conversation its memory, not the record its pace.
 SESSION_SECONDS = 2.0
-#: Turns of one conversation are appended one after another; conversations share this many locks.
+#: A worker appends turns of one conversation one after another; conversations share this many locks.
 _LOCKS = 64
 
 
 class Recorder:
-    """Keeps the record (`record`, the database) and the sessions (`sessions`, the key-value store)."""
+    """Keeps the record (`record`, the database) and the sessions with their summaries (the key-value store)."""
 
-    def __init__(self, record: Record, sessions: KeyValue, shelf: AnswerShelf) -> None:
+    def __init__(self, record: Record, summaries: Summaries, shelf: AnswerShelf) -> None:
         self._record = record
-        self._sessions = sessions
+        self._sessions = summaries.sessions
         self._shelf = shelf
+        self._summaries = summaries
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
 
     async def record(self, ending: Ending, envelope: Envelope, settings: PersistenceSettings) -> ExchangeRecorded:
@@ -73,7 +75,28 @@ class Recorder:
         key = session_key(exchange.tenant, exchange.conversation_id)
         try:
             async with asyncio.timeout(SESSION_SECONDS), self._locks[hash(key) % _LOCKS]:
-                turns = with_turn(decode_turns(await self._sessions.get(key)), turn, keep=settings.turns)
-                await self._sessions.put(key, encode_turns(turns), ttl=settings.session_ttl_seconds)
+                session = await self._append(key, turn, exchange, settings)
         except (UnavailableError, TimeoutError):
             DEGRADED.labels("sessions").inc()
+            return
+        if self._summaries.wanted(settings):
+            self._summaries.consider(key, session, settings)
+
+    async def _append(self, key: str, turn: SessionTurn, exchange: Exchange, settings: PersistenceSettings) -> Session:
+        """Compare and set: other workers may append to the same conversation."""
+        keep = kept_turns(settings, summarised=self._summaries.wanted(settings))
+        lost: list[SessionTurn] = []
+        if exchange.conversation_id != exchange.id and await self._sessions.get(key) is None:
+            # It goes on, or its client chose the id: the store may have lost what came before.
+            with contextlib.suppress(UnavailableError):
+                earlier = await self._record.conversation(exchange.conversation_id, 2 * settings.turns)
+                lost = recent(earlier, turn, exchange.tenant, settings)
+        session = Session()
+
+        def appended(stored: bytes | None) -> bytes:
+            nonlocal session
+            session = with_turn(with_turns(decode_session(stored), lost, keep=keep), turn, keep=keep)
+            return encode_session(session)
+
+        await self._sessions.update(key, appended, ttl=settings.session_ttl_seconds)
+        return session

@@ -1,37 +1,61 @@
-"""Which exchanges a conversation remembers, and how much of them. Pure."""
+"""Which exchanges a conversation remembers, how much of them, and for how long they are remembered whole. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from services.persistence.settings import PersistenceSettings
 from shared.asks.persistence import Exchange
 from shared.domain import Lane
-from shared.sessions import SessionTurn
+from shared.sessions import REMEMBERED, Session, SessionTurn, cut, with_options
 
-_REMEMBERED = frozenset({"answered", "reused", "clarification"})
+#: Turns that leave a session are put into its summary so many at a time, as each time costs a call of a model.
+TOGETHER = 3
 
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
     """The turn to remember, or None: only what a live asker was really answered or asked back is a turn."""
-    if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in _REMEMBERED:
+    if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in REMEMBERED:
         return None
+    shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
     return SessionTurn(
         id=exchange.id,
         at=exchange.ended_at.timestamp(),
         question=exchange.question,
-        answer=_cut(_shown(exchange), settings.turn_chars),
+        answer=cut(shown, settings.turn_chars),
     )
 
 
-def _shown(exchange: Exchange) -> str:
-    """The answer as the asker saw it; the options of a clarification too, for the asker may name one of them."""
-    options = exchange.details.get("options")
-    return f"{exchange.answer_text} ({'; '.join(options)})" if options else exchange.answer_text
+def recent(
+    exchanges: Iterable[Exchange], turn: SessionTurn, tenant: str, settings: PersistenceSettings
+) -> list[SessionTurn]:
+    """The turns of the record that the session would still have had when `turn` came: none after a long silence."""
+    told = (turn_of(exchange, settings) for exchange in exchanges if exchange.tenant == tenant)
+    found = sorted((one for one in told if one is not None and one.at < turn.at), key=lambda one: one.at, reverse=True)
+    kept, before = [], turn.at
+    for one in found:
+        if before - one.at > settings.session_ttl_seconds:
+            break
+        kept.append(one)
+        before = one.at
+    return kept
 
 
-def _cut(text: str, most: int) -> str:
-    """At most `most` characters, ending at a word where there is one to end at."""
-    if len(text) <= most:
-        return text
-    head = text[: most - 1]
-    at_word = head.rsplit(None, 1)[0] if " " in head else head
-    return f"{at_word}…"
+def kept_turns(settings: PersistenceSettings, *, summarised: bool) -> int:
+    """How many turns a session holds: those that are told, and those that wait to be summarised."""
+    return settings.turns + (2 * TOGETHER if summarised else 0)
+
+
+def to_summarise(session: Session, settings: PersistenceSettings) -> tuple[SessionTurn, ...]:
+    """The turns that have left the window, once there are enough of them to be worth a call."""
+    left = session.turns[: -settings.turns]
+    return left if len(left) >= TOGETHER else ()
+
+
+def with_summary(session: Session, before: Session, summary: str, turns: tuple[SessionTurn, ...]) -> Session:
+    """The session with the summary in the place of those turns; as it is when another worker was quicker."""
+    if session.until != before.until or not turns:
+        return session
+    until = turns[-1].at
+    later = tuple(turn for turn in session.turns if turn.at > until)
+    return Session(turns=later, summary=summary, until=until)

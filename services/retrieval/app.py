@@ -5,23 +5,19 @@ from __future__ import annotations
 from services.retrieval.access import ACCESS
 from services.retrieval.assembling import searcher_of
 from services.retrieval.embed.choose import embeddings_of
-from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.extraction.memory import Memory
 from services.retrieval.extraction.reading import Extraction
 from services.retrieval.generation import Generation
 from services.retrieval.graph.choose import graph_of
-from services.retrieval.graph.extract import EXTRACTION
 from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.imprint import Imprint
+from services.retrieval.imprint import imprint_of
 from services.retrieval.index.choose import index_of
-from services.retrieval.index.points import ENCODING
 from services.retrieval.settings import RetrievalSettings, settings_by_name
 from services.retrieval.sources import SourceIndex
 from services.retrieval.understanding.reading import Understanding
 from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from shared.resources import Resources
-from shared.settings import Settings
 from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
 
@@ -42,9 +38,8 @@ def build(resources: Resources) -> Stage:
     stage.opens(memory)
     extraction = Extraction(resources.models, memory)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
-    generation = Generation(
-        librarian, resources.stores.key_value(ANSWERS_BUCKET), imprint_of(resources.settings, embeddings)
-    )
+    imprint = imprint_of(resources.settings, embeddings.name if embeddings else "")
+    generation = Generation(librarian, resources.stores.key_value(ANSWERS_BUCKET), imprint)
     stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
@@ -52,21 +47,13 @@ def build(resources: Resources) -> Stage:
     stage.on(retriever.retry)
     stage.on(generation.index)
     stage.on(returning.weigh)
+    stage.on(returning.forget)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)
     stage.answers("remove", generation.remove)
     stage.answers("stats", librarian.stats)
     stage.answers("kb_index", SourceIndex(index).kb_index)
     return stage
-
-
-def imprint_of(settings: Settings, embeddings: Embeddings | None) -> Imprint | None:
-    """The note beside an index that this process alone changes; a server's may be changed by others."""
-    if settings.vector_url:
-        return None
-    model = embeddings.name if embeddings else ""
-    path = settings.data_dir / "retrieval" / "generation"
-    return Imprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)
 
 
 if __name__ == "__main__":

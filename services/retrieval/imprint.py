@@ -7,6 +7,10 @@ import hashlib
 import os
 from pathlib import Path
 
+from services.retrieval.graph.extract import EXTRACTION
+from services.retrieval.index.points import ENCODING
+from shared.settings import Settings
+
 
 class Imprint:
     """The generation that the index beside the file is of; `rules` are what else decides what is found in it.
@@ -50,3 +54,11 @@ class Imprint:
         fresh = self._path.with_suffix(".new")
         fresh.write_bytes(generation + b" " + self._rules.encode())
         fresh.replace(self._path)
+
+
+def imprint_of(settings: Settings, model: str) -> Imprint | None:
+    """That of the embedded index, with a model of embeddings or none; a server's index may be changed by others."""
+    if settings.vector_url:
+        return None
+    path = settings.data_dir / "retrieval" / "generation"
+    return Imprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)

@@ -9,12 +9,13 @@ from pydantic import BaseModel, Field
 
 from services.translation.prompts import RULES
 from services.translation.settings import TranslationSettings
-from shared.domain import Question, Turn
+from shared.domain import Question
 from shared.errors import ModelError
 from shared.languages import UNKNOWN, code3, english_name
-from shared.models.blocks import block
+from shared.models.blocks import block, turn_blocks
 from shared.models.ports import Models
 from shared.models.prompts import assemble
+from shared.sessions import newest
 
 #: Earlier turns that are told, and how much of them, in characters.
 TURNS, TURN = 3, 600
@@ -55,15 +56,10 @@ async def translated(
 
 def brief(question: Question, pivot: str) -> str:
     """The earlier turns and the question as blocks of data."""
-    parts = [_turn(turn) for turn in question.turns[-TURNS:]]
+    parts = [turn_blocks(turn, limit=TURN) for turn in newest(question.turns, TURNS)]
     target = f"{english_name(pivot)} ({pivot})"
     parts.append(block("question", question.text, limit=LONGEST, target=target))
     return "\n".join(parts)
-
-
-def _turn(turn: Turn) -> str:
-    asked = block("earlier-question", turn.question, limit=TURN)
-    return f"{asked}\n{block('earlier-answer', turn.answer, limit=TURN)}"
 
 
 def is_pivot(language: str, settings: TranslationSettings) -> bool:

@@ -65,13 +65,15 @@ class Rating(Value):
 
 
 class ExchangeSummary(Value):
-    """An exchange as a line of its conversation."""
+    """An exchange as a line of its conversation; `options` are those of a clarification."""
 
     id: str
     question: str
     answer: str
     outcome: Outcome
     citations: tuple[Citation, ...] = ()
+    options: tuple[str, ...] = ()
+    lane: str = "live"
     ended_at: datetime
 
 

@@ -11,9 +11,10 @@ from services.retrieval.understanding.prompts import CLARIFY_RULES, DECOMPOSE_RU
 from services.retrieval.understanding.settings import UnderstandingSettings
 from shared.domain import Question, Turn
 from shared.errors import ModelError
-from shared.models.blocks import block
+from shared.models.blocks import block, turn_blocks
 from shared.models.ports import Models
 from shared.models.prompts import assemble
+from shared.sessions import newest
 
 #: What a model reads: of the question, of an earlier turn and how many of them, in characters.
 QUESTION, TURN, TURNS = 10_000, 600, 5
@@ -69,7 +70,7 @@ class QuestionModel:
         """The question as it stands by itself, or a question back."""
         rules = CLARIFY_RULES if may_ask else RESTATE_RULES
         text = question.search_text
-        told = "\n".join([*map(_turn, question.turns[-TURNS:]), block("question", text, limit=QUESTION)])
+        told = "\n".join([*map(_turn, newest(question.turns, TURNS)), block("question", text, limit=QUESTION)])
         reply = await self._ask("restate", self._settings.rewriting_prompt, rules, told, Restated)
         if reply is None or not reply.question or len(reply.question) > _TIMES * len(text) + _MORE:
             return None
@@ -98,5 +99,4 @@ class QuestionModel:
 
 
 def _turn(turn: Turn) -> str:
-    asked = block("earlier-question", turn.question, limit=TURN)
-    return f"{asked}\n{block('earlier-answer', turn.answer, limit=TURN)}"
+    return turn_blocks(turn, limit=TURN)

@@ -37,7 +37,7 @@ def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) ->
     if language not in (*_GRAMMARS, UNKNOWN) or not turns or len(question) > _CHARS:
         return Resolved(question)
     state, asked = State(), State()
-    for turn in turns[-_TURNS:]:
+    for turn in (one for one in turns[-_TURNS:] if one.question):  # a summary asks nothing
         earlier = turn.question[-_CHARS:]
         done = _answered(earlier, asked, grammar) or grammar.resolve(earlier, state)
         state = state.about(done.meant or grammar.topic_of(done.question), done.question)

@@ -144,6 +144,7 @@ async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: An
         event_log=resources.log,
         feed=feed,
         sessions=bus.key_value(SESSIONS_BUCKET),
+        asker=resources.asker,
         bodies=bus.objects(DOCUMENTS_BUCKET),
         answers=bus.key_value(ANSWERS_BUCKET),
         admit=admission.check,

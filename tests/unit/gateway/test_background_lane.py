@@ -9,7 +9,7 @@ import pytest
 from services.gateway.handler import Asking
 from shared.domain import Lane, Turn
 from shared.facts import QuestionAsked
-from shared.sessions import SessionTurn, encode_turns, session_key
+from shared.sessions import Session, SessionTurn, encode_session, session_key
 from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from tests.unit.gateway.run import desk
 from tests.unit.gateway.test_doors import CLIENT, EDITOR, KEYS, OPERATOR, bearer
@@ -57,7 +57,9 @@ async def test_a_live_question_brings_no_turns_and_a_lane_has_a_name() -> None:
 async def test_the_background_lane_reads_neither_sessions_nor_kept_answers() -> None:
     async with desk({"gateway": {"turns": 1}}, tenant="town") as here:
         kept = SessionTurn(question="Q", answer="A", id="0" * 32, at=1.0)
-        await here.bus.key_value(SESSIONS_BUCKET).put(session_key("town", "c-1"), encode_turns([kept]))
+        await here.bus.key_value(SESSIONS_BUCKET).put(
+            session_key("town", "c-1"), encode_session(Session(turns=(kept,)))
+        )
         here.bus.key_value(SESSIONS_BUCKET).away = here.bus.key_value(ANSWERS_BUCKET).away = True
         turns = (Turn(question="older", answer="x"), BEFORE)
 

@@ -21,7 +21,7 @@ from shared.facts import (
     QuestionWithdrawn,
 )
 from shared.log import StoredEvent
-from shared.sessions import SessionTurn, encode_turns, session_key
+from shared.sessions import Session, SessionTurn, encode_session, session_key
 from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.telemetry import DEGRADED
 from tests.unit.gateway.run import CID, Desk, desk, run, then
@@ -36,7 +36,9 @@ def question(event: Event[Fact]) -> QuestionAsked:
 
 
 async def remember(here: Desk, conversation: str) -> None:
-    await here.bus.key_value(SESSIONS_BUCKET).put(session_key("town", conversation), encode_turns(TURNS))
+    await here.bus.key_value(SESSIONS_BUCKET).put(
+        session_key("town", conversation), encode_session(Session(turns=TURNS))
+    )
 
 
 async def answer_at_once(here: Desk, after: Callable[[Event[Fact]], Fact]) -> None:

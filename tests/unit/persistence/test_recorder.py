@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from services.persistence.handler import Recorder
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
+from services.persistence.summary import Summaries
 from shared.domain import Answer, Lane, Question, Scores
 from shared.envelope import Event
 from shared.errors import TransientError
@@ -29,7 +30,9 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
-from shared.sessions import SessionTurn, decode_turns, encode_turns, session_key, with_turn
+from shared.models.none import NoModels
+from shared.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turns
+from shared.stores.ports import Change
 from shared.telemetry import DEGRADED
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 
@@ -44,14 +47,15 @@ class Desk:
         self.kept = MemoryRecord()
         self.sessions = MemoryKeyValue()
         self.answers = MemoryKeyValue()
-        self.recorder = Recorder(self.kept, self.sessions, AnswerShelf(self.answers))
+        summaries = Summaries(self.sessions, NoModels())
+        self.recorder = Recorder(self.kept, summaries, AnswerShelf(self.answers))
 
     async def hear(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
         return [await self.recorder.record(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
 
     @property
     def turns(self) -> list[tuple[str, str]]:
-        return [(turn.question, turn.answer) for turn in decode_turns(self.sessions.values.get(KEY))]
+        return [(turn.question, turn.answer) for turn in decode_session(self.sessions.values.get(KEY)).turns]
 
 
 @pytest.fixture
@@ -193,6 +197,48 @@ async def test_turns_of_one_conversation_heard_at_once_are_all_kept(desk: Desk) 
     assert len(desk.turns) == 5
 
 
+class Contested(MemoryKeyValue):
+    """Compares and sets as a server does, with a moment between the two in which others may come first."""
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        while True:
+            before = await self.get(key)
+            await asyncio.sleep(0)
+            if await self.get(key) == before:
+                await self.put(key, change(before), ttl=ttl)
+                return
+
+
+async def test_two_workers_that_hear_of_one_conversation_at_once_lose_no_turn(desk: Desk) -> None:
+    desk.sessions = Contested()
+    workers = [
+        Recorder(MemoryRecord(), Summaries(desk.sessions, NoModels()), AnswerShelf(desk.answers)) for _ in range(2)
+    ]
+    events = [numbered(number) for number in range(5)]
+
+    await asyncio.gather(*(workers[at % 2].record(event.payload, event, SETTINGS) for at, event in enumerate(events)))
+
+    assert len(desk.turns) == 5
+
+
+async def test_a_session_that_was_lost_goes_on_with_the_turns_of_the_record(desk: Desk) -> None:
+    await desk.hear(*(numbered(number) for number in (1, 2, 3)))
+    desk.sessions.values.clear()
+
+    await desk.hear(numbered(4))
+
+    assert [question for question, _ in desk.turns] == [f"Question {number}?" for number in (1, 2, 3, 4)]
+
+
+async def test_after_a_long_silence_a_session_begins_anew(desk: Desk) -> None:
+    await desk.hear(numbered(1))
+    desk.sessions.values.clear()
+
+    await desk.hear(numbered(1 + SETTINGS.session_ttl_seconds + 1))
+
+    assert len(desk.turns) == 1
+
+
 async def test_feedback_is_kept_before_and_after_its_exchange(desk: Desk) -> None:
     early = said(FeedbackGiven(rating=1), stage="gateway", number=0)
     late = said(FeedbackGiven(rating=-1), stage="gateway", number=1)
@@ -237,11 +283,8 @@ def test_a_session_is_the_same_in_whatever_order_turns_come(
     shuffled = list(turns)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    def session(heard: list[SessionTurn]) -> tuple[SessionTurn, ...]:
-        kept: tuple[SessionTurn, ...] = ()
-        for turn in heard:
-            kept = with_turn(kept, turn, keep=keep)
-        return kept
+    def session(heard: list[SessionTurn]) -> Session:
+        return with_turns(Session(), heard, keep=keep)
 
     assert session(turns) == session(shuffled)
-    assert decode_turns(encode_turns(session(turns))) == session(turns)
+    assert decode_session(encode_session(session(turns))) == session(turns)

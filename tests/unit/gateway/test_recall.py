@@ -1,0 +1,132 @@
+"""What a follow-up is told of its conversation: from the session, the record, and the log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from services.gateway.recall import Recall
+from shared.asks.persistence import ConversationReply, ConversationRequest, ExchangeSummary
+from shared.domain import Turn
+from shared.errors import UnavailableError
+from shared.sessions import Session, SessionTurn, encode_session, session_key
+from shared.stores.memory import MemoryKeyValue
+from shared.testing import MemoryLog
+from tests.unit.gateway.run import CID, QUESTION, run
+
+NOW = datetime.now(UTC)
+
+
+class Record:
+    """Answers `ask.persistence.conversation`, and counts how often it is asked."""
+
+    def __init__(self, *exchanges: ExchangeSummary) -> None:
+        self.exchanges = exchanges
+        self.away = False
+        self.asked = 0
+
+    async def ask(self, stage: str, verb: str, request: Any, reply: type[Any], timeout: float = 5.0) -> Any:
+        self.asked += 1
+        assert (stage, verb, type(request)) == ("persistence", "conversation", ConversationRequest)
+        if self.away:
+            raise UnavailableError("no persistence worker is running")
+        return ConversationReply(id=request.id, exchanges=self.exchanges)
+
+
+class Desk:
+    """A gateway's memory over a session store, a log and a record in memory."""
+
+    def __init__(self, *exchanges: ExchangeSummary) -> None:
+        self.sessions = MemoryKeyValue()
+        self.log = MemoryLog()
+        self.record = Record(*exchanges)
+        self.recall = Recall(self.sessions, self.log, self.record, "town")
+
+    async def turns(self, conversation: str = "c-1") -> list[str] | None:
+        found = await self.recall.turns(conversation, 3, recent=1800)
+        return None if found is None else [turn.question for turn in found]
+
+    async def remember(self, *turns: SessionTurn, summary: str = "") -> None:
+        session = Session(turns=turns, summary=summary)
+        await self.sessions.put(session_key("town", "c-1"), encode_session(session))
+
+
+def exchange(number: int, *, minutes: float = 1, **changed: Any) -> ExchangeSummary:
+    ended = NOW - timedelta(minutes=minutes, seconds=-number)
+    told = {"outcome": "answered", "ended_at": ended, **changed}
+    return ExchangeSummary(id=f"{number:032x}", question=f"Q{number}", answer=f"A{number}", **told)
+
+
+def turn(number: int) -> SessionTurn:
+    return SessionTurn(id=f"{number:032x}", at=NOW.timestamp() - 60 + number, question=f"Q{number}", answer="A")
+
+
+async def test_a_session_is_told_without_asking_the_record() -> None:
+    here = Desk(exchange(9))
+    await here.remember(turn(1), turn(2))
+
+    assert await here.turns() == ["Q1", "Q2"]
+    assert here.record.asked == 0
+
+
+async def test_the_summary_comes_before_the_last_turns() -> None:
+    here = Desk()
+    await here.remember(*map(turn, range(1, 6)), summary="They asked about boats.")
+
+    told = await here.recall.turns("c-1", 3, recent=1800)
+
+    assert told is not None
+    assert told[0] == Turn(question="", answer="They asked about boats.")
+    assert [one.question for one in told[1:]] == ["Q3", "Q4", "Q5"]
+
+
+async def test_without_a_session_or_its_store_the_record_tells_what_was_answered_lately() -> None:
+    exchanges = (
+        exchange(1, minutes=40),
+        exchange(2),
+        exchange(3, outcome="rejected"),
+        exchange(4, lane="background"),
+        exchange(5, outcome="clarification", options=("red", "blue")),
+    )
+    for away in (False, True):
+        here = Desk(*exchanges)
+        here.sessions.away = away
+
+        told = await here.recall.turns("c-1", 3, recent=1800)
+
+        assert told == (Turn(question="Q2", answer="A2"), Turn(question="Q5", answer="A5 (red; blue)"))
+
+
+async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
+    here = Desk()
+    here.record.away = here.sessions.away = True
+
+    assert [await here.turns() for _ in range(5)] == [None] * 5
+    assert here.record.asked == 1
+
+
+async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -> None:
+    here = Desk()
+    for event in run("At eight."):
+        await here.log.say(event)
+    await here.remember(turn(1))
+    here.recall.asked("c-1", CID)
+
+    assert await here.turns() == ["Q1", QUESTION.text]
+
+
+async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_its_question() -> None:
+    here = Desk()
+    here.sessions.away = here.record.away = True
+    for event in run("At eight."):
+        await here.log.say(event)
+
+    assert await here.recall.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
+
+
+async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
+    here = Desk()
+    for event in run("At eight.")[:-1]:
+        await here.log.say(event)
+
+    assert await here.turns(CID) == []

@@ -1,0 +1,149 @@
+"""Long conversations: what is summed up, when, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from services.persistence.handler import Recorder
+from services.persistence.remember import TOGETHER
+from services.persistence.reuse import AnswerShelf
+from services.persistence.settings import PersistenceSettings
+from services.persistence.summary import Summaries
+from shared.domain import Turn
+from shared.errors import ModelError
+from shared.models.none import NoModels
+from shared.models.ports import M, Role
+from shared.sessions import Session, decode_session, newest, session_key
+from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
+
+SETTINGS = PersistenceSettings(turns=3)
+KEY = session_key("default", "conversation")
+
+
+class Notes(NoModels):
+    """A model that notes what it was told; with `fails` it gives no reply."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.fails = False
+
+    def has(self, role: Role) -> bool:
+        return role == "fast"
+
+    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        self.told.append(user)
+        if self.fails:
+            raise ModelError("no reply")
+        return response_model.model_validate({"summary": f"Summary {len(self.told)}."})
+
+
+class Endless(Notes):
+    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+class Desk:
+    """A recorder with a model, on stores in memory."""
+
+    def __init__(self, models: Any) -> None:
+        self.sessions = MemoryKeyValue()
+        self.summaries = Summaries(self.sessions, models)
+        shelf = AnswerShelf(MemoryKeyValue())
+        self.recorder = Recorder(MemoryRecord(), self.summaries, shelf)
+
+    async def hear(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
+        for number in numbers:
+            fact = verified(f"Question {number}?", f"Answer {number}.")
+            event = said(fact, question=question_id(number), at=NOON + timedelta(seconds=number))
+            await self.recorder.record(event.payload, event, settings)
+            await asyncio.gather(*self.summaries._writing.values())
+
+    @property
+    def session(self) -> Session:
+        return decode_session(self.sessions.values[KEY])
+
+
+async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time() -> None:
+    model = Notes()
+    desk = Desk(model)
+
+    await desk.hear(range(1, 3 + TOGETHER))
+    assert model.told == []
+
+    await desk.hear([3 + TOGETHER])
+    assert desk.session.summary == "Summary 1."
+    assert [turn.question for turn in desk.session.turns] == ["Question 4?", "Question 5?", "Question 6?"]
+    assert "Question 3?" in model.told[0]
+    assert "Question 4?" not in model.told[0]
+
+
+async def test_the_next_summary_goes_on_from_the_one_before() -> None:
+    model = Notes()
+    desk = Desk(model)
+
+    await desk.hear(range(1, 4 + 2 * TOGETHER))
+
+    assert "Summary 1." in model.told[1]
+    assert desk.session.summary == "Summary 2."
+    assert len(desk.session.turns) == 3
+
+
+async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_heard_again() -> None:
+    desk = Desk(Notes())
+    await desk.hear(range(1, 4 + TOGETHER))
+    before = desk.session
+
+    await desk.hear([1, 2])
+
+    assert desk.session == before
+
+
+async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again_with_the_next() -> None:
+    model = Notes()
+    model.fails = True
+    desk = Desk(model)
+    await desk.hear(range(1, 20))
+    assert (desk.session.summary, len(desk.session.turns)) == ("", 3 + 2 * TOGETHER)
+
+    model.fails = False
+    await desk.hear([20])
+
+    assert desk.session.summary
+    assert len(desk.session.turns) == 3
+
+
+@pytest.mark.parametrize("how", ["no model", "off"])
+async def test_without_a_model_or_when_it_is_off_the_last_turns_are_kept(how: str) -> None:
+    model = Notes()
+    desk = Desk(NoModels() if how == "no model" else model)
+
+    await desk.hear(range(1, 20), SETTINGS.model_copy(update={"summaries": how != "off"}))
+
+    assert (desk.session.summary, len(desk.session.turns), model.told) == ("", 3, [])
+
+
+async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
+    desk = Desk(Endless())
+    hearing = asyncio.create_task(desk.hear(range(1, 4 + TOGETHER)))
+    async with asyncio.timeout(5):
+        while not desk.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
+            await asyncio.sleep(0)
+
+    await desk.summaries.close()
+
+    await asyncio.gather(hearing, return_exceptions=True)
+    assert desk.summaries._writing == {}
+
+
+def test_the_stages_get_the_summary_as_a_turn_without_a_question_before_the_last_turns() -> None:
+    turns = (Turn(question="", answer="So far."), *(Turn(question=f"Q{n}", answer=f"A{n}") for n in range(4)))
+
+    assert [turn.question for turn in newest(turns, 2)] == ["", "Q2", "Q3"]
+    assert [turn.question for turn in newest(turns[1:], 2)] == ["Q2", "Q3"]
+    assert newest((), 2) == ()
