@@ -47,7 +47,6 @@ def build(resources: Resources) -> Stage:
     stage.on(retriever.retry)
     stage.on(generation.index)
     stage.on(returning.weigh)
-    stage.on(returning.forget)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)
     stage.answers("remove", generation.remove)
