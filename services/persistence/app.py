@@ -34,11 +34,8 @@ def build(resources: Resources) -> Stage:
     stage.opens(record)
     stage.opens(summaries)
     stage.opens(_deadline_watch(resources, record))
-    stage.on(recorder.record)
-    stage.on(recorder.feedback)
-    stage.on(recorder.evaluated)
-    stage.on(recorder.indexed)
-    stage.on(recorder.refused)
+    for handler in (recorder.record, recorder.feedback, recorder.evaluated, recorder.indexed, recorder.refused):
+        stage.on(handler)
     stage.answers("conversation", archivist.conversation)
     stage.answers("exchange", archivist.exchange)
     stage.answers("stats", archivist.stats)

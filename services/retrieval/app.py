@@ -29,13 +29,12 @@ def build(resources: Resources) -> Stage:
     returning = Returning(BallotBox(resources.settings.data_dir / "retrieval" / "votes.db"), resources.log)
     engine = engine_of(resources.settings)
     embeddings = embeddings_of(resources.settings)
-    for port in (index, graph, engine, embeddings, returning):
+    memory = Memory(resources.settings.data_dir / "retrieval" / "extraction.sqlite")
+    for port in (index, graph, engine, embeddings, returning, memory):
         if port is not None:
             stage.opens(port)
     store = "server" if resources.settings.vector_url else "embedded"
     objects = resources.stores.objects(DOCUMENTS_BUCKET)
-    memory = Memory(resources.settings.data_dir / "retrieval" / "extraction.sqlite")
-    stage.opens(memory)
     extraction = Extraction(resources.models, memory)
     librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
     imprint = imprint_of(resources.settings, embeddings.name if embeddings else "")
