@@ -7,7 +7,7 @@ from typing import Any
 
 from shared import subjects
 from shared.domain import Lane
-from shared.envelope import Envelope, Event
+from shared.envelope import Event
 from shared.errors import InvalidEventError
 from shared.facts import Fact
 from shared.log import StoredEvent
@@ -36,11 +36,12 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
     }
 
 
-def said_by(envelope: Envelope) -> str:
-    """The stage that worked last before it was said; `gateway` or what an operator did where none had."""
-    if envelope.causation_id is None:
-        return envelope.origin or "gateway"
-    return envelope.timeline[-1].stage if envelope.timeline else "gateway"
+def said_by(event: Event[Fact]) -> str:
+    """The stage that said it, of several that may the last that worked; of what an operator began, its origin."""
+    if event.causation_id is None:
+        return event.origin or event.payload.said_by[0]
+    worked = event.timeline[-1].stage if event.timeline else ""
+    return worked if worked in event.payload.said_by else event.payload.said_by[0]
 
 
 @dataclass(frozen=True)

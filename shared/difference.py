@@ -80,7 +80,7 @@ def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Dif
         ours = ours[begun.index(first) :] if first in begun else ours
     changed = tuple(differing(ours, theirs))
     old, new = _passages(left), _passages(right)
-    if not new and _begins_after_retrieval(right):
+    if _begins_after_retrieval(right):
         new = old
     return Difference(
         left=before,
@@ -149,7 +149,8 @@ def _passages(events: Sequence[Event[Fact]]) -> dict[str, tuple[int, Passage]]:
 
 
 def _begins_after_retrieval(events: Sequence[Event[Fact]]) -> bool:
-    return any(timing.stage == "retrieval" for timing in events[0].timeline)
+    retrieved = any(isinstance(event.payload, PassagesRetrieved) for event in events)
+    return not retrieved and any(timing.stage == "retrieval" for timing in events[0].timeline)
 
 
 def _moved(old: dict[str, tuple[int, Passage]], new: dict[str, tuple[int, Passage]]) -> tuple[Moved, ...]:

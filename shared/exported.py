@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.domain import Lane, PipelineRef
-from shared.envelope import IMPORTED, SCHEMA_VERSION, Event, decode
+from shared.envelope import IMPORTED, SCHEMA_VERSION, Event, decode, event_id
 from shared.errors import InvalidEventError, RefusedError
 from shared.facts import Fact, QuestionAsked
 from shared.log import StoredEvent
@@ -82,8 +82,20 @@ class ExportedQuestion(BaseModel):
         Raises:
             RefusedError: one does not fit this program's schema.
         """
+        events = self.decoded()
+        # Ids of their own, as the log may still know those of the question that was exported from it.
+        ids = {e.event_id: event_id(IMPORTED, type(e.payload), e.correlation_id, e.attempt) for e in events}
         mark = {"lane": Lane.BACKGROUND, "origin": IMPORTED}
-        return [event.model_copy(update=mark) for event in self.decoded()]
+        return [
+            event.model_copy(
+                update={
+                    **mark,
+                    "event_id": ids[event.event_id],
+                    "causation_id": ids.get(event.causation_id or "", event.causation_id),
+                }
+            )
+            for event in events
+        ]
 
     def encode(self) -> str:
         return self.model_dump_json(indent=1, exclude_none=True) + "\n"

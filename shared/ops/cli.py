@@ -11,6 +11,8 @@ import typer
 from shared.ops.credentials_cli import credentials
 from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
+from shared.ops.evaluate_replay_cli import replay
+from shared.ops.events_cli import app as events_app
 from shared.ops.ingest_cli import ingest
 from shared.ops.kb_cli import kb_app
 from shared.ops.safety_cli import language, moderation, train_app
@@ -25,13 +27,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 bus_app = typer.Typer(help="The bus: streams, durables, buckets.", no_args_is_help=True)
-events_app = typer.Typer(help="The events of questions.", no_args_is_help=True)
 pipelines_app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
 bus_app.command()(credentials)
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
 evaluate_app.command()(moderation)
+evaluate_app.command()(replay)
 evaluate_app.command()(language)
 app.add_typer(evaluate_app, name="evaluate")
 app.add_typer(train_app, name="train")
@@ -224,44 +226,6 @@ def bus_status(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False)
         print_json(figures)
         return
     table("bus", ["what", "figure"], [[key, value] for key, value in figures.items()])
-
-
-@events_app.command("show")
-def events_show(
-    question_id: Annotated[str, typer.Argument(help="The question's id.")],
-    url: Url = "",
-    data: Data = DATA,
-    as_json: Json = False,
-) -> None:
-    """One question's whole biography, in order."""
-    from shared.ops.events import show
-    from shared.ops.output import run
-    from shared.ops.place import client
-
-    async def work() -> None:
-        async with client(url, data, quiet=as_json) as here:
-            await show(here, question_id, as_json=as_json)
-
-    run(work)
-
-
-@events_app.command("tail")
-def events_tail(
-    fact: Annotated[str, typer.Option(help="Only this fact, e.g. AnswerVerified.")] = "",
-    cid: Annotated[str, typer.Option(help="Only this question.")] = "",
-    nats_url: NatsUrl = "",
-    data: Data = DATA,
-    as_json: Json = False,
-) -> None:
-    """Events as they are stored, until Ctrl-C."""
-    from shared.facts import FACTS
-    from shared.ops.events import tail
-    from shared.ops.output import fail, run
-
-    if fact and fact not in FACTS:
-        fail(f"no fact is called {fact}; facts: {', '.join(FACTS)}", 2)
-    settings = _settings(data_dir=data, nats_url=nats_url or _running_nats(data))
-    run(lambda: tail(settings, fact=fact, cid=cid, as_json=as_json))
 
 
 def _running_nats(data: Path) -> str:

@@ -53,6 +53,24 @@ class Client:
             raise UnavailableError(self._unreachable(error)) from None
         return self._read(response)
 
+    async def lines(self, path: str, **options: Any) -> AsyncIterator[dict[str, Any]]:
+        """The objects of an NDJSON answer as they come, until the server ends it.
+
+        Raises:
+            NotFoundError, RefusedError, UnavailableError: as `call`; the last also when the connection is lost.
+        """
+        headers = {"Accept": "application/x-ndjson"}
+        try:
+            async with self._http.stream("GET", path, headers=headers, **options) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    self._read(response)
+                async for line in response.aiter_lines():
+                    if line:
+                        yield json.loads(line)
+        except httpx.HTTPError as error:
+            raise UnavailableError(self._unreachable(error)) from None
+
     async def stream(self, question_id: str, last_event_id: str = "") -> AsyncIterator[SseEvent]:
         """The question's events to the last one; a lost connection is taken up again where it broke."""
         failures = 0

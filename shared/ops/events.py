@@ -1,24 +1,23 @@
-"""`answerbus events show|tail`: one question's biography, and everything as it happens."""
+"""What `answerbus events show|tail|grep` print: one question's biography, and everything as it happens."""
 
 from __future__ import annotations
 
-import asyncio
+import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from nats.aio.msg import Msg
+import httpx
 
-from shared import subjects
 from shared.clean import escaped, visible
-from shared.errors import AnswerbusError
-from shared.log import StoredEvent
-from shared.ops import bus
+from shared.domain import Lane
+from shared.errors import NotFoundError, RefusedError, UnavailableError
+from shared.facts import FACTS
 from shared.ops.client import Client
 from shared.ops.output import print_json, table
-from shared.settings import Settings
 
 CALL_COLUMNS = (
     *("stage", "step", "attempt", "role", "model", "prompt", "in", "cached", "out", "cost $"),
@@ -28,26 +27,57 @@ CALL_COLUMNS = (
 TELLING = ("kind", "message", "rating", "engine", "confidence", "reason", "source", "outcome", "feedback", "text")
 
 
-async def show(here: Client, question_id: str, *, as_json: bool) -> None:
-    """Print the biography: what was said when, by which stage, how long it waited and was worked on."""
-    events = await here.call("GET", f"/api/v1/events/{question_id}")
-    if as_json:
-        print_json(events)
-        return
+async def biography(here: Client, which: str) -> list[dict[str, Any]]:
+    """The events of a question by its id, as the gateway tells them.
+
+    Raises:
+        NotFoundError: nothing is known of it.
+    """
+    events: list[dict[str, Any]] = await here.call("GET", f"/api/v1/events/{which}")
+    return events
+
+
+def show(which: str, events: Sequence[dict[str, Any]], *, full: bool = False) -> None:
+    """Print a biography: what was said when, by which stage, how long it waited and was worked on, and what it says."""
     first = datetime.fromisoformat(events[0]["time"])
     rows = []
     for event in events:
         at = (datetime.fromisoformat(event["time"]) - first).total_seconds() * 1e3
-        last = event["timeline"][-1] if event["timeline"] else {"stage": "gateway", "waited_ms": 0, "worked_ms": 0}
-        told = summary(event["payload"])
-        row = [event["sequence"], round(at, 1), last["stage"], event["fact"], event["attempt"], last["waited_ms"]]
-        rows.append([*row, last["worked_ms"], told])
+        last = event["timeline"][-1] if event["timeline"] else {"waited_ms": 0, "worked_ms": 0}
+        row = [event["sequence"], round(at, 1), event["said_by"], event["fact"], event["attempt"], last["waited_ms"]]
+        rows.append([*row, last["worked_ms"], summary(event["payload"])])
     columns = ["seq", "at ms", "said by", "fact", "attempt", "waited ms", "worked ms", "says"]
-    table(f"question {question_id}", columns, rows)
+    table(_heading(which, events), columns, rows)
     asked = model_calls(events)
     if asked:
         print()
         table("models", CALL_COLUMNS, asked)
+    if full:
+        for event in events:
+            print(f"\n{event['fact']}.{event['attempt']}")
+            print_json(event["payload"])
+
+
+def payload_of(events: Sequence[dict[str, Any]], wanted: str) -> dict[str, Any]:
+    """The payload of one fact, to be edited: the first of that name, or that of `PassagesRetrieved.1`.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    name, _, number = wanted.partition(".")
+    for event in events:
+        if event["fact"] == name and number in ("", str(event["attempt"])):
+            payload: dict[str, Any] = event["payload"]
+            return payload
+    raise NotFoundError(f"no {wanted} among {', '.join(dict.fromkeys(str(event['fact']) for event in events))}")
+
+
+def _heading(which: str, events: Sequence[dict[str, Any]]) -> str:
+    first = events[0]
+    pipeline = first["pipeline"]
+    told = f"question {which}, pipeline {pipeline['name']}@{pipeline['revision']}" if pipeline else f"question {which}"
+    kinds = {"replay": f"a replay of {first['parent']}", "imported": "imported, nobody acts on it"}
+    return ", ".join(filter(None, (told, kinds.get(first["origin"], first["origin"]))))
 
 
 def model_calls(events: Sequence[dict[str, Any]]) -> list[list[Any]]:
@@ -103,42 +133,43 @@ def _cut(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-async def tail(settings: Settings, *, fact: str, cid: str, as_json: bool) -> None:
-    """Print events as they are stored, until Ctrl-C.
+async def tail(here: Client, narrowed: dict[str, Any], *, pattern: str = "", as_json: bool) -> int:
+    """Print events as they are stored, until Ctrl-C or the end of what was asked for; returns how many were printed.
+
+    `narrowed` are the parameters of `GET /api/v1/events`, `pattern` a regular expression for the payload's text.
 
     Raises:
-        UnavailableError: no bus answers.
+        RefusedError: the pattern is none.
+        UnavailableError: no gateway answers, or it lost the bus.
     """
-    stopped = asyncio.Event()
-
-    async def heard(message: Msg) -> None:
-        headers = message.headers or {}
-        subject = message.subject.removeprefix(f"{subjects.LIVE_PREFIX}.")
-        stored = StoredEvent(subject, int(headers.get("Nats-Sequence", 0)), datetime.now().astimezone(), message.data)
-        try:
-            _line(stored, as_json=as_json, fact=fact, cid=cid)
-        except BrokenPipeError:
-            stopped.set()
-
-    async with bus.connected(settings, "tail") as client:
-        for root in ("qa", "bg"):
-            await client.subscribe(subjects.live(f"{root}.*.*.*.*"), cb=heard)
-        print("listening; Ctrl-C ends", file=sys.stderr)
-        await stopped.wait()
-
-
-def _line(stored: StoredEvent, *, as_json: bool, fact: str, cid: str) -> None:
     try:
-        event = stored.decode()
-    except AnswerbusError as error:
-        print(f"{stored.sequence} {stored.subject}: {error}", flush=True)
-        return
-    if (fact and event.fact != fact) or (cid and event.correlation_id != cid):
-        return
-    if as_json:
-        print(escaped(event.model_dump_json()), flush=True)
-        return
-    stage = event.timeline[-1].stage if event.timeline else "gateway"
-    colour, plain = ("\x1b[36m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
-    told = visible(summary(event.payload.model_dump(mode="json")))
-    print(f"{stored.sequence:>8} {stage:<11} {colour}{event.fact:<22}{plain} {event.correlation_id} {told}", flush=True)
+        sought = re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise RefusedError(f"the pattern is no regular expression: {error}") from None
+    printed = 0
+    params = {name: value for name, value in narrowed.items() if value not in ("", None)}
+    async for event in here.lines("/api/v1/events", params=params, timeout=httpx.Timeout(30, read=60)):
+        if "error" in event:
+            raise UnavailableError(str(event["error"]))
+        if pattern and not sought.search(json.dumps(event["payload"], ensure_ascii=False)):
+            continue
+        print(escaped(json.dumps(event, ensure_ascii=False)) if as_json else line(event), flush=True)
+        printed += 1
+    return printed
+
+
+def line(event: dict[str, Any]) -> str:
+    """An event in one line; in colours on a terminal: endings green, failures red, the background lane dim."""
+    colour, plain = (_colour(event), "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    told = visible(summary(event["payload"]))
+    at = event["time"][11:23]
+    lane = "bg" if event["lane"] == Lane.BACKGROUND else "qa"
+    fact = f"{colour}{event['fact']:<22}{plain}"
+    return f"{event['sequence']:>8} {at} {lane} {event['said_by']:<11} {fact} {event['id']} {told}"
+
+
+def _colour(event: dict[str, Any]) -> str:
+    ending = FACTS[event["fact"]].terminal
+    failed = event["fact"] in ("QuestionAbandoned", "AnswerRefuted") or "unreadable" in event["payload"]
+    colour = "31" if failed else "32" if ending else "36"
+    return f"\x1b[{'2;' if event['lane'] == Lane.BACKGROUND else ''}{colour}m"

@@ -1,36 +1,34 @@
-"""Replaying recorded questions: one, or many with a report. The work; `replay_cli` is how it is told."""
+"""Replaying a recorded question: say one of its facts again, wait for the ending, compare."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from shared import subjects
 from shared.difference import Difference, difference
 from shared.domain import Lane
 from shared.envelope import Event
-from shared.errors import AnswerbusError, NotFoundError, RefusedError
+from shared.errors import NotFoundError
 from shared.exported import read_export
 from shared.facts import Fact, QuestionWithdrawn
 from shared.log import EventLog, StoredEvent, readable
 from shared.ops.candidates import Candidates, Choice, choose
+from shared.ops.saying import desk
 from shared.pipelines import Pipeline
 from shared.replaying import again, is_shortened, starting_point
 from shared.resources import FactSayer
+from shared.settings import Settings
 
 #: Seconds after a replay's deadline in which a stage may still say that it gave up.
 GRACE = 2.0
 #: How often the log is asked whether a replay has ended, should the live feed have lost the word.
 REREAD = 2.0
-#: Replays under way at once.
-AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,19 @@ class Replayed:
     @property
     def difference(self) -> Difference:
         return difference(self.recording.events, self.events)
+
+    def as_json(self) -> dict[str, Any]:
+        """The replay's id and beginning, and the difference once it has ended."""
+        pipeline = self.said.pipeline
+        return {
+            "id": self.said.correlation_id,
+            "parent": self.said.parent,
+            "from": f"{self.said.fact}.{self.said.attempt}",
+            "pipeline": f"{pipeline.name}@{pipeline.revision}",
+            "note": self.note,
+            "ended": self.ended,
+            "difference": self.difference.model_dump(mode="json") if self.ended else None,
+        }
 
 
 class Replayer:
@@ -165,102 +176,17 @@ def _note(recording: Recording, start: Event[Fact], order: Order) -> str:
     return f"the raw question has expired or was left out; begun with {start.fact}, as recorded"
 
 
-@dataclass
-class Report:
-    """What became of many replays; `skipped` counts the reasons why a question could not be said again."""
-
-    wanted: int
-    done: list[Replayed] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-    stopped: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Counts by verdict, endings, means before and after, and each replay that was not identical."""
-        compared = [one.difference for one in self.done if one.ended]
-        verdicts = Counter(one.verdict for one in compared)
-        return {
-            "questions": self.wanted,
-            "replayed": len(self.done),
-            **{name: verdicts.get(name, 0) for name in ("identical", "better", "worse", "other")},
-            "unfinished": len(self.done) - len(compared),
-            "begun_later": sum(bool(one.note) for one in self.done),
-            "skipped": dict(self.skipped),
-            "stopped": self.stopped,
-            "endings": dict(Counter(f"{one.left.ending} -> {one.right.ending}" for one in compared)),
-            "means": _means(compared),
-            "changed": [
-                {
-                    "id": one.left.id,
-                    "replay": one.right.id,
-                    "verdict": one.verdict,
-                    "changed": list(one.changed[:5]),
-                    "gained": list(one.gained),
-                    "lost": list(one.lost),
-                }
-                for one in sorted(
-                    compared, key=lambda one: ("worse", "other", "better", "identical").index(one.verdict)
-                )
-                if one.verdict != "identical"
-            ],
-        }
-
-
-def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
-    def both(read: Callable[[Any], float | None]) -> dict[str, float]:
-        pairs = [(read(one.left), read(one.right)) for one in compared]
-        known = [(a, b) for a, b in pairs if a is not None and b is not None]
-        return {
-            "before": round(mean(a for a, _ in known), 4) if known else 0.0,
-            "after": round(mean(b for _, b in known), 4) if known else 0.0,
-        }
-
-    return {
-        "score": both(lambda one: one.scores.overall if one.scores else None),
-        "confidence": both(lambda one: one.confidence),
-        "milliseconds": both(lambda one: one.milliseconds),
-        "tokens": both(lambda one: float(one.tokens)),
-        "cost_usd": both(lambda one: one.cost_usd),
-    }
-
-
-async def replay_many(
-    replayer: Replayer,
-    ids: Sequence[str],
-    order: Order,
-    report: Report,
-    *,
-    at_once: int = AT_ONCE,
-    progress: Callable[[Report], None] = lambda _: None,
-) -> None:
-    """Replay each question, filling the report as they end; cancelled, it leaves what is under way to end by itself.
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Replayer]:
+    """A replayer on the bus.
 
     Raises:
-        AnswerbusError: the bus is away, or the order holds for no question (a pipeline that is not there).
+        UnavailableError: no bus answers, or it is not provisioned.
     """
-    waiting = iter(ids)
-
-    async def work() -> None:
-        for cid in waiting:
-            try:
-                recording = await replayer.recording(cid)
-                report.done.append(await replayer.replay(recording, order))
-            except RefusedError as error:
-                report.skipped[str(error).replace(cid, "the question")] += 1
-            progress(report)
-
-    tasks = [asyncio.create_task(work()) for _ in range(max(1, min(at_once, len(ids))))]
-    try:
-        await asyncio.gather(*tasks)
-    except (asyncio.CancelledError, AnswerbusError):
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-
-
-def sampled(ids: Sequence[str], count: int, seed: int) -> list[str]:
-    """At most `count` of them (0: all), the same for the same seed, in their order."""
-    if not count or len(ids) <= count:
-        return list(ids)
-    chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (a sample, no secret)
-    return [one for number, one in enumerate(ids) if number in chosen]
+    async with desk(settings) as here:
+        replayer = Replayer(here.log, here.facts, here.pipelines)
+        await replayer.open()
+        try:
+            yield replayer
+        finally:
+            await replayer.close()

@@ -24,6 +24,7 @@ from shared.errors import RefusedError, UnavailableError
 from shared.facts import Fact
 from shared.log import EventLog
 from shared.ops import bus
+from shared.permissions import INJECTOR
 from shared.resources import FactSayer, Said
 from shared.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
@@ -75,7 +76,7 @@ async def desk(settings: Settings) -> AsyncIterator[Desk]:
     Raises:
         UnavailableError: no bus answers, or it is not provisioned.
     """
-    async with bus.connected(settings, "operator") as client:
+    async with bus.connected(settings, "replay", INJECTOR) as client:
         pipelines = NatsPipelines(client.jetstream)
         await pipelines.open()
         try:

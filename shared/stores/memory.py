@@ -10,8 +10,9 @@ from typing import Any
 from shared.dead import PAGE, DeadLetter, Wanted
 from shared.domain import PipelineRef
 from shared.errors import NotFoundError, PipelineError, UnavailableError
-from shared.pipelines import Pipeline
+from shared.pipelines import Pipeline, is_candidate
 from shared.stores.ports import Change
+from shared.subjects import CANDIDATE_PREFIX
 
 
 class MemoryKeyValue:
@@ -105,7 +106,13 @@ class MemoryPipelines:
         return PipelineRef(name=name, revision=numbers[-1]) if numbers else None
 
     def names(self) -> list[str]:
-        return sorted({one.name for one in self._revisions})
+        return sorted({one.name for one in self._revisions if not is_candidate(one.name)})
+
+    async def propose(self, pipeline: Pipeline) -> PipelineRef:
+        """Keep a document to be tried out, under a name that no asker can give."""
+        name = f"{CANDIDATE_PREFIX}{pipeline.name}"
+        self._revisions.append(pipeline.model_copy(update={"name": name}))
+        return PipelineRef(name=name, revision=len(self._revisions))
 
     async def pipeline(self, ref: PipelineRef) -> Pipeline:
         if not 0 < ref.revision <= len(self._revisions) or self._revisions[ref.revision - 1].name != ref.name:

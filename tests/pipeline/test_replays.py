@@ -1,0 +1,230 @@
+"""Recorded questions said again through the real stages: the same comes of them, and nobody else hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from shared.asks.persistence import StatsReply, StatsRequest
+from shared.domain import Document, Lane
+from shared.errors import NotFoundError, PipelineError, RefusedError
+from shared.exported import exported, read_export
+from shared.facts import AnswerVerified, DocumentIndexed, Fact, QuestionAsked
+from shared.ops.candidates import Choice
+from shared.ops.catalogue import STAGES, builder
+from shared.ops.evaluate_replay import check, fixtures
+from shared.ops.replay import Order, Replayer
+from shared.ops.replay_many import Report, replay_many, sampled
+from shared.replaying import differing, essences
+from shared.settings import Settings
+from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.testing import MemoryBus
+from tests.pipeline.test_question_flow import submit
+from tests.support.platform import write_corpus
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+RENT = "What is the rent of a garden plot?"
+SUBJECTS = ("a library card", "a lost library card", "the rent of a garden plot", "the water for the plots", "noon")
+FORMS = (
+    *("What about {}?", "Tell me about {}.", "Where is {}?", "When is {} available?", "How much is {}?"),
+    *("Who gets {}?", "Why is there {}?", "Is {} free?", "Can I have {} on Saturday?", "Quel est le prix de {} ?"),
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[MemoryBus]:
+    """The seven stages with three small documents in their index."""
+    root = tmp_path_factory.mktemp("replays")
+    async with MemoryBus(*map(builder, STAGES), settings=Settings(data_dir=root, port=0)) as stages:
+        for path in sorted(write_corpus(root / "corpus").iterdir()):
+            document = Document(source=f"kb:{path.name}", media_type="text/markdown", text=path.read_text("utf-8"))
+            submitted = await submit(stages, document)
+            assert stages.only(submitted.correlation_id, DocumentIndexed).chunks
+        yield stages
+
+
+@asynccontextmanager
+async def replayer(bus: MemoryBus) -> AsyncIterator[Replayer]:
+    """A replayer on the bus, whose stages work meanwhile."""
+    working = asyncio.create_task(bus.serve())
+    here = Replayer(bus.log, bus.log, bus.pipelines)
+    await here.open()
+    try:
+        yield here
+    finally:
+        await here.close()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await bus.run()
+
+
+async def expire(bus: MemoryBus, cid: str, *facts: type[Fact]) -> None:
+    """Take facts of a question out of the log, as their time to live does."""
+    names = {fact.__name__ for fact in facts}
+    bus.log.stored[:] = [one for one in bus.log.stored if one.correlation_id != cid or one.decode().fact not in names]
+
+
+async def test_fifty_questions_said_again_give_identical_facts(bus: MemoryBus) -> None:
+    questions = [form.format(subject) for form in FORMS for subject in SUBJECTS]
+    asked = [await bus.question(text, conversation_id=f"c{number}") for number, text in enumerate(questions)]
+    cids = [event.correlation_id for event in asked]
+
+    async with replayer(bus) as here:
+        report = Report(wanted=len(cids))
+        await replay_many(here, cids, Order(), report)
+
+    told = report.as_json()
+    assert (told["replayed"], told["identical"], told["changed"]) == (50, 50, [])
+    for done in report.done:
+        assert differing(essences(bus.biography(done.recording.id)), essences(done.events)) == []
+        assert {event.lane for event in done.events} == {Lane.BACKGROUND}
+        assert {event.parent for event in done.events} == {done.recording.id}
+    assert len({done.said.correlation_id for done in report.done}) == 50
+
+
+async def test_no_cache_session_or_figure_hears_of_a_replay(bus: MemoryBus) -> None:
+    recorded = await bus.question("How much is the water for the plots?", conversation_id="mine")
+    kept = [dict(bus.key_value(bucket)._values) for bucket in (SESSIONS_BUCKET, ANSWERS_BUCKET)]
+    before = await bus.ask("persistence", "stats", StatsRequest(hours=1), StatsReply)
+
+    async with replayer(bus) as here:
+        done = await here.replay(await here.recording(recorded.correlation_id), Order())
+
+    after = await bus.ask("persistence", "stats", StatsRequest(hours=1), StatsReply)
+    assert done.ended
+    assert after.total == before.total
+    assert [dict(bus.key_value(bucket)._values) for bucket in (SESSIONS_BUCKET, ANSWERS_BUCKET)] == kept
+
+
+async def test_an_edit_changes_what_follows_and_the_difference_says_how(bus: MemoryBus) -> None:
+    recorded = await bus.question(RENT)
+
+    async with replayer(bus) as here:
+        recording = await here.recording(recorded.correlation_id)
+        done = await here.replay(recording, Order(start="PassagesRetrieved", edit={"passages": []}))
+
+    assert done.difference.verdict == "worse"
+    assert done.difference.right.answer_type == "not_found"
+    assert done.difference.lost == ("kb:garden.md#18-184",)
+
+
+async def test_a_setting_of_the_pipeline_is_tried_out_on_one_question_only(bus: MemoryBus) -> None:
+    recorded = await bus.question(RENT)
+
+    async with replayer(bus) as here:
+        recording = await here.recording(recorded.correlation_id)
+        choice = Choice(changes=("answer.max_sentences=1",))
+        done = await here.replay(recording, Order(start="answer", choice=choice))
+
+    assert len(bus.only(done.said.correlation_id, AnswerVerified).answer.sentences) == 1
+    assert done.said.pipeline.name == "candidate/default"
+    assert len(bus.only((await bus.question(RENT)).correlation_id, AnswerVerified).answer.sentences) > 1
+
+
+async def test_a_replay_of_a_half_expired_question_begins_with_the_next_fact_and_says_so(bus: MemoryBus) -> None:
+    recorded = await bus.question("Is a library card free?")
+    await expire(bus, recorded.correlation_id, QuestionAsked)
+
+    async with replayer(bus) as here:
+        done = await here.replay(await here.recording(recorded.correlation_id), Order())
+
+    assert done.said.fact == "QuestionApproved"
+    assert "begun with QuestionApproved" in done.note
+    assert done.difference.verdict == "identical"
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "named"),
+    [
+        (Order(start="retrival"), RefusedError, "no fact or stage"),
+        (Order(choice=Choice("nobodys")), NotFoundError, "there are: default"),
+        (Order(choice=Choice("default@999")), PipelineError, "no revision 999"),
+        (Order(choice=Choice(changes=("answer.max_sentence=1",))), PipelineError, "answer.max_sentence"),
+        (Order(edit={"txt": "?"}), RefusedError, "txt: no such field"),
+    ],
+)
+async def test_what_does_not_hold_is_said_in_one_line_and_nothing_is_stored(
+    bus: MemoryBus, order: Order, error: type[Exception], named: str
+) -> None:
+    recorded = await bus.question(RENT)
+    stored = len(bus.log.stored)
+
+    async with replayer(bus) as here:
+        with pytest.raises(error, match=named):
+            await here.replay(await here.recording(recorded.correlation_id), order)
+
+    assert len(bus.log.stored) == stored
+
+
+async def test_a_question_that_has_expired_is_named_and_an_unknown_file_too(bus: MemoryBus) -> None:
+    async with replayer(bus) as here:
+        with pytest.raises(NotFoundError, match="in the log any more"):
+            await here.recording("0" * 32)
+        with pytest.raises(NotFoundError, match="neither a question's id"):
+            await here.recording("nowhere.json")
+
+
+async def test_the_questions_of_the_last_hour_are_found_and_sampled_alike(bus: MemoryBus) -> None:
+    recorded = await bus.question("Where is the library?")
+
+    async with replayer(bus) as here:
+        await here.replay(await here.recording(recorded.correlation_id), Order())
+        found = await here.ended_since(datetime.now(UTC) - timedelta(hours=1))
+
+    assert recorded.correlation_id in found
+    assert all(bus.biography(cid)[0].lane is Lane.LIVE for cid in found)
+    assert sampled(found, 3, seed=1) == sampled(found, 3, seed=1)
+    assert len(sampled(found, 3, seed=1)) == 3
+
+
+async def test_an_exported_question_is_a_fixture_until_a_change_is_accepted(bus: MemoryBus, tmp_path: Path) -> None:
+    recorded = await bus.question(RENT)
+    document = await bus.pipelines.pipeline(recorded.pipeline)
+    path = tmp_path / "rent.json"
+    path.write_text(exported(await bus.log.biography(recorded.correlation_id), document, raw=False).encode())
+    shorter = Order(start="answer", choice=Choice(changes=("answer.max_sentences=1",)))
+
+    async with replayer(bus) as here:
+        outcomes = [
+            (await check(here, fixtures(tmp_path)[0], order, accept=accept)).outcome
+            for order, accept in ((Order(), False), (shorter, False), (shorter, True), (shorter, False))
+        ]
+        back = await check(here, path, Order(), accept=False)
+
+    assert outcomes == ["same", "changed", "accepted", "same"]
+    assert back.outcome == "changed"
+    assert "AnswerDrafted.0.answer.content" in back.changed
+    assert read_export(path.read_bytes(), path.name).accepted
+
+
+async def test_a_folder_without_fixtures_and_a_broken_one_are_told_from_a_change(
+    bus: MemoryBus, tmp_path: Path
+) -> None:
+    with pytest.raises(RefusedError, match="no exported questions"):
+        fixtures(tmp_path)
+    (tmp_path / "old.json").write_text('{"format": "answerbus-question", "version": 0}')
+
+    async with replayer(bus) as here:
+        found = await check(here, tmp_path / "old.json", Order(), accept=True)
+
+    assert found.outcome == "refused"
+    assert "version 0" in found.changed[0]
+
+
+async def test_no_stage_acts_on_an_imported_question(bus: MemoryBus) -> None:
+    recorded = await bus.question(RENT)
+    question = exported(await bus.log.biography(recorded.correlation_id), None, raw=True)
+    cid = "f" * 12 + "7" + "f" * 19
+    elsewhere = read_export(question.encode().replace(question.id, cid), "q.json")
+
+    for event in elsewhere.imported():
+        await bus.say(event)
+
+    assert bus.names(cid) == bus.names(recorded.correlation_id)
