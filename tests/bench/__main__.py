@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, chains, clients, http_answers, models, retrieval, whole
+from . import answers, broker_away, cache, chains, clients, http_answers, models, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "platform", "models", "answers-with-models", "retrieval", "http", "clients")
+PARTS = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models", "retrieval", "http", "clients", "broker-away")
 #: These run when they are named only: one takes a quarter of an hour, the other wants a running platform.
-NAMED = ("retrieval", "http", "clients")
+NAMED = ("retrieval", "http", "clients", "broker-away")
 
 
 def main() -> None:
@@ -57,6 +57,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     ]
     if "platform" in parts:
         sections += await whole.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "cache" in parts:
+        sections.append(await cache.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "models" in parts:
         sections += await models.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "answers-with-models" in parts:
@@ -64,6 +66,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "retrieval" in parts:
         sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
         sections.append(await retrieval.compare(sizes=sizes, say=say))
+    if "broker-away" in parts:
+        sections.append(await broker_away.compare(quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
