@@ -1,6 +1,6 @@
 # Everything a clone needs is here: each target sets up what it uses. Needs Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench classifier
+.PHONY: help setup demo up test lint docs bench chaos classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,6 +9,10 @@ STAMP := $(VENV)/.up-to-date
 PORT ?= 8080
 DATA ?= data
 OUT ?= injections.json
+CHAOS_SECONDS ?= 600
+CHAOS_SEED ?= 1
+# More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
+CHAOS_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
 
@@ -37,6 +41,9 @@ docs: $(STAMP) ## Write the generated pages under docs/ anew
 
 bench: $(STAMP) ## Measure the chain beside its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
+
+chaos: $(STAMP) ## Kill, freeze and restart everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
+	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 
 classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
 	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"

@@ -17,14 +17,15 @@ from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-PARTS = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models", "retrieval", "http", "clients", "broker-away")
-#: These run when they are named only: one takes a quarter of an hour, the other wants a running platform.
+USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
+#: These run when they are named only: they take long, or want a running platform.
 NAMED = ("retrieval", "http", "clients", "broker-away")
+PARTS = (*USUAL, *NAMED)
 
 
 def main() -> None:
     arguments = _parser().parse_args()
-    parts: Sequence[str] = arguments.only or [part for part in PARTS if part not in NAMED]
+    parts: Sequence[str] = arguments.only or USUAL
     if "http" in parts and not (arguments.url and arguments.questions):
         sys.exit("the http part needs --url of a running platform and --questions")
     # Servers and hops are ended by the blocks that started them, also when somebody ends this process.

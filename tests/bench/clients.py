@@ -95,7 +95,7 @@ async def compare(*, quick: bool, say: Say) -> list[Section]:
     Raises:
         RuntimeError: a stream did not come to its end, or came to another one than an uncut stream.
     """
-    _open_files(2 * IDLE + 2000)
+    open_files(2 * IDLE + 2000)
     with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
         root = Path(folder)
         questions, documents = corpus(root)
@@ -267,7 +267,7 @@ def _stopped(pid: int) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def _open_files(wanted: int) -> None:
+def open_files(wanted: int) -> None:
     """Let this process and its children have so many files open.
 
     Raises:
