@@ -68,6 +68,9 @@ class Settings(BaseSettings):
 
     key_value_url: str = Field(default="nats", description="`nats`, or redis://host:port/db.")
     record_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in data_dir.")
+    record_days: float = Field(
+        default=0, ge=0, description="Age at which exchanges are deleted from the record; 0: they are kept."
+    )
     vector_url: str = Field(default="", description="Qdrant server; empty: Qdrant Edge in data_dir.")
     vector_api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
     graph_url: str = Field(default="", description="Neo4j server, bolt:// or neo4j://; empty: SQLite in data_dir.")

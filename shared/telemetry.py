@@ -60,6 +60,18 @@ CITATION_CHECKS = Counter(
 ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Questions looked up among kept answers", ["outcome"])
 NOT_PERMITTED = Counter("answerbus_not_permitted_total", "Times the bus refused this process's user", ["what"])
 SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
+EXCHANGES = Counter("answerbus_exchanges_total", "Live questions on record, by how they ended", ["pipeline", "outcome"])
+EXCHANGES_HELPED = Counter(
+    "answerbus_exchanges_by_way_total",
+    "Live questions on record that were reused, reranked or tried again",
+    ["pipeline", "way"],
+)
+FEEDBACK = Counter("answerbus_feedback_total", "Ratings on record", ["pipeline", "rating"])
+SCORED = Counter("answerbus_scored_total", "Answers on record that were scored", ["pipeline", "by"])
+SCORES = Counter("answerbus_scores_sum_total", "Sum of their scores, each 0 to 1", ["pipeline", "by", "score"])
+TOKENS = Counter("answerbus_exchange_tokens_total", "Tokens of live questions", ["pipeline", "model", "kind"])
+COST = Counter("answerbus_exchange_cost_usd_total", "What they cost, in US dollars", ["pipeline", "model"])
+EXPIRED = Counter("answerbus_record_expired_total", "Exchanges deleted because of their age")
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
 
 

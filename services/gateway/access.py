@@ -11,7 +11,8 @@ ACCESS = Access(
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         *("retrieval.search", "retrieval.documents", "retrieval.kb_index", "retrieval.remove"),
-        *("persistence.conversation", "persistence.exchange", "persistence.stats"),
+        *("persistence.conversation", "persistence.exchange", "persistence.exchanges"),
+        *("persistence.export", "persistence.stats"),
     ),
     follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
     log=True,

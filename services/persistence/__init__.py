@@ -2,8 +2,8 @@
 
 Hears every ending (the seven terminal facts, through one filter) and says `ExchangeRecorded`; hears `FeedbackGiven`,
 `ExchangeEvaluated`, `DocumentIndexed` and `DocumentRefused` and says nothing. Answers `ask.persistence.conversation`,
-`.exchange` and `.stats`. Owns the record (SQLite or PostgreSQL) and writes the key-value buckets `sessions` and
-`answers`.
+`.exchange`, `.exchanges`, `.export` and `.stats`. Owns the record (SQLite or PostgreSQL) and writes the key-value
+buckets `sessions` and `answers`.
 
 A fact heard twice is recorded once; facts may come in any order. A fact is acknowledged only after its commit.
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
-from services.persistence.ports import Entry, Remarks, Sample, Tally
+from services.persistence.ports import Cursor, Entry, Remarks, Sought, Tally
+from services.persistence.tallying import Figures, Place
 from shared.asks.persistence import Exchange, Rating
 from shared.domain import AnswerEvaluation
 from shared.errors import PermanentError, TransientError, UnavailableError
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 class SqlRecord:
     """A `Record` on one database; every save of the moment shares one commit."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, counted: Callable[[dict[Place, Figures]], None] = lambda _: None) -> None:
+        """`counted` is told the figures of every commit."""
         self._url = url
+        self._counted = counted
         self._commits: GroupCommit[Entry] = GroupCommit(self._write)
         self._database: Database | None = None
 
@@ -79,17 +82,39 @@ class SqlRecord:
             evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
         )
 
-    async def tally(self, since: datetime, samples: int) -> Tally:
-        from services.persistence import sql
+    async def tally(self, since: datetime) -> Tally:
+        from services.persistence import sql, sql_reading
 
-        ratings = await self._counts(sql.rating_counts(since))
-        return Tally(
-            outcomes=await self._counts(sql.outcome_counts(since)),
-            samples=[Sample.model_validate(row) for row in await self._read(sql.timings(since, samples))],
-            feedback_up=ratings.get(1, 0),
-            feedback_down=ratings.get(-1, 0),
-            documents=await self._counts(sql.document_counts()),
-        )
+        figures: dict[str, Figures] = {}
+        for row in await self._read(sql_reading.figures(since)):
+            figures.setdefault(row["pipeline"], Figures()).add(Figures.read(row["figures"]))
+        documents = await self._read(sql.document_counts())
+        return Tally(figures=figures, documents={row["name"]: row["count"] for row in documents})
+
+    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
+        from services.persistence import sql_reading
+
+        rows = await self._read(sql_reading.page(sought, after, limit, whole=whole))
+        return [Exchange.model_validate(row) for row in rows]
+
+    async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        from services.persistence import sql_reading
+
+        rows = await self._read(sql_reading.balances(ids)) if ids else ()
+        return {row["exchange_id"]: (row["up"], row["down"]) for row in rows}
+
+    async def evaluated(self, ids: Sequence[str]) -> set[str]:
+        from services.persistence import sql_reading
+
+        return {row["exchange_id"] for row in await self._read(sql_reading.evaluated(ids))} if ids else set()
+
+    async def expire(self, before: datetime, most: int) -> int:
+        from services.persistence.sql import ERRORS, named
+
+        try:
+            return await self.database().expire(before, most)
+        except ERRORS as error:
+            raise UnavailableError(f"the record cannot be cleared ({named(error)})") from None
 
     async def _write(self, entries: Sequence[Entry]) -> None:
         from services.persistence.sql import ERRORS, named, passes
@@ -98,12 +123,13 @@ class SqlRecord:
         if database is None:
             raise TransientError("the record is not open")
         try:
-            await database.write(entries)
+            totals = await database.write(entries)
         except ERRORS as error:
             # Not `from error`: a driver's message can hold what the asker wrote.
             if passes(error):
                 raise TransientError(f"the record is away ({named(error)})") from None
             raise PermanentError(f"the record refused an entry ({named(error)})", kind="record") from None
+        self._counted(totals)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
         from services.persistence.sql import ERRORS, named
@@ -114,6 +140,3 @@ class SqlRecord:
             return await self._database.read(statement)
         except ERRORS as error:
             raise UnavailableError(f"the record cannot be read ({named(error)})") from None
-
-    async def _counts(self, statement: Any) -> dict[Any, int]:
-        return {row["name"]: row["count"] for row in await self._read(statement)}

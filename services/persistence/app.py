@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 
+from services.persistence import verbs
 from services.persistence.access import ACCESS
 from services.persistence.adapters import SqlRecord
-from services.persistence.asks import Archivist
-from services.persistence.directory import Directory
 from services.persistence.directory_adapter import SqlCatalogue
+from services.persistence.expiry import Expiry
 from services.persistence.handler import Recorder
+from services.persistence.metering import meter
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from services.persistence.summary import Summaries
@@ -21,30 +22,22 @@ from shared.stage import Stage
 
 
 def build(resources: Resources) -> Stage:
-    record = SqlRecord(resources.settings.database_url)
+    record = SqlRecord(resources.settings.database_url, meter)
     answers = resources.stores.key_value(subjects.ANSWERS_BUCKET)
     shelf = AnswerShelf(answers)
     summaries = Summaries(resources.stores.key_value(subjects.SESSIONS_BUCKET), resources.models)
     recorder = Recorder(record, summaries, shelf)
-    archivist = Archivist(record)
-    directory = Directory(SqlCatalogue(record))
 
     # Many at once: whatever waits together is committed together.
     stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128, access=ACCESS)
     stage.opens(record)
+    stage.opens(Expiry(record, resources.settings.record_days))
     stage.opens(summaries)
     stage.opens(_deadline_watch(resources, record))
     for handler in (recorder.record, recorder.feedback, recorder.evaluated, recorder.indexed, recorder.refused):
         stage.on(handler)
-    stage.answers("conversation", archivist.conversation)
-    stage.answers("exchange", archivist.exchange)
-    stage.answers("stats", archivist.stats)
-    stage.answers("experts", directory.experts)
-    stage.answers("availability", directory.availability)
-    stage.answers("book", directory.book)
-    stage.answers("content", directory.content)
-    stage.answers("load_directory", directory.load)
-    stage.answers("directory", directory.overview)
+    verbs.of_record(stage, record)
+    verbs.of_directory(stage, SqlCatalogue(record))
     return stage
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from services.persistence.figures import by_stage, percentiles
-from services.persistence.ports import Record
+from services.persistence import figures
+from services.persistence.ports import Record, Remarks
+from services.persistence.tallying import Figures, started
 from shared.asks.persistence import (
     ConversationReply,
     ConversationRequest,
+    Exchange,
     ExchangeReply,
     ExchangeRequest,
     ExchangeSummary,
@@ -16,9 +18,6 @@ from shared.asks.persistence import (
     StatsRequest,
 )
 from shared.domain import AnswerEvaluation
-
-#: Exchanges the percentiles are taken from: enough for a steady p99, few enough to read at once.
-SAMPLES = 2000
 
 
 class Archivist:
@@ -50,21 +49,28 @@ class Archivist:
         exchange = await self._record.exchange(request.id)
         if exchange is None:
             return ExchangeReply(found=False)
-        remarks = await self._record.remarks(request.id)
-        inline = exchange.details.get("evaluation")
-        evaluation = remarks.evaluation or (AnswerEvaluation.model_validate(inline) if inline else None)
-        return ExchangeReply(found=True, exchange=exchange, feedback=remarks.feedback, evaluation=evaluation)
+        return told(exchange, await self._record.remarks(request.id))
 
     async def stats(self, request: StatsRequest) -> StatsReply:
-        tally = await self._record.tally(datetime.now(UTC) - timedelta(hours=request.hours), SAMPLES)
+        since = started("hour", datetime.now(UTC) - timedelta(hours=request.hours))
+        tally = await self._record.tally(since)
+        total = Figures()
+        for one in tally.figures.values():
+            total.add(one)
+        whole = figures.of_pipeline("", total)
         return StatsReply(
             hours=request.hours,
-            total=sum(tally.outcomes.values()),
-            outcomes=tally.outcomes,
-            sampled=len(tally.samples),
-            elapsed=percentiles(sample.elapsed_ms for sample in tally.samples),
-            stages=by_stage(tally.samples),
-            feedback_up=tally.feedback_up,
-            feedback_down=tally.feedback_down,
+            since=since,
+            **whole.model_dump(exclude={"pipeline", "cost_usd"}),
+            stages=figures.stages(total),
+            models=figures.spent(tally.figures),
+            pipelines=tuple(figures.of_pipeline(name, one) for name, one in sorted(tally.figures.items())),
             documents=tally.documents,
         )
+
+
+def told(exchange: Exchange, remarks: Remarks) -> ExchangeReply:
+    """The exchange with what was said about it; an evaluation that came with the answer where there is no later one."""
+    inline = exchange.details.get("evaluation")
+    evaluation = remarks.evaluation or (AnswerEvaluation.model_validate(inline) if inline else None)
+    return ExchangeReply(found=True, exchange=exchange, feedback=remarks.feedback, evaluation=evaluation)

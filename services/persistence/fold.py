@@ -57,6 +57,7 @@ def feedback(given: FeedbackGiven, envelope: Envelope) -> Feedback:
         sentence_scores=given.sentence_scores,
         citation_scores=given.citation_scores,
         at=envelope.occurred_at,
+        pipeline=_counted_in(envelope),
     )
 
 
@@ -70,6 +71,7 @@ def evaluation(evaluated: ExchangeEvaluated, envelope: Envelope) -> Evaluation:
         citations=evaluated.citations,
         judged_by=evaluated.judged_by,
         at=envelope.occurred_at,
+        pipeline=_counted_in(envelope),
     )
 
 
@@ -94,6 +96,11 @@ def refused(fact: DocumentRefused, envelope: Envelope) -> DocumentState:
 def plain(text: str) -> str:
     """The text without NUL, which PostgreSQL cannot store in a column of text."""
     return text.replace("\x00", "") if "\x00" in text else text
+
+
+def _counted_in(envelope: Envelope) -> str:
+    """The pipeline in whose figures this counts: the background lane has none."""
+    return envelope.pipeline.name if envelope.lane is Lane.LIVE else ""
 
 
 def _with_calls(outcome: dict[str, Any], envelope: Envelope) -> dict[str, Any]:

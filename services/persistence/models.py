@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, Column, DateTime, Dialect, Float, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import JSON, Boolean, Column, DateTime, Dialect, Float, Index, Integer, MetaData, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
 
@@ -66,6 +66,31 @@ exchanges = Table(
     Index("ix_exchanges_conversation", "conversation_id", "ended_at"),
     Index("ix_exchanges_ended_at", "ended_at"),
     Index("ix_exchanges_pipeline", "pipeline", "ended_at"),
+    Index("ix_exchanges_outcome", "outcome", "ended_at"),
+)
+
+#: Longer ids of sources are cut: an index takes no more.
+SOURCE_CHARS = 500
+
+#: Which exchanges showed or cited a source.
+exchange_sources = Table(
+    "exchange_sources",
+    metadata,
+    Column("exchange_id", String(32), primary_key=True),
+    Column("source", String(SOURCE_CHARS), primary_key=True),
+    Column("cited", Boolean, nullable=False),
+    Column("ended_at", UtcDateTime, nullable=False),
+    Index("ix_exchange_sources_source", "source", "ended_at"),
+)
+
+#: What was added up of an hour or a day of one pipeline (`tallying.py`).
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("span", String(4), primary_key=True),
+    Column("starts_at", UtcDateTime, primary_key=True),
+    Column("pipeline", String, primary_key=True),
+    _json("figures"),
 )
 
 feedback = Table(

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from pydantic import Field
 
 from shared.asks.persistence import Exchange, Rating
-from shared.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Timing, Value
+from shared.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
 from shared.payloads import ContentItem, Expert, Session, Slot
+
+if TYPE_CHECKING:
+    from services.persistence.tallying import Figures
 
 
 class Feedback(Value):
@@ -24,6 +29,8 @@ class Feedback(Value):
     sentence_scores: tuple[int, ...] = ()
     citation_scores: tuple[int, ...] = ()
     at: datetime
+    #: In whose figures it counts; empty: in none.
+    pipeline: str = Field(default="", exclude=True)
 
 
 class Evaluation(Value):
@@ -37,6 +44,8 @@ class Evaluation(Value):
     citations: tuple[CitationVerdict, ...] = ()
     judged_by: JudgedBy = "rules"
     at: datetime
+    #: In whose figures it counts; empty: in none.
+    pipeline: str = Field(default="", exclude=True)
 
 
 class DocumentState(Value):
@@ -63,22 +72,35 @@ class Remarks:
     evaluation: AnswerEvaluation | None = None
 
 
-class Sample(Value):
-    """The timing of one exchange."""
+@dataclass(frozen=True)
+class Tally:
+    """What was added up of the live lane, by pipeline; `documents` counts those of all time by status."""
 
-    elapsed_ms: float
-    timeline: tuple[Timing, ...]
+    figures: dict[str, Figures] = field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Counts and samples of the live lane since a point in time."""
+class Cursor:
+    """The last exchange of a page: the next page has the older ones."""
 
-    outcomes: dict[str, int] = field(default_factory=dict)
-    samples: Sequence[Sample] = ()
-    feedback_up: int = 0
-    feedback_down: int = 0
-    documents: dict[str, int] = field(default_factory=dict)
+    ended_at: datetime
+    id: str
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Which exchanges: whatever is empty does not matter. `until` is not included."""
+
+    pipeline: str = ""
+    outcome: str = ""
+    conversation: str = ""
+    source: str = ""
+    engine: str = ""
+    lane: str = ""
+    rating: int = 0
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 class Record(Protocol):
@@ -114,8 +136,23 @@ class Record(Protocol):
 
     async def remarks(self, exchange_id: str) -> Remarks: ...
 
-    async def tally(self, since: datetime, samples: int) -> Tally:
-        """Counts since then, and the timing of the latest `samples` exchanges."""
+    async def tally(self, since: datetime) -> Tally:
+        """The figures since the beginning of that hour."""
+
+    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
+        """The newest first; without `whole`, without passages, context and timeline."""
+
+    async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """How often each was rated up and down; those that nobody rated are left out."""
+
+    async def evaluated(self, ids: Sequence[str]) -> set[str]:
+        """Those of which there is a background evaluation."""
+
+    async def expire(self, before: datetime, most: int) -> int:
+        """Delete at most so many of the exchanges that ended before then, with what was said about them; how many.
+
+        Figures stay. Workers that do so at once get in nobody's way.
+        """
 
 
 class Catalogue(Protocol):

@@ -1,4 +1,4 @@
-"""The record's engine and statements, in SQLAlchemy; only `adapters.py` and the migrations use it."""
+"""The record's engine, and the statements about one exchange, in SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -12,26 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Select, Table, and_, event, func, or_, select, text
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Column, Select, event, func, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from services.persistence import migrations
+from services.persistence import migrations, sql_reading
 from services.persistence.models import documents, evaluations, exchanges, feedback
-from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback
-from shared.asks.persistence import Exchange
+from services.persistence.ports import Entry
+from services.persistence.sql_writing import Writing
+from services.persistence.tallying import Figures, Place
 from shared.errors import ConfigurationError
 
-TABLES: dict[type[Entry], Table] = {
-    Exchange: exchanges,
-    Feedback: feedback,
-    Evaluation: evaluations,
-    DocumentState: documents,
-}
 #: What a database can raise: the library's errors, and those of files and sockets it has not wrapped.
 ERRORS = (SQLAlchemyError, OSError, sqlite3.Error)
 DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
@@ -43,7 +36,6 @@ COMMAND_SECONDS = 30
 MIGRATION_LOCK = 7_266_173
 #: PostgreSQL's classes of errors that pass: connection, rollback (deadlock), resources, lock, operator, system.
 _PASSING = ("08", "40", "53", "55", "57", "58")
-_LISTED = [column for column in exchanges.c if column.name not in ("passages", "context", "timeline")]
 
 
 class Database:
@@ -55,8 +47,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(url)
-        insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql.insert
-        self._upserts = {kind: _upsert(table, insert) for kind, table in TABLES.items()}
+        self._writing = Writing(self.engine.dialect.name)
 
     async def migrate(self, revision: str = "head") -> None:
         """Bring the schema to a revision in one transaction, under a lock that other workers wait for."""
@@ -77,17 +68,19 @@ class Database:
             return None
         return str(rows[0]["version_num"]) if rows else None
 
-    async def write(self, entries: Sequence[Entry]) -> None:
-        """One upsert statement for each kind of entry, one commit for all."""
-        rows: dict[type[Entry], list[dict[str, Any]]] = {}
-        for entry in entries:
-            rows.setdefault(type(entry), []).append(entry.model_dump())
+    async def write(self, entries: Sequence[Entry]) -> dict[Place, Figures]:
+        """All of them in one commit; the figures of those that were not there."""
         async with self.engine.begin() as connection:
-            for kind, values in rows.items():
-                (key,) = TABLES[kind].primary_key.columns.keys()
-                # Two workers that take the same rows in the same order cannot lock each other out.
-                values.sort(key=lambda row, key=key: str(row[key]))  # type: ignore[misc]
-                await connection.execute(self._upserts[kind], values)
+            return await self._writing.write(connection, entries)
+
+    async def expire(self, before: datetime, most: int) -> int:
+        """Delete some of what ended before then; how many exchanges that were."""
+        async with self.engine.begin() as connection:
+            found = await connection.execute(sql_reading.ended_before(before, most))
+            ids = list(found.scalars())
+            for statement in sql_reading.without(ids) if ids else (sql_reading.comments_before(before),):
+                await connection.execute(statement)
+        return len(ids)
 
     async def read(self, statement: Select[Any]) -> list[dict[str, Any]]:
         async with self.engine.connect() as connection:
@@ -123,7 +116,7 @@ def exchange(exchange_id: str) -> Select[Any]:
 
 def conversation(conversation_id: str, limit: int) -> Select[Any]:
     """The newest first, without what makes rows large."""
-    mine = select(*_LISTED).where(exchanges.c.conversation_id == conversation_id)
+    mine = select(*sql_reading.LIGHT).where(exchanges.c.conversation_id == conversation_id)
     return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
 
 
@@ -136,19 +129,6 @@ def latest_evaluation(exchange_id: str) -> Select[Any]:
     wanted = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
     mine = select(*wanted).where(evaluations.c.exchange_id == exchange_id)
     return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
-
-
-def outcome_counts(since: datetime) -> Select[Any]:
-    return _counted(exchanges.c.outcome).where(_live(since))
-
-
-def timings(since: datetime, most: int) -> Select[Any]:
-    timed = select(exchanges.c.elapsed_ms, exchanges.c.timeline).where(_live(since))
-    return timed.order_by(exchanges.c.ended_at.desc()).limit(most)
-
-
-def rating_counts(since: datetime) -> Select[Any]:
-    return _counted(feedback.c.rating).where(feedback.c.at >= since)
 
 
 def document_counts() -> Select[Any]:
@@ -174,27 +154,6 @@ def named(error: BaseException) -> str:
 
 def _counted(column: Column[Any]) -> Select[Any]:
     return select(column.label("name"), func.count().label("count")).group_by(column)
-
-
-def _live(since: datetime) -> ColumnElement[bool]:
-    return and_(exchanges.c.lane == "live", exchanges.c.ended_at >= since)
-
-
-def _upsert(table: Table, insert: Any) -> Any:
-    """Insert, or replace the row of that key: where rows have a time, only by one that is not older.
-
-    A background run has its question's id: it never replaces what a live asker was told, and gives way to it.
-    """
-    statement = insert(table)
-    new = statement.excluded
-    newer: ColumnElement[bool] | None = None
-    if table is documents:
-        newer = new["at"] >= documents.c["at"]
-    elif table is exchanges:
-        same_lane = and_(new["lane"] == exchanges.c.lane, new["ended_at"] >= exchanges.c.ended_at)
-        newer = or_(same_lane, and_(new["lane"] == "live", exchanges.c.lane != "live"))
-    values = {column.name: new[column.name] for column in table.c if not column.primary_key}
-    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values, where=newer)
 
 
 async def _lock(connection: AsyncConnection) -> None:

@@ -1,4 +1,4 @@
-"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.stats`."""
+"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
 
 from __future__ import annotations
 
@@ -128,18 +128,132 @@ class StageFigures(Value):
     worked: Percentiles
 
 
-class StatsReply(Value):
-    """Figures of the live lane; `documents` counts by status, over all time.
+class Rates(Value):
+    """Shares of all questions, from 0 to 1: answered from the cache (`reused_exact`) or by the answer to a similar
+    question, passages ranked a second time, asked back, tried more than once.
+    """
 
-    The percentiles come from the latest `sampled` exchanges of the period, answered or not.
+    reused_exact: float = 0.0
+    reused_similar: float = 0.0
+    reranked: float = 0.0
+    clarification: float = 0.0
+    retried: float = 0.0
+
+
+class MeanScores(Value):
+    """The mean of each score, from 0 to 1, over `count` of them."""
+
+    count: int = 0
+    groundedness: float = 0.0
+    relevancy: float = 0.0
+    completeness: float = 0.0
+    overall: float = 0.0
+
+
+class ModelFigures(Value):
+    """What one model did for one pipeline."""
+
+    pipeline: str
+    model: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class PipelineFigures(Value):
+    """The figures of one pipeline."""
+
+    pipeline: str
+    total: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    elapsed: Percentiles = Percentiles()
+    rates: Rates = Rates()
+    scores: MeanScores = MeanScores()
+    evaluations: MeanScores = MeanScores()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    cost_usd: float = 0.0
+
+
+class StatsReply(Value):
+    """Figures of the live lane since `since`, the beginning of the hour in which the period begins.
+
+    They are added up as exchanges are recorded: percentiles are of all of them, at most five percent off, and stay
+    when exchanges are deleted. `scores` are those the answers passed with, `evaluations` those given afterwards.
+    `documents` counts by status, over all time.
     """
 
     hours: float
+    since: datetime
     total: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
-    sampled: int = 0
     elapsed: Percentiles = Percentiles()
     stages: tuple[StageFigures, ...] = ()
+    rates: Rates = Rates()
+    scores: MeanScores = MeanScores()
+    evaluations: MeanScores = MeanScores()
     feedback_up: int = 0
     feedback_down: int = 0
+    models: tuple[ModelFigures, ...] = ()
+    pipelines: tuple[PipelineFigures, ...] = ()
     documents: dict[str, int] = Field(default_factory=dict)
+
+
+class ExchangesRequest(Value):
+    """`exchanges` and `export`: one page of the exchanges that fit, the newest first; what is empty does not matter.
+
+    `source` are those that showed or cited it, `rating` those that somebody rated so, `until` is not included. `after`
+    is what the page before said.
+    """
+
+    pipeline: str = ""
+    outcome: Outcome | Literal[""] = ""
+    conversation: str = ""
+    source: str = ""
+    engine: str = ""
+    lane: Literal["live", "background", ""] = ""
+    rating: Literal["up", "down", ""] = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = Field(default=50, ge=1, le=200)
+    after: str = Field(default="", max_length=200)
+
+
+class ExchangeLine(Value):
+    """An exchange as a line of a list."""
+
+    id: str
+    conversation_id: str
+    pipeline: str
+    pipeline_revision: int
+    lane: str
+    outcome: Outcome
+    kind: str = ""
+    asked_at: datetime
+    ended_at: datetime
+    elapsed_ms: float = 0.0
+    question: str = ""
+    language: str = "und"
+    answer: str = ""
+    engine: str = ""
+    confidence: float = 0.0
+    sources: tuple[str, ...] = ()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    usage: Usage = Usage()
+
+
+class ExchangesReply(Value):
+    """One page; `after` asks for the next one (empty: this was the last)."""
+
+    exchanges: tuple[ExchangeLine, ...] = ()
+    after: str = ""
+
+
+class ExportReply(Value):
+    """The same with everything there is of each exchange; a page may hold fewer than were asked for."""
+
+    exchanges: tuple[ExchangeReply, ...] = ()
+    after: str = ""

@@ -15,6 +15,8 @@ from shared.ops.evaluate_replay_cli import replay
 from shared.ops.events_cli import app as events_app
 from shared.ops.ingest_cli import ingest
 from shared.ops.kb_cli import kb_app
+from shared.ops.record_cli import app as exchanges_app
+from shared.ops.record_cli import stats
 from shared.ops.safety_cli import language, moderation, train_app
 from shared.ops.search_cli import search
 
@@ -39,6 +41,7 @@ app.add_typer(evaluate_app, name="evaluate")
 app.add_typer(train_app, name="train")
 app.add_typer(directory_app, name="directory")
 app.add_typer(kb_app, name="kb")
+app.add_typer(exchanges_app, name="exchanges")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
@@ -135,6 +138,7 @@ def ask(
 
 app.command()(ingest)
 app.command()(search)
+app.command()(stats)
 
 
 @app.command()

@@ -97,6 +97,23 @@ class Client:
                     raise UnavailableError(self._unreachable(error)) from None
             await asyncio.sleep(min(0.1 * 2**failures, 2.0))
 
+    async def download(self, path: str, **options: Any) -> AsyncIterator[bytes]:
+        """The body of a reply as it comes.
+
+        Raises:
+            NotFoundError, RefusedError: the server's own sentence.
+            UnavailableError: nothing answers there, or the reply broke off.
+        """
+        try:
+            async with self._http.stream("GET", path, **options) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    self._read(response)
+                async for piece in response.aiter_bytes():
+                    yield piece
+        except httpx.HTTPError as error:
+            raise UnavailableError(self._unreachable(error)) from None
+
     def _unreachable(self, error: Exception) -> str:
         reason = str(error) or type(error).__name__
         return f"no answer from {self.url} ({reason}); start one with: answerbus up"

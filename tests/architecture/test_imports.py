@@ -27,6 +27,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "sqlalchemy": (
         "services/persistence/models.py",
         "services/persistence/sql.py",
+        "services/persistence/sql_reading.py",
+        "services/persistence/sql_writing.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",
         "services/persistence/watch_adapter.py",

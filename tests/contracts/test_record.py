@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from sqlalchemy import inspect, text
 from services.persistence import fold, migrations
 from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
-from services.persistence.ports import DocumentState, Evaluation, Feedback, Record
+from services.persistence.ports import Cursor, DocumentState, Evaluation, Feedback, Record, Sought
 from services.persistence.sql import Database, create_engine, into_wal
 from shared.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
@@ -68,6 +70,12 @@ async def save(record: Record, ending: Ending, number: int = 0, seconds: float =
     )
     await record.save(fold.fold(ending, event))
     return event.correlation_id
+
+
+def rated(event: str, rating: int, *, exchange: str = "x", at: datetime = NOON) -> Feedback:
+    return Feedback(
+        event_id=event, exchange_id=exchange, rating=rating, reason="", comment="", by="", at=at, pipeline="default"
+    )
 
 
 async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
@@ -205,18 +213,16 @@ async def test_a_tally_counts_live_exchanges_ratings_and_documents_since_then(re
     await save(record, verified(), 8, seconds=-7200)
     await save(record, verified(), 9, seconds=1, lane=Lane.BACKGROUND)
     for number, (rating, hours) in enumerate(((1, 0), (1, 0), (-1, 0), (1, 3))):
-        at = NOON - timedelta(hours=hours)
-        await record.save(
-            Feedback(event_id=f"{number}", exchange_id="x", rating=rating, reason="", comment="", by="", at=at)
-        )
+        await record.save(rated(f"{number}", rating, at=NOON - timedelta(hours=hours)))
     await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
     await record.save(DocumentState(source="kb:b", status="refused", reason="empty", at=NOON))
 
-    tally = await record.tally(NOON - timedelta(hours=1), samples=2)
+    tally = await record.tally(NOON - timedelta(hours=1))
 
-    assert tally.outcomes == {"answered": 2, "withdrawn": 1}
-    assert [sample.timeline for sample in tally.samples] == [TIMELINE, TIMELINE]
-    assert (tally.feedback_up, tally.feedback_down) == (2, 1)
+    figures = tally.figures["default"]
+    assert figures.of("outcome") == {"answered": 2, "withdrawn": 1}
+    assert figures.times["worked|moderation"].total() == 3
+    assert figures.of("rating") == {"1": 2, "-1": 1}
     assert tally.documents == {"indexed": 1, "refused": 1}
 
 
@@ -224,9 +230,127 @@ async def test_the_newest_state_of_a_document_stays(record: Record) -> None:
     await record.save(DocumentState(source="kb:a", status="refused", at=NOON + timedelta(seconds=1)))
     await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
 
-    tally = await record.tally(NOON, samples=1)
+    tally = await record.tally(NOON)
 
     assert tally.documents == {"refused": 1}
+
+
+async def test_an_exchange_heard_again_or_by_several_at_once_counts_once(record: Record) -> None:
+    await asyncio.gather(*(save(record, verified()) for _ in range(10)))
+    await save(record, verified())
+
+    figures = (await record.tally(NOON)).figures["default"]
+
+    assert figures.of("outcome") == {"answered": 1}
+
+
+async def test_a_question_first_heard_of_as_a_replay_counts_when_its_live_ending_comes(record: Record) -> None:
+    await save(record, verified(), 1, 3600, Lane.BACKGROUND)
+    assert (await record.tally(NOON)).figures == {}
+
+    for _ in range(2):
+        await save(record, verified(), 1)
+
+    assert (await record.tally(NOON)).figures["default"].of("outcome") == {"answered": 1}
+
+
+async def test_feedback_heard_again_counts_once(record: Record) -> None:
+    for _ in range(3):
+        await record.save(rated("f", -1))
+
+    assert (await record.tally(NOON)).figures["default"].of("rating") == {"-1": 1}
+
+
+async def test_figures_of_days_and_hours_add_up_to_any_period(record: Record) -> None:
+    for number, hours in enumerate((0, 5, 11, 12, 13, 36, 60)):
+        await save(record, verified(), number, seconds=-3600 * hours)
+
+    counted = {
+        hours: (await record.tally(NOON - timedelta(hours=hours))).figures["default"].of("outcome")["answered"]
+        for hours in (0, 11, 12, 14, 36, 40, 1000)
+    }
+
+    assert counted == {0: 1, 11: 3, 12: 4, 14: 5, 36: 6, 40: 6, 1000: 7}
+
+
+async def test_pages_go_from_the_newest_to_the_oldest_and_hold_each_once(record: Record) -> None:
+    for number in range(7):
+        await save(record, verified(), number, seconds=number // 3)
+
+    found: list[str] = []
+    after = None
+    while page := await record.page(Sought(), after, 3, whole=False):
+        found += [exchange.id for exchange in page]
+        after = Cursor(page[-1].ended_at, page[-1].id)
+
+    assert found == [question_id(number) for number in (6, 5, 4, 3, 2, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("sought", "numbers"),
+    [
+        (Sought(source="kb:renewal.md"), [2, 0]),
+        (Sought(source="kb:other.md"), []),
+        (Sought(outcome="withdrawn"), [1]),
+        (Sought(lane="background"), [2]),
+        (Sought(rating=-1), [0]),
+        (Sought(engine="extractive", pipeline="default", conversation="conversation"), [2, 0]),
+        (Sought(since=NOON + timedelta(seconds=1)), [2, 1]),
+        (Sought(until=NOON + timedelta(seconds=1)), [0]),
+    ],
+)
+async def test_a_page_holds_what_fits_every_filter(record: Record, sought: Sought, numbers: list[int]) -> None:
+    await save(record, verified(), 0)
+    await save(record, QuestionWithdrawn(), 1, seconds=1)
+    await save(record, verified(), 2, seconds=2, lane=Lane.BACKGROUND)
+    await record.save(rated("f", -1, exchange=question_id(0)))
+
+    page = await record.page(sought, None, 10, whole=True)
+
+    assert [exchange.id for exchange in page] == [question_id(number) for number in numbers]
+    assert all(exchange.passages for exchange in page if exchange.outcome == "answered")
+
+
+async def test_a_replaced_exchange_is_found_by_its_new_sources_only(record: Record) -> None:
+    await save(record, verified(), 1, lane=Lane.BACKGROUND)
+    fact = verified()
+    moved = fact.citations[0].model_copy(update={"source": "kb:new.md"})
+    await save(record, fact.model_copy(update={"citations": (moved,), "passages": ()}), 1)
+
+    assert await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False) == []
+    assert len(await record.page(Sought(source="kb:new.md"), None, 10, whole=False)) == 1
+
+
+async def test_what_is_too_old_goes_with_what_was_said_about_it_and_figures_stay(record: Record) -> None:
+    for number in range(5):
+        await save(record, verified(), number, seconds=number)
+        await record.save(rated(f"f{number}", 1, exchange=question_id(number)))
+
+    deleted = [await record.expire(NOON + timedelta(seconds=3), 2) for _ in range(3)]
+
+    assert deleted == [2, 1, 0]
+    assert [one.id for one in await record.page(Sought(), None, 10, whole=False)] == [question_id(4), question_id(3)]
+    assert set(await record.balances([question_id(number) for number in range(5)])) == {question_id(3), question_id(4)}
+    assert await record.page(Sought(source="kb:renewal.md"), None, 1, whole=False) != []
+    assert (await record.tally(NOON)).figures["default"].of("outcome") == {"answered": 5}
+
+
+async def test_two_workers_on_one_record_keep_and_count_each_exchange_once(url: str) -> None:
+    """Both hear everything, in different orders, while a third deletes."""
+    records = [SqlRecord(url) for _ in range(3)]
+    await asyncio.gather(*(record.open() for record in records))
+    numbers = list(range(60))
+
+    await asyncio.gather(
+        *(save(records[0], verified(), number, seconds=number) for number in numbers),
+        *(save(records[1], verified(), number, seconds=number) for number in reversed(numbers)),
+        *(records[2].expire(NOON - timedelta(days=1), 10) for _ in range(5)),
+    )
+
+    assert len(await records[0].conversation("conversation", 1000)) == 60
+    assert (await records[0].tally(NOON)).figures["default"].of("outcome") == {"answered": 60}
+    for record in records:
+        await record.close()
 
 
 async def test_many_savers_at_once_are_all_kept(record: Record) -> None:
@@ -248,7 +372,7 @@ async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(ur
     assert results[:-1] == [None] * 8
     assert isinstance(results[-1], PermanentError)
     assert "secret" not in str(results[-1])
-    assert (await record.tally(NOON, 1)).documents == {"indexed": 8}
+    assert (await record.tally(NOON)).documents == {"indexed": 8}
     await record.close()
 
 
@@ -285,6 +409,54 @@ async def test_migrations_go_up_down_and_up_again(url: str) -> None:
         await database.migrate("base")
         assert await tables() == set()
     await database.close()
+
+
+async def test_sources_of_what_is_on_record_are_filled_in_by_the_migration(url: str) -> None:
+    """Given exchanges of an earlier version, when a worker migrates, then they are found by what they showed."""
+    database = Database(url)
+    await database.migrate()
+    record = SqlRecord(url)
+    await record.open()
+    await save(record, verified())
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrations.to, "0003", down=True)
+    assert len(await record.conversation("conversation", 10)) == 1
+
+    await database.migrate()
+
+    assert len(await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False)) == 1
+    await record.close()
+    await database.close()
+
+
+async def test_a_migration_that_is_killed_leaves_what_was_there_and_the_next_start_migrates(url: str) -> None:
+    """The process ends between the first change and the commit: its transaction never was."""
+    database = Database(url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrations.to, "0003")
+    await database.close()
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, url)
+    assert await killed.wait() == -signal.SIGKILL
+
+    record = SqlRecord(url)
+    await record.open()
+    await save(record, verified())
+
+    assert len(await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False)) == 1
+    await record.close()
+
+
+#: Migrates, and is gone before it commits.
+KILLED = """
+import asyncio, os, signal, sys
+from services.persistence import migrations
+from services.persistence.sql import Database
+def to_the_last_change(connection, revision):
+    migrate(connection, revision)
+    os.kill(os.getpid(), signal.SIGKILL)
+migrate, migrations.to = migrations.to, to_the_last_change
+asyncio.run(Database(sys.argv[1]).migrate())
+"""
 
 
 async def test_the_model_matches_the_migrations(url: str) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback, Remarks, Sample, Tally
+from services.persistence.ports import Cursor, DocumentState, Entry, Evaluation, Feedback, Remarks, Sought, Tally
+from services.persistence.tallying import Figures, started, tallied
 from shared.asks.persistence import Exchange, Rating
 from shared.domain import (
     Answer,
@@ -92,6 +93,8 @@ class MemoryRecord:
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     documents: dict[str, DocumentState] = field(default_factory=dict)
     failure: Exception | None = None
+    #: What was deleted because of its age, and still counts.
+    expired: list[Entry] = field(default_factory=list)
 
     async def open(self) -> None:
         return
@@ -130,16 +133,57 @@ class MemoryRecord:
             evaluation=_told(max(evaluated, key=lambda one: (one.lane == Lane.LIVE, one.at))) if evaluated else None,
         )
 
-    async def tally(self, since: datetime, samples: int) -> Tally:
-        live = [one for one in self.exchanges.values() if one.lane == Lane.LIVE and one.ended_at >= since]
-        latest = sorted(live, key=lambda one: one.ended_at, reverse=True)[:samples]
-        ratings = Counter(one.rating for one in self.feedback.values() if one.at >= since)
-        return Tally(
-            outcomes=dict(Counter(one.outcome for one in live)),
-            samples=[Sample(elapsed_ms=one.elapsed_ms, timeline=one.timeline) for one in latest],
-            feedback_up=ratings[1],
-            feedback_down=ratings[-1],
-            documents=dict(Counter(one.status for one in self.documents.values())),
+    async def tally(self, since: datetime) -> Tally:
+        figures: dict[str, Figures] = {}
+        entries = (*self.exchanges.values(), *self.feedback.values(), *self.evaluations.values(), *self.expired)
+        for place, one in tallied(entries).items():
+            if place.span == "hour" and place.starts_at >= started("hour", since):
+                figures.setdefault(place.pipeline, Figures()).add(one)
+        return Tally(figures=figures, documents=dict(Counter(one.status for one in self.documents.values())))
+
+    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
+        found = [one for one in self.exchanges.values() if self._fits(one, sought)]
+        found.sort(key=lambda one: (one.ended_at, one.id), reverse=True)
+        if after is not None:
+            found = [one for one in found if (one.ended_at, one.id) < (after.ended_at, after.id)]
+        bare = {"passages": (), "context": Context(), "timeline": ()}
+        return [one if whole else one.model_copy(update=bare) for one in found[:limit]]
+
+    async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        rated = [one for one in self.feedback.values() if one.exchange_id in ids]
+        counts = Counter((one.exchange_id, one.rating) for one in rated)
+        return {one.exchange_id: (counts[one.exchange_id, 1], counts[one.exchange_id, -1]) for one in rated}
+
+    async def evaluated(self, ids: Sequence[str]) -> set[str]:
+        return {one.exchange_id for one in self.evaluations.values()} & set(ids)
+
+    async def expire(self, before: datetime, most: int) -> int:
+        old = sorted((one for one in self.exchanges.values() if one.ended_at < before), key=lambda one: one.ended_at)
+        for exchange in old[:most]:
+            self.expired.append(self.exchanges.pop(exchange.id))
+            self.expired += [one for one in self.feedback.values() if one.exchange_id == exchange.id]
+            self.expired += [one for one in self.evaluations.values() if one.exchange_id == exchange.id]
+        gone = {exchange.id for exchange in old[:most]}
+        self.feedback = {key: one for key, one in self.feedback.items() if one.exchange_id not in gone}
+        self.evaluations = {key: one for key, one in self.evaluations.items() if one.exchange_id not in gone}
+        return len(gone)
+
+    def _fits(self, one: Exchange, sought: Sought) -> bool:
+        equal = {
+            "pipeline": sought.pipeline,
+            "outcome": sought.outcome,
+            "conversation_id": sought.conversation,
+            "engine": sought.engine,
+            "lane": sought.lane,
+        }
+        rated = {each.rating for each in self.feedback.values() if each.exchange_id == one.id}
+        sources = {each.source for each in one.citations} | {each.source for each in one.passages}
+        return (
+            all(not value or getattr(one, name) == value for name, value in equal.items())
+            and (sought.since is None or one.ended_at >= sought.since)
+            and (sought.until is None or one.ended_at < sought.until)
+            and (not sought.source or sought.source in sources)
+            and (not sought.rating or sought.rating in rated)
         )
 
 

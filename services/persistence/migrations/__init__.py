@@ -13,8 +13,10 @@ LOCATION = Path(__file__).parent
 HEAD = "0005"
 
 
-def to(connection: Connection, revision: str = "head") -> None:
-    """Upgrade to `head` or a revision id; downgrade to `base`. The caller holds the lock and commits.
+def to(connection: Connection, revision: str = "head", *, down: bool = False) -> None:
+    """Upgrade to `head` or a revision id; downgrade to `base`, or with `down` to a revision id.
+
+    The caller holds the lock and commits.
 
     Raises:
         ConfigurationError: the database stands at a revision this version does not know.
@@ -27,6 +29,6 @@ def to(connection: Connection, revision: str = "head") -> None:
     config.set_main_option("script_location", str(LOCATION).replace("%", "%%"))
     config.attributes["connection"] = connection
     try:
-        (command.downgrade if revision == "base" else command.upgrade)(config, revision)
+        (command.downgrade if down or revision == "base" else command.upgrade)(config, revision)
     except CommandError as error:
         raise ConfigurationError("the record at ANSWERBUS_RECORD_URL was written by a newer version") from error

@@ -2,50 +2,104 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.persistence import fold
 from services.persistence.asks import Archivist
-from services.persistence.figures import by_stage, percentiles
-from services.persistence.ports import DocumentState, Feedback, Sample
-from shared.asks.persistence import ConversationRequest, ExchangeRequest, Percentiles, StatsRequest
-from shared.domain import Timing
-from shared.facts import QuestionWithdrawn
+from services.persistence.figures import percentiles, rates, spent, stages
+from services.persistence.ports import DocumentState, Feedback
+from services.persistence.tallying import Figures, percentile, tallied
+from shared.asks.persistence import ConversationRequest, ExchangeRequest, Percentiles, Rates, StatsRequest
+from shared.domain import Answer, Lane, ModelCall, Question, Timing, Usage
+from shared.facts import AnswerReused, ClarificationRequested, QuestionWithdrawn
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 
 
-def test_percentiles_of_one_to_a_hundred_are_themselves() -> None:
-    assert percentiles(range(100, 0, -1)) == Percentiles(p50=50, p95=95, p99=99)
+@given(st.lists(st.floats(0.1, 1e6), min_size=1))
+def test_a_percentile_is_at_most_five_percent_off(values: list[float]) -> None:
+    figures = Figures()
+    for value in values:
+        figures.time("elapsed", "", value)
+    ordered = sorted(values)
+
+    for percent in (50, 95, 99):
+        measured = ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+        assert percentile(figures.times["elapsed"], percent) == pytest.approx(measured, rel=0.05, abs=0.05)
 
 
 def test_percentiles_of_nothing_are_zero() -> None:
-    assert percentiles([]) == Percentiles()
+    assert percentiles(None) == Percentiles()
 
 
-@given(st.lists(st.floats(0, 1e6), min_size=1))
-def test_percentiles_are_measured_values_in_order(values: list[float]) -> None:
-    found = percentiles(values)
+def test_a_time_before_it_began_took_none() -> None:
+    """Clocks of two machines differ: what ended before it was asked is no reason to fail."""
+    figures = Figures()
+    figures.time("elapsed", "", -5000.0)
 
-    assert {found.p50, found.p95, found.p99} <= set(values)
-    assert min(values) <= found.p50 <= found.p95 <= found.p99 <= max(values)
+    assert percentile(figures.times["elapsed"], 50) < 0.1
+
+
+def test_figures_are_read_as_they_were_written_and_add_up() -> None:
+    (figures,) = (
+        one for place, one in tallied([fold.fold(verified(), said(verified()))]).items() if place.span == "day"
+    )
+    twice = Figures.read(figures.as_json())
+    twice.add(figures)
+
+    assert twice.counts["outcome|answered"] == 2
+    assert twice.counts["score|overall"] == pytest.approx(1.8)
+    assert twice.times["elapsed"].total() == 2
 
 
 def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() -> None:
-    first = Sample(
-        elapsed_ms=1,
-        timeline=tuple(
-            Timing(stage=stage, waited_ms=1, worked_ms=worked)
-            for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
-        ),
+    timeline = tuple(
+        Timing(stage=stage, waited_ms=1, worked_ms=worked)
+        for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
     )
+    total = Figures()
+    for one in tallied([fold.fold(verified(), said(verified(), timeline=timeline))]).values():
+        total.add(one)
 
-    moderation, retrieval = by_stage([first])
+    moderation, retrieval = stages(total)
 
-    assert (moderation.stage, moderation.worked.p50) == ("moderation", 2)
-    assert (retrieval.stage, retrieval.worked.p50, retrieval.worked.p95) == ("retrieval", 4, 6)
+    assert [one.stage for one in (moderation, retrieval)] == ["moderation", "retrieval"]
+    assert moderation.worked.p50 == pytest.approx(2, rel=0.05)
+    assert retrieval.worked.p50 == pytest.approx(4, rel=0.05)
+    assert retrieval.worked.p95 == pytest.approx(6, rel=0.05)
+
+
+def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
+    reused = AnswerReused(question=Question(text="?"), answer=Answer(content="!"), origin="o")
+    asked_back = ClarificationRequested(question=Question(text="?"), clarification="Which?")
+    again = (Timing(stage="retrieval", waited_ms=1, worked_ms=1),)
+    entries = [
+        fold.fold(reused, said(reused)),
+        fold.fold(reused, said(reused, timeline=again)),
+        fold.fold(asked_back, said(asked_back)),
+        fold.fold(verified(), said(verified(), number=1)),
+        fold.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
+    ]
+    (figures,) = (one for place, one in tallied(entries).items() if place.span == "hour")
+
+    assert rates(figures) == Rates(reused_exact=0.25, reused_similar=0.25, clarification=0.25, retried=0.25)
+
+
+def test_models_are_told_by_pipeline_the_dearest_first() -> None:
+    event = said(verified())
+    usage = Usage(input_tokens=10, output_tokens=5, cost_usd=0.25)
+    calls = tuple(ModelCall(stage="answer", step="answer", role="main", model=name, usage=usage) for name in "abb")
+    event = event.model_copy(update={"model_calls": calls})
+    (figures,) = (one for place, one in tallied([fold.fold(event.payload, event)]).items() if place.span == "hour")
+
+    first, second = spent({"default": figures})
+
+    assert (first.model, first.calls, first.input_tokens, first.cost_usd) == ("b", 2, 20, 0.5)
+    assert (second.pipeline, second.model, second.cost_usd) == ("default", "a", 0.25)
 
 
 async def test_a_conversation_is_told_in_time_order() -> None:
@@ -91,5 +145,6 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
 
     reply = await Archivist(record).stats(StatsRequest(hours=24))
 
-    assert (reply.total, reply.outcomes, reply.sampled) == (2, {"answered": 1, "withdrawn": 1}, 2)
+    assert (reply.total, reply.outcomes) == (2, {"answered": 1, "withdrawn": 1})
+    assert [one.pipeline for one in reply.pipelines] == ["default"]
     assert reply.documents == {"indexed": 1}
