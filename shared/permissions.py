@@ -33,7 +33,7 @@ class Permissions:
 
 def inbox(user: str) -> str:
     """The prefix of the subjects on which a user gets replies, and nobody else."""
-    return f"_INBOX_{user}"
+    return f"{subjects.INBOX}_{user}"
 
 
 def users(stages: Sequence[Stage]) -> dict[str, Permissions]:

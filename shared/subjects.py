@@ -130,6 +130,8 @@ def pull(durable_name: str, stream: str = STREAM) -> str:
     return f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable_name}"
 
 
+#: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
+INBOX = "_INBOX"
 #: Every worker answers this one with its own figures (scatter, then gather).
 ROLL_CALL = "ask.workers.report"
 

@@ -136,7 +136,8 @@ class Worker:
             in_flight=self.delivery.in_flight,
             facts=fact_reports(self.stage.name),
         )
-        await message.respond(report.model_dump_json().encode())
+        if message.reply.startswith(subjects.INBOX):
+            await message.respond(report.model_dump_json().encode())
 
 
 async def serve(build: Build, settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.verifier.access import ACCESS
 from services.verifier.evaluator import AT_ONCE, Evaluator
 from services.verifier.handler import Verifier
 from services.verifier.looking import WebUrls
@@ -13,7 +14,7 @@ from shared.subjects import URLS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
-    stage = Stage("verifier", settings=VerifierSettings)
+    stage = Stage("verifier", settings=VerifierSettings, access=ACCESS)
     urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
     stage.opens(urls)
     stage.on(Verifier(resources.models, urls, ModerationRails(resources.asker)).verify)

@@ -56,5 +56,5 @@ class Desk:
             log.exception("asked in vain", verb=answering.verb)
             headers, body = {REFUSAL: UnavailableError.kind}, f"internal error: {type(error).__name__}"
         reply = message.raw_message.reply
-        if reply:
+        if reply.startswith(subjects.INBOX):
             await self._broker.connection.publish(reply, body.encode(), headers=headers or None)

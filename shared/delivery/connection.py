@@ -19,7 +19,7 @@ from shared import subjects
 from shared.delivery.asking import ask_over
 from shared.delivery.login import broker_options, login_of, unknown_user
 from shared.delivery.refusals import Refusals
-from shared.errors import ConfigurationError, UnavailableError
+from shared.errors import ConfigurationError, NotPermittedError, UnavailableError
 from shared.settings import Settings
 from shared.signals import Signal
 from shared.stores.keyvalue_nats import NatsKeyValue
@@ -121,13 +121,13 @@ class Connection:
             UnavailableError: the bus does not say.
         """
         try:
-            await self.jetstream.consumer_info(stream, name)
+            with self.refusals.told(f"$JS.API.CONSUMER.INFO.{stream}.{name}"):
+                await self.jetstream.consumer_info(stream, name)
+        except NotPermittedError as error:
+            raise ConfigurationError(str(error)) from None
         except NatsNotFoundError:
             return False
         except NatsTimeoutError:
-            asked = f"$JS.API.CONSUMER.INFO.{stream}.{name}"
-            if self.refusals.refused(asked):
-                raise ConfigurationError(str(self.refusals.error(asked))) from None
             raise UnavailableError(f"the bus does not say whether it has the durable {name}") from None
         return True
 

@@ -19,7 +19,7 @@ from shared.errors import NotPermittedError
 
 log = structlog.get_logger()
 
-#: Refused subjects that are remembered for who asks after a timeout.
+#: Refused subjects that are remembered, for who is told by them.
 REMEMBERED = 256
 _VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"", re.IGNORECASE)
 ADVICE = "if it should be: answerbus bus credentials, then reload the server"
@@ -71,10 +71,6 @@ class Refusals:
             raise
         finally:
             del self._waiting[subject]
-
-    def refused(self, subject: str) -> bool:
-        """Whether the bus refused this publish a moment ago."""
-        return subject.lower() in self._refused
 
     def error(self, subject: str) -> NotPermittedError:
         """The sentence for it."""

@@ -63,8 +63,11 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
     login = login_for(settings, user)
     options = connect_options(settings, login)
 
-    async def quiet(_: Exception) -> None:
+    told: list[str] = []
+
+    async def quiet(error: Exception) -> None:
         """The failure is raised to the caller; nats-py would print it too."""
+        told.append(str(error).lower())
 
     try:
         client = await nats.connect(
@@ -77,7 +80,7 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
             **options,
         )
     except NatsError as error:
-        if "authorization" in str(error).lower():
+        if any("authorization" in text for text in (*told, str(error).lower())):
             raise ConfigurationError(unknown_user(login.user if login else "nobody")) from None
         raise UnavailableError(_nobody_there(settings)) from None
     except (OSError, TimeoutError):

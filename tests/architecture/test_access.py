@@ -1,0 +1,103 @@
+"""Stages declare what they use of the bus: their users are permitted nothing else, and would fail in production."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from shared.ops.catalogue import STAGES, builder, offline_resources, stages
+from shared.permissions import users
+from shared.stage import Stage
+from shared.stores.ports import KeyValue, ObjectStore
+from tests.architecture.source import modules
+
+#: `.ask("retrieval", "search", ...)`, however it is broken into lines.
+ASKS = re.compile(r"""\.ask\(\s*"([a-z]+)",\s*"([a-z_]+)\"""")
+DECLARED = {stage.name: stage for stage in stages()}
+
+
+class Recording:
+    """Hands out what building a stage asks for, and remembers it."""
+
+    def __init__(self) -> None:
+        self.buckets: set[str] = set()
+        self.bodies: set[str] = set()
+
+    def key_value(self, bucket: str) -> KeyValue:
+        self.buckets.add(bucket)
+        return cast("KeyValue", self)
+
+    def objects(self, bucket: str) -> ObjectStore:
+        self.bodies.add(bucket)
+        return cast("ObjectStore", self)
+
+
+def asked(stage: str) -> set[str]:
+    """`retrieval.search` and so on, as the stage's files have it."""
+    files = (module.text for module in modules() if module.path.startswith(f"services/{stage}/"))
+    return {".".join(found) for text in files for found in ASKS.findall(text)}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_buckets_that_a_stage_opens_are_declared(stage: str) -> None:
+    recording = Recording()
+    builder(stage)(offline_resources(stores=cast("Any", recording)))
+    access = DECLARED[stage].access
+
+    assert recording.buckets == {*access.reads, *access.keeps}
+    assert recording.bodies == set(access.objects)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_questions_that_a_stage_puts_to_others_are_declared_and_answered(stage: str) -> None:
+    access = DECLARED[stage].access
+    answered = {f"{one.name}.{answering.verb}" for one in DECLARED.values() for answering in one.answerings}
+
+    assert asked(stage) == set(access.asks)
+    assert set(access.asks) <= answered
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_signals_the_log_and_what_is_followed_are_declared(stage: str) -> None:
+    """By what `build` takes out of the resources."""
+    taken: set[str] = set()
+    resources = offline_resources()
+
+    class Watching:
+        def __getattr__(self, name: str) -> Any:
+            taken.add(name)
+            return getattr(resources, name)
+
+    builder(stage)(cast("Any", Watching()))
+    access = DECLARED[stage].access
+
+    assert ("log" in taken) == bool(access.log or access.follows)
+    assert ("speaker" in taken) == bool(access.signals)
+
+
+def test_a_new_stage_has_a_user_of_its_own() -> None:
+    archive = replace(DECLARED["verifier"], name="archive")
+    permitted = users([*DECLARED.values(), archive])
+
+    assert "_INBOX_archive.>" in permitted["archive"].subscribe
+    assert permitted["archive"].publish != permitted["verifier"].publish
+
+
+def test_no_stage_but_its_speaker_may_say_a_fact() -> None:
+    permitted = users(list(DECLARED.values()))
+
+    def speakers(subject: str) -> set[str]:
+        return {name for name in STAGES if subject in permitted[name].publish}
+
+    assert speakers("qa.question.asked.*.*") == {"gateway"}
+    assert speakers("qa.answer.verified.*.end") == {"verifier"}
+
+
+def test_a_stage_without_declarations_may_only_log_in_and_read_pipelines() -> None:
+    permitted = users([Stage("bare")])["bare"]
+
+    assert [one for one in permitted.publish if "pipelines" not in one and "candidates" not in one] == []
+    assert permitted.subscribe == ("_INBOX_bare.>", "ask.workers.report")
