@@ -31,7 +31,7 @@ def blows(platform: Platform, dice: random.Random) -> Iterator[Blow]:
         Blow("kill -9 of nats-server", lambda: _struck(platform, platform.nats_server, signal.SIGKILL)),
         *(_freeze(platform, stage) for stage in dice.sample(STAGES, 2)),
         Blow("nats-server frozen for 20 s", lambda: _frozen(platform, platform.nats_server)),
-        Blow("rolling restart of every stage", lambda: _rolling(platform)),
+        Blow("rolling restart of every stage", lambda: rolling_restart(platform)),
     ]
     while True:
         dice.shuffle(kinds)
@@ -60,7 +60,7 @@ async def _frozen(platform: Platform, find: Callable[[], int]) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
-async def _rolling(platform: Platform) -> None:
+async def rolling_restart(platform: Platform) -> None:
     """Every stage is asked to stop, and its supervisor starts what is on the disk then; one after another."""
     for stage in STAGES:
         old = await _running(lambda stage=stage: platform.worker(stage))  # type: ignore[misc]

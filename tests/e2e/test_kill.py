@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,12 +15,15 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.chaos.blows import rolling_restart
 from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
 from tests.support.reassembly import Reassembled, follow
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 QUESTIONS = 300
+#: Seconds; a worker's events come to another one (here: again to itself) after the ack wait of 6.
+FROZEN = 8.0
 #: Questions whose streams are followed, once without and once with cuts.
 FOLLOWED = 12
 SUBJECTS = ("library card", "garden plot rent", "opening hours of the library", "rain tanks of the garden")
@@ -131,6 +136,24 @@ async def test_no_question_is_lost_or_doubled_when_the_gateway_is_killed(platfor
 
 async def test_no_question_is_lost_or_doubled_when_the_bus_is_killed(platform: Platform) -> None:
     await under_load(platform, lambda: platform.kill(platform.nats_server()))
+
+
+async def test_no_question_is_lost_or_doubled_when_a_worker_is_frozen_for_longer_than_the_ack_wait(
+    platform: Platform,
+) -> None:
+    def freeze() -> None:
+        pid = platform.worker("answer")
+        os.kill(pid, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(FROZEN, os.kill, pid, signal.SIGCONT)
+
+    await under_load(platform, freeze)
+
+
+async def test_no_question_is_lost_or_doubled_while_every_stage_is_restarted_in_turn(platform: Platform) -> None:
+    restarts: list[asyncio.Task[None]] = []
+
+    await under_load(platform, lambda: restarts.append(asyncio.create_task(rolling_restart(platform))))
+    await restarts[0]
 
 
 def test_everything_ends_with_one_interrupt_and_starts_again_with_its_data(tmp_path: Path) -> None:
