@@ -11,6 +11,7 @@ import typer
 from shared.ops.credentials_cli import credentials
 from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
+from shared.ops.evaluate_questions_cli import questions
 from shared.ops.evaluate_replay_cli import replay
 from shared.ops.events_cli import app as events_app
 from shared.ops.ingest_cli import ingest
@@ -34,6 +35,7 @@ bus_app.command()(credentials)
 app.add_typer(bus_app, name="bus")
 app.add_typer(events_app, name="events")
 app.add_typer(pipelines_app, name="pipelines")
+evaluate_app.command()(questions)
 evaluate_app.command()(moderation)
 evaluate_app.command()(replay)
 evaluate_app.command()(language)

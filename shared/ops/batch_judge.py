@@ -1,0 +1,42 @@
+"""Does an answer say what the expected one says? Asked of the model that plays `judge`, where this process has one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from shared.errors import ModelError
+from shared.models.blocks import DATA_RULES, block
+from shared.models.calling import at_work
+from shared.models.ports import Models
+from shared.ops.batch_file import Item
+
+_CHARS = 6000
+SYSTEM = f"""\
+You compare an answer with the answer that was expected. Say from 0 to 1 how far the answer gives the asker what the
+expected one does: 1 when every point of the expected answer is there and nothing contradicts it, 0 when none is or the
+answer contradicts it. Wording, order, length and points beyond the expected answer do not matter.
+
+{DATA_RULES}
+
+Reply with one JSON object and nothing else: {{"agreement": a number from 0 to 1}}"""
+
+
+class Agreement(BaseModel):
+    """What the judge replies."""
+
+    agreement: Annotated[float, Field(ge=0, le=1)]
+
+
+async def agreement(models: Models, item: Item, answer: str) -> tuple[float | None, float]:
+    """The judge's word (None: it gave none that fits), and what asking it cost in US dollars."""
+    parts = {"question": item.question, "expected_answer": item.expected_answer, "answer": answer}
+    user = "\n\n".join(block(name, text, limit=_CHARS) for name, text in parts.items())
+    found: float | None = None
+    with at_work("evaluate") as ledger:
+        try:
+            found = (await models.invoke("judge", "agreement", SYSTEM, user, Agreement)).agreement
+        except ModelError:
+            found = None
+    return found, sum(call.usage.cost_usd for call in ledger.calls)
