@@ -11,6 +11,7 @@ class StageReport(BaseModel):
     """One durable of one stage: what waits, what is in work, and how fast its workers are (None: no worker has worked).
 
     `oldest_seconds` is the age of the oldest event that is not done; times in milliseconds are since each worker began.
+    `paused_seconds` is for how long its work is still held back by an operator (None: it is not).
     """
 
     stage: str
@@ -24,3 +25,4 @@ class StageReport(BaseModel):
     done: int
     p50_ms: float | None
     p95_ms: float | None
+    paused_seconds: float | None = None

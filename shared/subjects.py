@@ -132,6 +132,13 @@ def pull(durable_name: str, stream: str = STREAM) -> str:
 
 #: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
 INBOX = "_INBOX"
+
+
+def durable_info(durable_name: str, stream: str = STREAM) -> str:
+    """Where the server tells the state of a durable."""
+    return f"$JS.API.CONSUMER.INFO.{stream}.{durable_name}"
+
+
 #: Every worker answers this one with its own figures (scatter, then gather).
 ROLL_CALL = "ask.workers.report"
 

@@ -110,7 +110,17 @@ async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list
         done=done,
         p50_ms=_milliseconds(quantile(buckets, 0.5)),
         p95_ms=_milliseconds(quantile(buckets, 0.95)),
+        paused_seconds=paused_seconds(info),
     )
+
+
+def paused_seconds(info: ConsumerInfo) -> float | None:
+    """For how long the durable is still paused; None when it is not."""
+    if not info.paused or not info.config.pause_until:
+        return None
+    head, _, fraction = info.config.pause_until.rstrip("Z").partition(".")
+    until = datetime.fromisoformat(f"{head}.{fraction[:6]:0<6}+00:00")
+    return max(0.0, round((until - datetime.now(UTC)).total_seconds(), 1))
 
 
 def _facts(heard: str) -> list[str]:

@@ -235,6 +235,7 @@ async def _durable(
     config.deliver_policy = before.deliver_policy
     config.opt_start_seq = before.opt_start_seq
     config.opt_start_time = before.opt_start_time
+    config.pause_until = before.pause_until  # an operator's, see shared.ops.stages
     after = (await jetstream.add_consumer(subjects.STREAM, config)).config
     return Change("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shared.ops.credentials_cli import credentials
+from shared.ops.dead_cli import dead_app
 from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.evaluate_questions_cli import questions
@@ -20,6 +21,7 @@ from shared.ops.record_cli import app as exchanges_app
 from shared.ops.record_cli import stats
 from shared.ops.safety_cli import language, moderation, train_app
 from shared.ops.search_cli import search
+from shared.ops.stages_cli import stages_app
 
 app = typer.Typer(
     name="answerbus",
@@ -43,6 +45,8 @@ app.add_typer(evaluate_app, name="evaluate")
 app.add_typer(train_app, name="train")
 app.add_typer(directory_app, name="directory")
 app.add_typer(kb_app, name="kb")
+app.add_typer(dead_app, name="dead")
+app.add_typer(stages_app, name="stages")
 app.add_typer(exchanges_app, name="exchanges")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -141,32 +145,6 @@ def ask(
 app.command()(ingest)
 app.command()(search)
 app.command()(stats)
-
-
-@app.command()
-def stages(
-    every: Annotated[bool, typer.Option("--all", help="Also the background lane where nothing happens.")] = False,
-    url: Url = "",
-    data: Data = DATA,
-    as_json: Json = False,
-) -> None:
-    """What waits, what is in work, and how fast each stage is."""
-    from shared.ops.output import print_json, run, table
-    from shared.ops.place import client
-
-    async def work() -> None:
-        async with client(url, data) as here:
-            reports = await here.call("GET", "/api/v1/stages")
-        if as_json:
-            print_json(reports)
-            return
-        shown = [one for one in reports if every or one["lane"] == "live" or one["pending"] or one["in_flight"]]
-        keys = ["stage", "heard", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
-        keys += ["done", "p50_ms", "p95_ms"]
-        heads = ["stage", "hears", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
-        table("stages", [*heads, "done", "p50 ms", "p95 ms"], [[one[key] for key in keys] for one in shown])
-
-    run(work)
 
 
 @app.command()

@@ -9,15 +9,18 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from shared.errors import ConfigurationError, UnavailableError
+from shared.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.listening import check_address, listen
 from shared.ops.catalogue import STAGES
+from shared.ops.control import Control
 from shared.ops.datadir import DataDir, Running
 from shared.ops.embedded import EmbeddedNats, free_port
 from shared.ops.platform import prepare
-from shared.ops.supervisor import Child, printer
+from shared.ops.supervisor import Child, Print, printer
 from shared.settings import Settings
 
 READY_PATIENCE = 60.0
@@ -31,23 +34,37 @@ class Town:
     nats: EmbeddedNats | None
     children: list[Child] = field(default_factory=list)
     probe_ports: dict[str, int] = field(default_factory=dict)
+    say: Print = field(default_factory=lambda: printer(max(map(len, STAGES)) + 2))
+
+    def workers(self, stage: str) -> list[Child]:
+        """The stage's processes, the first one first."""
+        return [child for child in self.children if child.name.split("-")[0] == stage]
 
 
 def parse_scale(values: list[str], settings: Settings) -> dict[str, int]:
+    """How many workers each stage has, one where nothing is said: `["answer=3"]` gives 3 for `answer`.
+
+    Raises:
+        ConfigurationError: as `check_scale`.
+    """
+    return {**dict.fromkeys(STAGES, 1), **check_scale(values, settings)}
+
+
+def check_scale(values: list[str], settings: Settings) -> dict[str, int]:
     """`["answer=3"]` -> `{"answer": 3}`.
 
     Raises:
         ConfigurationError: no such stage, not a number, or a stage that cannot be scaled as configured.
     """
-    scale = dict.fromkeys(STAGES, 1)
+    scale: dict[str, int] = {}
     for value in values:
         stage, _, number = value.partition("=")
-        if stage not in scale or not number.isdigit() or not 1 <= int(number) <= 64:
+        if stage not in STAGES or not number.isdigit() or not 1 <= int(number) <= 64:
             raise ConfigurationError(
                 f"--scale {value}: expected STAGE=N with N from 1 to 64; stages: {', '.join(STAGES)}"
             )
         scale[stage] = int(number)
-    if scale["retrieval"] > 1 and not settings.vector_url:
+    if scale.get("retrieval", 1) > 1 and not settings.vector_url:
         raise ConfigurationError(
             "--scale retrieval: the embedded index can be opened by one process only; "
             "set ANSWERBUS_VECTOR_URL to a Qdrant server first"
@@ -68,6 +85,7 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> No
         stopping = _signals()
         nats = EmbeddedNats(settings.data_dir) if own_nats else None
         town = Town(settings, nats)
+        control = Control(settings.data_dir, partial(_obey, town))
         try:
             if nats:
                 await nats.start()
@@ -78,9 +96,11 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> No
             await _ready(town, stopping)
             url = f"http://{settings.host}:{settings.port}"
             data.announce(Running(os.getpid(), "up", url, settings.nats_url))
+            await control.open()
             _welcome(town, url, time.monotonic() - began)
             await _watch(town, stopping)
         finally:
+            await control.close()
             await _stop(town)
 
 
@@ -101,26 +121,62 @@ def _signals() -> asyncio.Event:
 
 
 def _start_children(town: Town, scale: dict[str, int]) -> None:
+    for stage in STAGES:
+        for index in range(scale[stage]):
+            _start_child(town, stage, index, stage if scale[stage] == 1 else f"{stage}-{index + 1}")
+
+
+def _start_child(town: Town, stage: str, index: int, name: str) -> None:
     settings = town.settings
-    names = [(stage, index) for stage in STAGES for index in range(scale[stage])]
-    label = {(s, i): s if scale[s] == 1 else f"{s}-{i + 1}" for s, i in names}
-    say = printer(max(len(text) for text in label.values()))
-    for stage, index in names:
-        name = label[stage, index]
-        town.probe_ports[name] = free_port()
-        environment = {
-            "ANSWERBUS_NATS_URL": settings.nats_url,
-            "ANSWERBUS_DATA_DIR": str(settings.data_dir),
-            "ANSWERBUS_PROBE_PORT": str(town.probe_ports[name]),
-            "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
-            "ANSWERBUS_HOST": settings.host,
-            "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
-            "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
-            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        }
-        child = Child(name, [sys.executable, "-m", f"services.{stage}.app"], environment, say)
-        town.children.append(child)
-        child.start()
+    town.probe_ports[name] = free_port()
+    environment = {
+        "ANSWERBUS_NATS_URL": settings.nats_url,
+        "ANSWERBUS_DATA_DIR": str(settings.data_dir),
+        "ANSWERBUS_PROBE_PORT": str(town.probe_ports[name]),
+        "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
+        "ANSWERBUS_HOST": settings.host,
+        "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
+        "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+    }
+    child = Child(name, [sys.executable, "-m", f"services.{stage}.app"], environment, town.say)
+    town.children.append(child)
+    child.start()
+
+
+async def _obey(town: Town, request: dict[str, Any]) -> dict[str, Any]:
+    """What comes over the control socket: `{"scale": ["answer=3"]}`; replies with the workers there are then.
+
+    Raises:
+        RefusedError, ConfigurationError: it cannot be done; nothing has changed.
+        UnavailableError: a new worker does not get ready.
+    """
+    values = request.get("scale")
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise RefusedError("this platform knows only: scale")
+    for stage, count in check_scale(values, town.settings).items():
+        await _scale(town, stage, count)
+    return {"workers": {stage: len(town.workers(stage)) for stage in STAGES}}
+
+
+async def _scale(town: Town, stage: str, count: int) -> None:
+    """Start workers, or stop the youngest ones: their work goes back to the bus and to the others."""
+    there = len(town.workers(stage))
+    for index in range(there, count):
+        _start_child(town, stage, index, f"{stage}-{index + 1}")
+    try:
+        await _ready(town, asyncio.Event())
+    except UnavailableError:
+        await _dismiss(town, town.workers(stage)[there:])
+        raise
+    await _dismiss(town, town.workers(stage)[count:])
+
+
+async def _dismiss(town: Town, surplus: list[Child]) -> None:
+    await asyncio.gather(*(child.stop(town.settings.graceful_seconds + 5) for child in surplus))
+    town.children = [child for child in town.children if child not in surplus]
+    for child in surplus:
+        del town.probe_ports[child.name]
 
 
 async def _ready(town: Town, stopping: asyncio.Event) -> None:

@@ -178,6 +178,8 @@ def _commands() -> Iterator[str]:
             yield name
         else:
             yield from (f"{name} {child}" for child in children)
+            if command.invoke_without_command:
+                yield name
 
 
 def _complete() -> typer.Typer:

@@ -1,0 +1,192 @@
+"""Stages that are paused, resumed and drained, and dead letters that are retried, on a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shared.domain import Lane, Question
+from shared.errors import PermanentError, RefusedError
+from shared.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
+from shared.ops.dead import Letters, Order, wanted_letters
+from shared.ops.dead import Wanted as WantedLetters
+from shared.ops.saying import ClientSayer
+from shared.ops.stages import Lever, Levers
+from shared.stores.memory import MemoryPipelines
+from tests.integration.rig import Rig, asked, rig_on, stage_of, until
+from tests.support.servers import nats_server
+
+pytestmark = pytest.mark.integration
+
+DURABLE = "moderation-question-asked"
+
+
+async def approve(asked: QuestionAsked) -> QuestionApproved:
+    return QuestionApproved(question=Question(text=asked.text))
+
+
+async def refuse(asked: QuestionAsked) -> QuestionApproved:
+    raise PermanentError("no rule for this", kind="rules")
+
+
+async def record(ending: Ending) -> ExchangeRecorded:
+    return ExchangeRecorded(record="r", outcome=type(ending).__name__)
+
+
+async def test_a_paused_stage_is_handed_nothing_until_it_is_resumed_while_the_other_lane_goes_on(rig: Rig) -> None:
+    await rig.provision(stage_of(approve))
+    async with rig.worker(stage_of(approve)):
+        levers = Levers(rig.client)
+        paused = await levers.pause("moderation", [Lane.LIVE])
+        live, background = asked(), asked(lane=Lane.BACKGROUND)
+        await rig.say(live)
+        await rig.say(background)
+        await rig.event(background.correlation_id, QuestionApproved)
+        assert await rig.facts(live.correlation_id) == ["QuestionAsked"]
+        assert [(one.durable, one.paused_seconds is not None) for one in paused] == [(DURABLE, True)]
+
+        await rig.provision(stage_of(approve))  # an upgrade does not take it off
+        (still,) = await levers.of("moderation", [Lane.LIVE])
+        assert still.paused_seconds
+        assert still.pending == 1
+
+        await levers.resume("moderation", [Lane.LIVE])
+        await rig.event(live.correlation_id, QuestionApproved)
+
+
+async def test_a_pause_outlives_the_bus_and_ends_by_itself_when_its_time_is_over(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server:
+        async with rig_on(server) as rig:
+            await rig.provision(stage_of(approve))
+            await Levers(rig.client).pause("moderation", list(Lane))
+        server.kill()
+        server.start()
+        async with rig_on(server) as rig, rig.worker(stage_of(approve)):
+            levers = Levers(rig.client)
+            (live,) = await levers.of("moderation", [Lane.LIVE])
+            question = await rig.say(asked())
+            await levers.pause("moderation", [Lane.LIVE], 1)
+            await rig.event(question.correlation_id, QuestionApproved)
+
+    assert live.paused_seconds
+
+
+async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
+    gate = asyncio.Event()
+    seen: list[tuple[int, int]] = []
+
+    async def slowly(asked: QuestionAsked) -> QuestionApproved:
+        await gate.wait()
+        return await approve(asked)
+
+    def progress(levers: list[Lever]) -> None:
+        seen.append((sum(one.pending for one in levers), sum(one.in_flight for one in levers)))
+        gate.set()
+
+    await rig.provision(stage_of(slowly))
+    async with rig.worker(stage_of(slowly), concurrency=1):
+        for _ in range(3):
+            await rig.say(asked())
+        drained = await Levers(rig.client).drain("moderation", list(Lane), patience=20, progress=progress)
+
+    assert sum(seen[0]) == 3
+    assert seen[-1] == (0, 0)
+    assert all(one.paused_seconds for one in drained)
+
+
+async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
+    await rig.provision(stage_of(approve))
+    await rig.say(asked())
+    levers = Levers(rig.client)
+
+    with pytest.raises(RefusedError, match="still has 1 events"):
+        await levers.drain("moderation", [Lane.LIVE], patience=0, progress=lambda _: None)
+    with pytest.raises(RefusedError, match="no stage brewing"):
+        await levers.pause("brewing", [Lane.LIVE])
+
+    (lever,) = await levers.of("moderation", [Lane.LIVE])
+    assert lever.paused_seconds is None
+
+
+def letters_of(rig: Rig) -> Letters:
+    pipelines = MemoryPipelines()
+    pipelines.apply("default", {})
+    return Letters(rig.client, rig.client, ClientSayer(rig.client, 60), pipelines)
+
+
+async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_letters(rig: Rig) -> None:
+    await rig.provision(stage_of(refuse), stage_of(record, name="persistence"))
+    question = asked()
+    async with rig.worker(stage_of(refuse)):
+        await rig.say(question)
+        await until(rig.dead)
+    letters = letters_of(rig)
+    (letter,) = await wanted_letters(letters, [], WantedLetters(stage="moderation", kind="rules"))
+
+    async with rig.worker(stage_of(approve)):
+        done = await letters.retry(letter, Order())
+        event = await rig.event(done.id, QuestionApproved)
+
+    assert done.parent == question.correlation_id
+    assert (event.parent, event.lane) == (question.correlation_id, Lane.LIVE)
+    assert await rig.facts(question.correlation_id) == ["QuestionAsked", "QuestionAbandoned"]
+    assert await wanted_letters(letters, [], WantedLetters()) == []
+
+
+async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None:
+    await rig.provision(stage_of(refuse))
+    async with rig.worker(stage_of(refuse)):
+        await rig.say(asked())
+        await until(rig.dead)
+        letters = letters_of(rig)
+        (first,) = await wanted_letters(letters, [], WantedLetters())
+        await letters.retry(first, Order(lane=Lane.BACKGROUND))
+        second = await until(lambda: wanted_letters(letters, [], WantedLetters()), "the second dead letter")
+
+    assert (second[0].lane, second[0].number) == ("background", first.number + 1)
+
+
+async def test_an_ending_that_was_not_recorded_is_said_again_as_it_was(rig: Rig) -> None:
+    async def fail(ending: Ending) -> ExchangeRecorded:
+        raise PermanentError("the record is full", kind="full")
+
+    async def reject(asked: QuestionAsked) -> QuestionRejected:
+        return QuestionRejected(kind="off_topic", text="?", message="No.")
+
+    await rig.provision(stage_of(reject), stage_of(fail, name="persistence"))
+    question = asked()
+    async with rig.worker(stage_of(reject)), rig.worker(stage_of(fail, name="persistence")):
+        await rig.say(question)
+        await until(rig.dead)
+    letters = letters_of(rig)
+    (letter,) = await wanted_letters(letters, [], WantedLetters())
+
+    async with rig.worker(stage_of(record, name="persistence")):
+        done = await letters.retry(letter, Order())
+        await rig.event(question.correlation_id, ExchangeRecorded)
+
+    assert done.id == question.correlation_id
+    assert await rig.facts(question.correlation_id) == ["QuestionAsked", "QuestionRejected", "ExchangeRecorded"]
+
+
+async def test_an_edited_letter_replaces_the_one_it_was(rig: Rig) -> None:
+    await rig.provision(stage_of(approve))
+    question = asked()
+    broken = question.encode().replace(b'"text"', b'"words"')
+    async with rig.worker(stage_of(approve)):
+        await rig.client.jetstream().publish(question.subject, broken)
+        await until(rig.dead)
+        letters = letters_of(rig)
+        (letter,) = await wanted_letters(letters, [], WantedLetters())
+        with pytest.raises(RefusedError, match="edit it first"):
+            await letters.retry(letter, Order())
+
+        number = await letters.edit(letter, {"text": "Why?"})
+        (edited,) = await wanted_letters(letters, [], WantedLetters())
+        done = await letters.retry(edited, Order())
+        event = await rig.event(done.id, QuestionApproved)
+
+    assert (edited.number, edited.edited) == (number, True)
+    assert event.payload == QuestionApproved(question=Question(text="Why?"))
