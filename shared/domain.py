@@ -227,6 +227,18 @@ class Usage(Value):
         )
 
 
+class Reusable(Value):
+    """How a question is recognised whose answer may be given again to one that asks the same in other words.
+
+    `answer` is a digest: equal answers have equal ones. `sources` are those that it cites.
+    """
+
+    question: str
+    language: str
+    answer: str
+    sources: tuple[str, ...]
+
+
 class ModelCall(Value):
     """One call of a model for a question: who asked for what, what it took and how it ended.
 

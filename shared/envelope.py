@@ -195,5 +195,4 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
         raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
     return event
 
-
 IMPORTED = "imported"

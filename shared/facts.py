@@ -25,6 +25,7 @@ from shared.domain import (
     Passage,
     Question,
     Refutation,
+    Reusable,
     Scores,
     SentenceScore,
     Turn,
@@ -205,8 +206,7 @@ class AnswerRefuted(Fact):
 class AnswerVerified(Fact):
     """The answer the asker gets: every sentence was found in its source, every citation checked.
 
-    `best_effort` when no attempt passed and this is the best of them. `judged_by` says who gave the scores, the rules
-    or a model; `refuted` are the attempts that did not pass. `evaluation` is there where the pipeline evaluates inline.
+    `best_effort` when no attempt passed and this is the best of them; `refuted` did not pass. `evaluation` is inline.
     """
 
     said_by = ("verifier",)
@@ -255,7 +255,7 @@ class QuestionWithdrawn(Fact):
 
 
 class ExchangeRecorded(Fact):
-    """The finished question is on record."""
+    """The finished question is on record; `reusable` when its answer may be given to another question too."""
 
     said_by = ("persistence",)
     heard_by = ("retrieval", "verifier")
@@ -263,6 +263,7 @@ class ExchangeRecorded(Fact):
 
     record: str
     outcome: str
+    reusable: Reusable | None = None
 
 
 class ExchangeEvaluated(Fact, AnswerEvaluation):

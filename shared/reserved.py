@@ -3,7 +3,4 @@
 from __future__ import annotations
 
 #: (stage, verb) -> the facts.
-RESERVED: dict[tuple[str, str], tuple[str, ...]] = {
-    ("retrieval", "says"): ("AnswerReused",),
-    ("retrieval", "hears"): ("ExchangeRecorded",),
-}
+RESERVED: dict[tuple[str, str], tuple[str, ...]] = {}

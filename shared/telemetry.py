@@ -58,6 +58,9 @@ CITATION_CHECKS = Counter(
     "answerbus_citation_checks_total", "Citations whose address was checked, by what came of it", ["outcome"]
 )
 ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Questions looked up among kept answers", ["outcome"])
+SIMILAR = Counter(
+    "answerbus_similar_questions_total", "Questions compared with those that were answered before", ["outcome"]
+)
 NOT_PERMITTED = Counter("answerbus_not_permitted_total", "Times the bus refused this process's user", ["what"])
 SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
 EXCHANGES = Counter("answerbus_exchanges_total", "Live questions on record, by how they ended", ["pipeline", "outcome"])

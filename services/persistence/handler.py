@@ -8,7 +8,7 @@ import contextlib
 from services.persistence import fold
 from services.persistence.ports import Record
 from services.persistence.remember import kept_turns, recent, turn_of
-from services.persistence.reuse import AnswerShelf
+from services.persistence.reuse import AnswerShelf, reusable_of
 from services.persistence.settings import PersistenceSettings
 from services.persistence.summary import Summaries
 from shared.asks.persistence import Exchange
@@ -47,7 +47,8 @@ class Recorder:
         await self._remember(exchange, settings)
         await self._record.save(exchange)
         await self._shelf.keep(ending, envelope, settings)
-        return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome)
+        reusable = reusable_of(ending, envelope, settings)
+        return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
 
     async def feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Keep the rating; an answer that somebody disliked is not given again."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 
 from services.persistence.settings import PersistenceSettings
 from shared import telemetry
-from shared.domain import Lane
+from shared.domain import Lane, Reusable
 from shared.envelope import Envelope
 from shared.errors import UnavailableError
 from shared.facts import AnswerVerified, Fact
+from shared.languages import UNKNOWN
 from shared.reuse import (
     DISPUTED,
     GENERATION,
@@ -86,4 +88,19 @@ def keepable(ending: Fact, envelope: Envelope, settings: PersistenceSettings) ->
         confidence=ending.confidence,
         engine=ending.engine,
         origin=envelope.correlation_id,
+    )
+
+
+def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> Reusable | None:
+    """How others recognise the question, where the answer may be given again and needs no conversation before it."""
+    kept = keepable(ending, envelope, settings)
+    if kept is None or not isinstance(ending, AnswerVerified) or ending.question.turns:
+        return None
+    if kept.question.language == UNKNOWN:
+        return None
+    return Reusable(
+        question=kept.question.text,
+        language=kept.question.language,
+        answer=hashlib.sha256(kept.answer.content.encode()).hexdigest()[:32],
+        sources=tuple(dict.fromkeys(one.source for one in kept.citations)),
     )

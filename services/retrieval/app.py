@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from services.retrieval.access import ACCESS
-from services.retrieval.assembling import searcher_of
+from services.retrieval.assembling import librarian_of, searcher_of
 from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.extraction.memory import Memory
-from services.retrieval.extraction.reading import Extraction
 from services.retrieval.generation import Generation
 from services.retrieval.graph.choose import graph_of
-from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.handler import Retriever
 from services.retrieval.imprint import imprint_of
 from services.retrieval.index.choose import index_of
+from services.retrieval.ratings import Ratings
 from services.retrieval.settings import RetrievalSettings, settings_by_name
+from services.retrieval.similar.lookup import KEPT_AT_ONCE, lookup_of
 from services.retrieval.sources import SourceIndex
 from services.retrieval.understanding.reading import Understanding
 from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from shared.resources import Resources
 from shared.stage import Stage
-from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
+from shared.subjects import ANSWERS_BUCKET
 
 
 def build(resources: Resources) -> Stage:
@@ -30,22 +31,21 @@ def build(resources: Resources) -> Stage:
     engine = engine_of(resources.settings)
     embeddings = embeddings_of(resources.settings)
     memory = Memory(resources.settings.data_dir / "retrieval" / "extraction.sqlite")
-    for port in (index, graph, engine, embeddings, returning, memory):
+    similar = lookup_of(resources, index, embeddings)
+    for port in (index, graph, engine, embeddings, returning, memory, similar):
         if port is not None:
             stage.opens(port)
-    store = "server" if resources.settings.vector_url else "embedded"
-    objects = resources.stores.objects(DOCUMENTS_BUCKET)
-    extraction = Extraction(resources.models, memory)
-    librarian = Librarian(index, objects, store=store, embeddings=embeddings, graph=graph, extraction=extraction)
+    librarian = librarian_of(resources, index, embeddings, graph, memory)
     imprint = imprint_of(resources.settings, embeddings.name if embeddings else "")
     generation = Generation(librarian, resources.stores.key_value(ANSWERS_BUCKET), imprint)
     stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
-    retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models))
+    retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models), similar)
     stage.on(retriever.retrieve)
     stage.on(retriever.retry)
     stage.on(generation.index)
-    stage.on(returning.weigh)
+    stage.on(Ratings(returning, similar).hear)
+    stage.on(similar.keep, concurrency=KEPT_AT_ONCE)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)
     stage.answers("remove", generation.remove)

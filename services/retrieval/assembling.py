@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.extraction.memory import Memory
+from services.retrieval.extraction.reading import Extraction
 from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.ports import Graph
+from services.retrieval.handler import Librarian
 from services.retrieval.judgements.feedback import Polled
 from services.retrieval.legs import LinksLeg, MeaningLeg, WebLeg, WordsLeg
 from services.retrieval.ports import Leg, Reranker, VectorIndex
@@ -14,6 +17,22 @@ from services.retrieval.searching import Searcher
 from services.retrieval.web.ports import WebSearch
 from services.retrieval.wholes import WholeSources
 from shared.models.ports import Models
+from shared.resources import Resources
+from shared.subjects import DOCUMENTS_BUCKET
+
+
+def librarian_of(
+    resources: Resources, index: VectorIndex, embeddings: Embeddings | None, graph: Graph, memory: Memory
+) -> Librarian:
+    """Who takes documents in and out of these stores; `memory` keeps what a model read in them."""
+    return Librarian(
+        index,
+        resources.stores.objects(DOCUMENTS_BUCKET),
+        store="server" if resources.settings.vector_url else "embedded",
+        embeddings=embeddings,
+        graph=graph,
+        extraction=Extraction(resources.models, memory),
+    )
 
 
 def searcher_of(

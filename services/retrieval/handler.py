@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.extraction.reading import Extraction
@@ -18,7 +19,9 @@ from services.retrieval.parts import search_all
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.searching import Searcher, Sought
 from services.retrieval.settings import LEGS, RetrievalSettings
-from services.retrieval.understanding.reading import Understanding, Understood
+from services.retrieval.similar.answering import Looked
+from services.retrieval.similar.lookup import SimilarLookup
+from services.retrieval.understanding.reading import Step, Understanding, Understood
 from shared.asks.retrieval import (
     DocumentsReply,
     DocumentsRequest,
@@ -41,6 +44,7 @@ from shared.errors import (
 )
 from shared.facts import (
     AnswerRefuted,
+    AnswerReused,
     ClarificationRequested,
     DocumentIndexed,
     DocumentRefused,
@@ -61,16 +65,26 @@ SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 class Retriever:
     """Answers questions with passages. `settings` gives those of a pipeline by its name, for searches beside them."""
 
-    def __init__(self, searcher: Searcher, settings: SettingsByName, understanding: Understanding) -> None:
+    def __init__(
+        self,
+        searcher: Searcher,
+        settings: SettingsByName,
+        understanding: Understanding,
+        similar: SimilarLookup | None = None,
+    ) -> None:
+        self._similar = similar
         self._searcher = searcher
         self._settings = settings
         self._understanding = understanding
 
     async def retrieve(
         self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings
-    ) -> PassagesRetrieved | ClarificationRequested:
-        """The passages for a question (none is an answer too), or a question back."""
+    ) -> PassagesRetrieved | ClarificationRequested | AnswerReused:
+        """The passages for a question (none is an answer too), a question back, or an answer that serves again."""
         question = cleared.question
+        looked = await self._similar.of_question(cleared, envelope, settings) if self._similar else Looked()
+        if looked.reused is not None:
+            return looked.reused
         understood = await self._understanding.of(
             question, settings.understanding, settings.project_introduction, envelope.remaining
         )
@@ -79,6 +93,8 @@ class Retriever:
                 question=question, clarification=understood.clarification, options=understood.options
             )
         passages, context = await self._find(question, understood, settings)
+        if looked.why:
+            context = context.model_copy(update={"trace": {**context.trace, "similar": looked.why}})
         return PassagesRetrieved(question=question, passages=passages, context=context)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
@@ -110,6 +126,10 @@ class Retriever:
         if request.as_question:
             asked = Question(text=request.query, language=request.language)
             understood = await self._understanding.of(asked, settings.understanding, settings.project_introduction)
+            if self._similar is not None:
+                looked = await self._similar.of_search(request, settings)
+                first = Step(looked.explained_anyway, looked.took_ms)
+                understood = replace(understood, steps=(first, *understood.steps))
         sought = Sought(
             understood.question,
             language=request.language,

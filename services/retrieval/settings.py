@@ -18,6 +18,7 @@ from services.retrieval.judgements.recency import RecencySettings
 from services.retrieval.judgements.reranking import RerankingSettings
 from services.retrieval.judgements.scenarios import ScenarioSettings
 from services.retrieval.judgements.sources import SourceSettings
+from services.retrieval.similar.settings import SimilarSettings
 from services.retrieval.understanding.settings import UnderstandingSettings
 from shared.errors import NotFoundError
 from shared.pipelines import PromptedSection, Sections
@@ -98,6 +99,10 @@ class RetrievalSettings(PromptedSection):
     )
     progression: ProgressionSettings | None = Field(
         default=None, description="Take a few passages first and more only when these do not cover the question."
+    )
+    similar: SimilarSettings = Field(
+        default_factory=SimilarSettings,
+        description="When the answer of an earlier question that asks the same is given again.",
     )
     extraction: ExtractionSettings = Field(
         default_factory=ExtractionSettings, description="Whether a model reads documents for the graph."

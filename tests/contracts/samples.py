@@ -31,6 +31,7 @@ from shared.domain import (
     PipelineRef,
     Question,
     Refutation,
+    Reusable,
     Scores,
     Sentence,
     SentenceVerdict,
@@ -264,9 +265,14 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
     yield from _asides()
 
 
+_REUSABLE = Reusable(
+    question="What is the rent of a garden plot?", language="eng", answer="a" * 32, sources=("kb:garden.md",)
+)
+
+
 def _asides() -> Iterator[tuple[str, int, Fact]]:
     record = correlation_id(AnswerVerified)
-    yield "persistence", 1, ExchangeRecorded(record=record, outcome="answered")
+    yield "persistence", 1, ExchangeRecorded(record=record, outcome="answered", reusable=_REUSABLE)
     yield (
         "verifier",
         0,

@@ -7,9 +7,12 @@ from services.retrieval.index.server import ServerIndex
 from shared.settings import Settings
 
 
-def index_of(settings: Settings) -> EdgeIndex | ServerIndex:
-    """A Qdrant server where its address is set, else Qdrant Edge in the data directory. Nothing is opened yet."""
+def index_of(settings: Settings, part: str = "") -> EdgeIndex | ServerIndex:
+    """The index of the documents, or another one beside it by its name (`part`).
+
+    A Qdrant server where its address is set, else Qdrant Edge in the data directory. Nothing is opened yet.
+    """
     if settings.vector_url:
         key = settings.vector_api_key.get_secret_value()
-        return ServerIndex(settings.vector_url, key, name=f"answerbus-{settings.tenant}")
-    return EdgeIndex(settings.data_dir / "retrieval")
+        return ServerIndex(settings.vector_url, key, name="-".join(filter(None, ("answerbus", settings.tenant, part))))
+    return EdgeIndex(settings.data_dir / "retrieval" / part)

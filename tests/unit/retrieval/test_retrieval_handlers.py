@@ -411,10 +411,10 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Given a place that does not exist, or a server that is not there
     settings = Settings(vector_url=url, data_dir=tmp_path / "data")
     # When the stage is built
-    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels())
+    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels(), asker=None)
     stage = build(lent)  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
-    heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given"}
+    heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
     assert {hearing.word for hearing in stage.hearings} == heard
     assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
     assert stage.ports

@@ -1,0 +1,22 @@
+"""What becomes of a rating: the sources of the answer move a little, and one that was disliked is not given again."""
+
+from __future__ import annotations
+
+from services.retrieval.settings import RetrievalSettings
+from services.retrieval.similar.lookup import SimilarLookup
+from services.retrieval.votes import Returning
+from shared.envelope import Envelope
+from shared.facts import FeedbackGiven
+
+
+class Ratings:
+    """Hears feedback for both."""
+
+    def __init__(self, returning: Returning, similar: SimilarLookup) -> None:
+        self._returning = returning
+        self._similar = similar
+
+    async def hear(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
+        """Count the vote and take a disliked answer out."""
+        await self._returning.weigh(given, envelope)
+        await self._similar.dispute(given, envelope, settings)

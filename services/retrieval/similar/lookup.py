@@ -1,0 +1,86 @@
+"""Looking for similar questions as the handlers do it: with their facts and the settings of their pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.index.choose import index_of
+from services.retrieval.ports import VectorIndex
+from services.retrieval.settings import RetrievalSettings
+from services.retrieval.similar.answering import Looked, SimilarAnswers
+from services.retrieval.similar.asked import AskedQuestions
+from shared.asks.retrieval import SearchRequest
+from shared.domain import Question
+from shared.envelope import Envelope
+from shared.facts import ExchangeRecorded, FeedbackGiven, QuestionCleared
+from shared.languages import UNKNOWN
+from shared.resources import Resources
+from shared.text import guess_language
+
+#: Questions kept at once by a worker: few, as live questions are waiting for the same index.
+KEPT_AT_ONCE = 4
+
+
+class SimilarLookup:
+    """Gives `SimilarAnswers` what it needs of an event, or of a search; a port of the stage."""
+
+    def __init__(self, asked: AskedQuestions, similar: SimilarAnswers, resources: Resources) -> None:
+        self._asked = asked
+        self._similar = similar
+        self._resources = resources
+
+    async def open(self) -> None:
+        await self._asked.open()
+
+    async def close(self) -> None:
+        await self._asked.close()
+
+    async def of_question(self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings) -> Looked:
+        """The answer that serves a question of an asker."""
+        return await self._similar.look(
+            cleared.question,
+            settings.similar,
+            tenant=envelope.tenant,
+            pipeline=envelope.pipeline,
+            lane=envelope.lane,
+            introduction=settings.project_introduction,
+        )
+
+    async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> Looked:
+        """What a question of these words would have got."""
+        here = self._resources.settings
+        pipeline = self._resources.pipelines.current(request.pipeline or here.default_pipeline)
+        if pipeline is None:
+            return Looked()
+        language = request.language if request.language != UNKNOWN else guess_language(request.query)
+        question = Question(text=request.query, language=language)
+        return await self._similar.look(
+            question,
+            settings.similar,
+            tenant=here.tenant,
+            pipeline=pipeline,
+            introduction=settings.project_introduction,
+        )
+
+    async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
+        """Keep an answered question that may serve others."""
+        await self._similar.keep(recorded, envelope, settings.similar)
+
+    async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
+        """Take out an answer that was disliked."""
+        await self._similar.dispute(given, envelope, settings.similar)
+
+    async def forget(self, questions: Sequence[str]) -> None:
+        """Let go of these questions, by their ids.
+
+        Raises:
+            TransientError: the store is away.
+        """
+        await self._similar.forget(questions)
+
+
+def lookup_of(resources: Resources, index: VectorIndex, embeddings: Embeddings | None) -> SimilarLookup:
+    """The lookup, with an index of questions of its own; `index` is that of the documents."""
+    asked = AskedQuestions(index_of(resources.settings, "asked"), embeddings)
+    return SimilarLookup(asked, SimilarAnswers(asked, index, resources.asker, resources.models), resources)
