@@ -195,4 +195,5 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
         raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
     return event
 
+
 IMPORTED = "imported"

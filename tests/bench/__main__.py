@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, cache, chains, clients, http_answers, models, retrieval, whole
+from . import answers, broker_away, cache, chains, clients, http_answers, models, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "http", "clients")
+NAMED = ("retrieval", "http", "clients", "broker-away")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -67,6 +67,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "retrieval" in parts:
         sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
         sections.append(await retrieval.compare(sizes=sizes, say=say))
+    if "broker-away" in parts:
+        sections.append(await broker_away.compare(quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
