@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from shared.domain import Lane, Passage, Scores, Value
 from shared.envelope import Event
@@ -71,14 +71,10 @@ class Difference(Value):
 
 
 def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Difference:
-    """Line two runs up; steps that the right one did not repeat, as it began later, are not counted as changes."""
+    """Line two runs up; steps before the first that both have are not counted: one began later, or has lost them."""
     before, after = side(left), side(right)
     ours, theirs = essences(left), essences(right)
-    if after.parent and theirs:
-        begun = [(one["fact"], one["attempt"]) for one in ours]
-        first = (theirs[0]["fact"], theirs[0]["attempt"])
-        ours = ours[begun.index(first) :] if first in begun else ours
-    changed = tuple(differing(ours, theirs))
+    changed = tuple(differing(_from(ours, theirs), _from(theirs, ours)))
     old, new = _passages(left), _passages(right)
     if _begins_after_retrieval(right):
         new = old
@@ -92,6 +88,13 @@ def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Dif
         moved=_moved(old, new),
         words=_word_changes(before.answer, after.answer),
     )
+
+
+def _from(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Ours from where theirs begin, where they begin later."""
+    steps = [(one["fact"], one["attempt"]) for one in ours]
+    first = (theirs[0]["fact"], theirs[0]["attempt"]) if theirs else None
+    return ours[steps.index(first) :] if first in steps else ours
 
 
 def side(events: Sequence[Event[Fact]]) -> Side:

@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, broker_away, cache, chains, clients, http_answers, models, retrieval, whole
+from . import answers, cache, chains, clients, history, http_answers, models, replays, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "http", "clients", "broker-away")
+NAMED = ("retrieval", "http", "clients", "history", "replay")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -67,8 +67,10 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "retrieval" in parts:
         sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
         sections.append(await retrieval.compare(sizes=sizes, say=say))
-    if "broker-away" in parts:
-        sections.append(await broker_away.compare(quick=arguments.quick, say=say))
+    if "history" in parts:
+        sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
+    if "replay" in parts:
+        sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
@@ -92,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=0, help="alternating rounds; 0: three, or one with --quick")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures, single runs included")
     parser.add_argument("--report", type=Path, metavar="FILE", help="put the tables into the marked places of a page")
+    parser.add_argument("--events", type=int, default=1_000_000, help="stored events, for the history part")
+    parser.add_argument("--replays", type=int, default=1000, help="recorded questions, for the replay part")
     parser.add_argument("--url", default="", help="a running platform, for the http part")
     parser.add_argument("--questions", type=Path, help="JSONL with a field `question` or `text`, for the http part")
     parser.add_argument("--key", default="", help="API key of that platform, where it asks for one")

@@ -1,0 +1,161 @@
+"""Operators' events on a real bus and over HTTP: seen, exported, replayed by a candidate, injected, imported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from shared.domain import Lane
+from shared.errors import NotFoundError, PipelineError, RefusedError
+from shared.exported import read_export
+from shared.facts import QuestionAsked
+from shared.log import readable
+from shared.ops.candidates import Choice
+from shared.ops.in_process import platform
+from shared.ops.inject import target
+from shared.ops.putting import inject_into, put_into_log
+from shared.ops.replay import Order, opened
+from shared.ops.replay_many import Report, replay_many
+from shared.ops.saying import desk
+from shared.settings import Settings
+from tests.integration.rig import until
+from tests.support.platform import CORPUS
+
+pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
+
+RENT = "What is the rent of a garden plot?"
+OTHERS = ("How long is a plot rented?", "Where does the water for the plots come from?")
+
+
+@dataclass
+class Town:
+    """A platform with three documents, and the ids of three questions that it answered."""
+
+    settings: Settings
+    http: httpx.AsyncClient
+    cids: list[str]
+
+    async def events(self, **wanted: Any) -> list[dict[str, Any]]:
+        """What is stored, as the gateway tells it."""
+        params = {"since": 600, "follow": "false", **wanted}
+        response = await self.http.get("/api/v1/events", params=params, headers={"Accept": "application/x-ndjson"})
+        assert response.status_code == 200, response.text
+        return [json.loads(line) for line in response.text.splitlines() if line]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("town"), log_level="error")
+    async with platform(settings) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
+        documents = [
+            {"source": f"kb:{name}", "media_type": "text/markdown", "text": text} for name, text in CORPUS.items()
+        ]
+        assert (await http.post("/api/v1/ingest", json={"documents": documents})).status_code == 200
+        answers = [await http.post("/api/v1/query", json={"question": text}) for text in (RENT, *OTHERS)]
+        yield Town(settings, http, [one.json()["id"] for one in answers])
+
+
+async def test_everything_that_was_said_is_read_back_and_narrowed(town: Town) -> None:
+    said = await town.events()
+    verified = await town.events(fact="AnswerVerified", contains="FORTY euros", lane="live", pipeline="default")
+
+    assert [one["sequence"] for one in said] == sorted(one["sequence"] for one in said)
+    assert {one["id"] for one in verified} >= {town.cids[0]}
+    assert {one["said_by"] for one in verified} == {"verifier"}
+    assert [one["fact"] for one in await town.events(id=town.cids[0], stage="retrieval")] == ["PassagesRetrieved"]
+    assert await town.events(pipeline="nobodys") == []
+    assert (await town.http.get("/api/v1/events", params={"fact": "AnswerGuessed"})).status_code == 422
+
+
+async def test_what_comes_is_followed_after_what_was_there_each_once(town: Town) -> None:
+    seen: list[dict[str, Any]] = []
+    params = {"since": 600, "fact": "QuestionAsked"}
+    headers = {"Accept": "application/x-ndjson"}
+    async with town.http.stream("GET", "/api/v1/events", params=params, headers=headers) as response:
+        lines = response.aiter_lines()
+        async with asyncio.timeout(30):
+            seen += [json.loads(await anext(lines)) for _ in range(3)]
+            asked = (await town.http.post("/api/v1/query", json={"question": "Is a library card free?"})).json()["id"]
+            while seen[-1]["id"] != asked:
+                if line := await anext(lines):
+                    seen.append(json.loads(line))
+
+    assert len({one["sequence"] for one in seen}) == len(seen)
+
+
+async def test_a_bulk_of_replays_is_identical_and_reported(town: Town) -> None:
+    report = Report(wanted=len(town.cids))
+
+    async with opened(town.settings) as replayer:
+        await replay_many(replayer, town.cids, Order(), report)
+
+    told = report.as_json()
+    assert (told["replayed"], told["identical"], told["skipped"]) == (3, 3, {})
+    assert told["endings"] == {"AnswerVerified -> AnswerVerified": 3}
+    total = (await town.http.get("/api/v1/stats")).json()["total"]
+    assert total <= len(town.cids) + 1  # the questions of askers
+
+
+async def test_a_candidate_is_found_by_every_worker_and_by_no_asker(town: Town) -> None:
+    order = Order(start="answer", choice=Choice(changes=("answer.max_sentences=1",)))
+    async with opened(town.settings) as replayer:
+        recording = await replayer.recording(town.cids[0])
+        first, second = [await replayer.replay(recording, order) for _ in range(2)]
+        with pytest.raises(PipelineError, match="max_sentence"):
+            await replayer.replay(recording, Order(choice=Choice(changes=("answer.max_sentence=1",))))
+        with pytest.raises(NotFoundError, match="nobodys"):
+            await replayer.replay(recording, Order(choice=Choice("nobodys")))
+
+    name = first.said.pipeline.name
+    assert first.ended
+    assert "AnswerVerified.0.answer.content" in first.difference.changed
+    assert second.said.pipeline == first.said.pipeline
+    refused = await town.http.post("/api/v1/questions", json={"question": "Why?", "pipeline": name})
+    assert refused.status_code == 422
+    assert name not in [one["name"] for one in (await town.http.get("/api/v1/pipelines")).json()]
+
+
+async def test_an_export_is_whole_without_raw_text_and_imported_only_once(town: Town, tmp_path: Path) -> None:
+    text = (await town.http.get(f"/api/v1/events/{town.cids[1]}/export")).text
+    path = tmp_path / "q.json"
+    path.write_text(text)
+    question = read_export(text, "q.json")
+    assert question.left_out == (QuestionAsked.__name__,)
+    assert question.document is not None
+
+    elsewhere = read_export(text.replace(question.id, "ab" * 16), "q.json")
+    async with desk(town.settings) as here:
+        with pytest.raises(RefusedError, match="already"):
+            await put_into_log(here, question)
+        assert await put_into_log(here, elsewhere) == len(elsewhere.events)
+        shown = (await town.http.get(f"/api/v1/events/{elsewhere.id}")).json()
+        assert {one["origin"] for one in shown} == {"imported"}
+    async with opened(town.settings) as replayer:
+        done = await replayer.replay(await replayer.recording(str(path)), Order())
+    assert "begun with QuestionApproved" in done.note
+    assert done.difference.verdict == "identical"
+    # The replay passed through every stage after the import did: nobody said anything about that.
+    assert len((await town.http.get(f"/api/v1/events/{elsewhere.id}")).json()) == len(elsewhere.events)
+
+
+async def test_injected_questions_are_answered_on_the_background_lane(town: Town) -> None:
+    async with desk(town.settings) as here:
+        where = target("QuestionAsked", None)
+        with pytest.raises(RefusedError, match="2: "):
+            await inject_into(here, '{"text": "a"}\n{"txt": "b"}', where, "default", "default")
+        ids = await inject_into(here, f"{RENT}\n{OTHERS[0]}\n", where, "default", "default")
+        for cid in ids:
+            await until(partial(here.log.ending, cid), "the injected question has ended")
+        events = [event for cid in ids for event in readable(await here.log.biography(cid))]
+
+    assert {event.lane for event in events} == {Lane.BACKGROUND}
+    assert {event.origin for event in events} == {"injected"}
