@@ -1,9 +1,13 @@
-"""The generation of the index: a word that is another one after every change, which kept answers are bound to."""
+"""The generation of the index: a word that is another one after every change, which kept answers are bound to.
+
+It begins with the time, so that a store that has gone back to an older one shows.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +30,8 @@ T = TypeVar("T")
 
 #: Seconds between tries while the store is away: from, and to.
 _PAUSES = (0.1, 5.0)
+#: Seconds between two looks at whether the store still has the newest generation.
+LOOK_SECONDS = 5.0
 
 
 class Generation:
@@ -41,23 +47,30 @@ class Generation:
         self._answers = answers
         self._imprint = imprint
         self._owed: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._newest = b""
         self._current: bytes | None = None
         self._changes = 0
 
     async def open(self) -> None:
+        await self._go_on_or_begin()
+        self._looking = asyncio.create_task(self._look())
+
+    async def _go_on_or_begin(self) -> None:
         left = await asyncio.to_thread(self._imprint.read) if self._imprint else None
         with contextlib.suppress(UnavailableError):
             if left is not None and await self._answers.get(GENERATION) == left:
-                self._current = left
+                self._current = self._newest = left
                 return
         async with self._changing():
             await self.changed()
 
     async def close(self) -> None:
-        if self._owed is not None:
-            self._owed.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._owed
+        for task in (self._looking, self._owed):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
 
     async def index(
         self, submitted: DocumentSubmitted, settings: RetrievalSettings
@@ -121,9 +134,24 @@ class Generation:
                 log.warning("the index's generation was not noted; kept answers end when this worker does")
 
     async def _begin(self) -> None:
-        begun = uuid.uuid4().hex.encode()
+        begun = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
         await self._answers.put(GENERATION, begun)
         self._current = begun
+        self._newest = max(self._newest, begun)
+
+    async def _look(self) -> None:
+        """A store that was emptied, or restored from an older copy, gets another generation."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with contextlib.suppress(UnavailableError):
+                newest = self._newest
+                stored = await self._answers.get(GENERATION)
+                if stored is None or stored < newest:
+                    log.warning("kept answers were lost, or are older than the index; a generation begins")
+                    async with self._changing():
+                        await self.changed()
+                else:
+                    self._newest = max(self._newest, stored)
 
     def _owe(self) -> None:
         if self._owed is None or self._owed.done():

@@ -35,6 +35,8 @@ EXIT_CONNECTION_CLOSED = 70
 #: Seconds between pings; two unanswered ones mean that the server is frozen or gone.
 PING_INTERVAL = 5
 RECONNECT_WAIT = 0.25
+#: The longest pause between two looks for a bucket of the bus that does not answer, in seconds.
+BUCKET_PAUSE = 2.0
 
 
 class Connection:
@@ -138,7 +140,9 @@ class Connection:
             if self._redis is None:  # one for all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))
             return PatientKeyValue(store, self._redis)
-        return NatsKeyValue(lambda: self.jetstream, bucket)
+        kept = NatsKeyValue(lambda: self.jetstream, bucket)
+        # The bus comes back by itself, and is needed at once then.
+        return PatientKeyValue(kept, Reachability(f"bucket {bucket}", lambda: kept.get("probe"), longest=BUCKET_PAUSE))
 
     def objects(self, bucket: str) -> ObjectStore:
         return NatsObjects(lambda: self.jetstream, bucket)

@@ -22,11 +22,14 @@ FIRST, LONGEST = 0.5, 30.0
 class Reachability:
     """Whether a server answers, for everything that is kept on it."""
 
-    def __init__(self, server: str, probe: Callable[[], Awaitable[object]], *, first: float = FIRST) -> None:
-        """`probe` raises `UnavailableError` while the server is away."""
+    def __init__(
+        self, server: str, probe: Callable[[], Awaitable[object]], *, first: float = FIRST, longest: float = LONGEST
+    ) -> None:
+        """`probe` raises `UnavailableError` while the server is away; `first` and `longest` are its pauses in s."""
         self._server = server
         self._probe = probe
         self._first = first
+        self._longest = longest
         self._probing: asyncio.Task[None] | None = None
 
     @property
@@ -58,7 +61,7 @@ class Reachability:
                 try:
                     await self._probe()
                 except UnavailableError:
-                    pause = min(LONGEST, pause * 2)
+                    pause = min(self._longest, pause * 2)
                 else:
                     log.warning("server back", server=self._server)
                     return

@@ -117,13 +117,13 @@ async def test_a_worker_begins_a_generation_when_it_cannot_be_sure(tmp_path: Pat
     store = MemoryKeyValue()
     left = await left_by_a_worker(store, tmp_path, "a model")
     if how == "store":  # another index told of its own changes
-        await store.put(GENERATION, b"another")
+        await store.put(GENERATION, b"\xffanother")
     if how == "file":
         (tmp_path / "retrieval" / "generation").write_bytes(b"")
 
     await Generation(librarian(), store, beside(tmp_path, "another" if how == "rules" else "a model")).open()
 
-    assert await store.get(GENERATION) not in (left, b"another")
+    assert await store.get(GENERATION) not in (left, b"\xffanother")
 
 
 async def broken_off(error: BaseException) -> DocumentIndexed:
@@ -170,3 +170,38 @@ async def test_a_worker_killed_in_the_middle_of_a_change_leaves_nothing_to_go_on
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
     await killed.close()
+
+
+@pytest.mark.parametrize("stored", [None, b"00000000000070008000000000000000"])
+async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_generation(
+    monkeypatch: pytest.MonkeyPatch, stored: bytes | None
+) -> None:
+    monkeypatch.setattr("services.retrieval.generation.LOOK_SECONDS", 0.01)
+    store = MemoryKeyValue()
+    generation = Generation(librarian(), store)
+    await generation.open()
+    first = await store.get(GENERATION)
+    assert first
+
+    await (store.put(GENERATION, stored) if stored else store.delete(GENERATION))
+
+    async with asyncio.timeout(10):
+        while (await store.get(GENERATION) or b"") <= first:  # noqa: ASYNC110 (what is waited for is in a store)
+            await asyncio.sleep(0.01)
+    await generation.close()
+
+
+async def test_a_generation_that_another_worker_began_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.retrieval.generation.LOOK_SECONDS", 0.001)
+    store = MemoryKeyValue()
+    workers = [Generation(librarian(), store) for _ in range(2)]
+    for one in workers:
+        await one.open()
+    await workers[0].index(submitted(), SETTINGS)
+    begun = await store.get(GENERATION)
+
+    await asyncio.sleep(0.05)  # many looks
+
+    assert await store.get(GENERATION) == begun
+    for one in workers:
+        await one.close()
