@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.support.platform import Platform, cli, running, write_corpus
+from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -199,3 +203,47 @@ def test_text_that_shrank_has_no_former_parts_left(platform: Platform) -> None:
             listed.append([one["source"] for one in page if one["source"].startswith("kb:zeppelin")])
     assert listed == [[f"kb:zeppelin#part={number}" for number in (1, 2, 3)], ["kb:zeppelin#part=1"]]
     assert len([one for one in _search(platform, "zeppelin")["passages"] if "eppelin" in one["text"]]) == 1
+
+
+# --- a file of questions ---
+
+
+def test_file_of_questions_is_stopped_gone_on_with_and_reported(platform: Platform, tmp_path: Path) -> None:
+    file, out = tmp_path / "questions.csv", tmp_path / "out"
+    asked = [f"How much is the rent of garden plot number {number}?,garden.md" for number in range(24)]
+    file.write_text("\n".join(["question,expected_sources", *asked]))
+    command = ["evaluate", "questions", str(file), "--against", "told", "--out", str(out), "--url", platform.url]
+
+    begun = subprocess.Popen([str(ANSWERBUS), *command, "--at-once", "1"], stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (out / "answers.jsonl").exists() or len((out / "answers.jsonl").read_text().splitlines()) < 3:
+        assert time.monotonic() < until
+        assert begun.poll() is None
+        time.sleep(0.01)
+    begun.send_signal(signal.SIGINT)
+    _, told = begun.communicate(timeout=60)
+    assert begun.returncode == 130, told
+    assert "the same command goes on from" in told
+    before = {(row["pipeline"], row["line"]): row["id"] for row in _rows(out) if "id" in row}
+
+    done = cli(*command, "--json")
+
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads(done.stdout)["metrics"]
+    assert (metrics["questions"], metrics["source_hit"], metrics["sentence_score"]) == (24, 1, 1)
+    answers = [row for row in _rows(out) if "id" in row]
+    assert len(answers) == 48
+    assert before.items() <= {(row["pipeline"], row["line"]): row["id"] for row in answers}.items()
+    events = httpx.get(f"{platform.url}/api/v1/events/{answers[0]['id']}", trust_env=False, timeout=30).json()
+    assert events[-1]["fact"] == "ExchangeEvaluated"
+
+
+def test_file_of_questions_that_cannot_be_read_is_one_line(platform: Platform, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": "How much?"}\n{"question": 7}\n')
+    done = cli("evaluate", "questions", str(tmp_path / "q.jsonl"), "--url", platform.url)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("q.jsonl: line 2: question is not a text")
+
+
+def _rows(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "answers.jsonl").read_text().splitlines()]

@@ -14,6 +14,7 @@ from shared.ops.batch_file import Item, chains
 from shared.ops.batch_judge import agreement
 from shared.ops.batch_run import Batch, BudgetError, evaluation_in
 from shared.ops.batch_store import Side, Store
+from shared.ops.evaluate_questions_cli import FileRun
 
 SIDES = [Side("default", 1), Side("candidate", 4)]
 SCORES = {"groundedness": 1.0, "relevancy": 1.0, "completeness": 1.0, "overall": 1.0}
@@ -30,6 +31,8 @@ class Gateway:
         if self.away:
             self.away -= 1
             raise UnavailableError("away (HTTP 503)")
+        if path == "/api/v1/pipelines":
+            return [{"name": side.name, "revision": side.revision} for side in SIDES]
         if path.startswith("/api/v1/events/"):
             return self._events()
         body = options["json"]
@@ -217,3 +220,47 @@ async def test_the_judge_says_how_far_an_answer_is_the_expected_one_and_reads_bo
 
     assert (await agreement(models, item, "It costs <b>forty</b> euros."))[0] == 0.75
     assert (await agreement(models, item, "Forty."))[0] is None
+
+
+def file_run(folder: Path, gateway: Gateway, count: int = 9) -> FileRun:
+    file = folder / "q.csv"
+    file.write_text("question\n")
+    items = [Item(line, f"question {line}?") for line in range(1, count + 1)]
+    return FileRun(gateway, items, file, folder / "out", judge=False)  # type: ignore[arg-type]
+
+
+async def test_what_the_rest_will_cost_is_said_before_it_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = Gateway(cost=0.5)
+
+    report = await file_run(tmp_path, gateway).do(["default"], 1, 0.0, only_sample=True)
+
+    assert len(gateway.asked) == report.as_json()["metrics"]["questions"] == 3
+    assert "6 more questions will take about 90 tokens and 3.0000 USD (from 3 asked)" in capsys.readouterr().err
+
+
+async def test_a_run_that_would_cost_too_much_stops_after_its_sample_and_keeps_it(tmp_path: Path) -> None:
+    gateway = Gateway(cost=0.5)
+
+    with pytest.raises(BudgetError, match=r"about 4\.5000 USD are needed and 4\.0000 allowed; raise --max-cost"):
+        await file_run(tmp_path, gateway).do(["default"], 1, 4.0, only_sample=False)
+
+    assert len(gateway.asked) == 3
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+async def test_a_run_that_costs_what_it_may_is_done_whole(tmp_path: Path) -> None:
+    report = await file_run(tmp_path, Gateway(cost=0.5)).do(["default", "candidate"], 2, 20.0, only_sample=False)
+
+    assert report.as_json()["metrics"]["cost_usd"] == 9 * 1.0  # each answer, and its evaluation
+    assert report.as_json()["against"]["comparison"]["answered"]["ties"] == 9
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [(["default", "default"], "--against"), (["default", "nobody"], "there are: candidate, default")],
+)
+async def test_pipelines_that_cannot_be_compared_are_refused(tmp_path: Path, names: list[str], complaint: str) -> None:
+    with pytest.raises(RefusedError, match=complaint):
+        await file_run(tmp_path, Gateway()).do(names, 1, 0.0, only_sample=False)

@@ -21,6 +21,9 @@ from shared.errors import TransientError, UnavailableError
 from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
 from shared.log import StoredEvent
 from shared.models.none import NoModels
+from shared.models.ports import Models
+from shared.models.scripted import ScriptedModels
+from shared.ops.catalogue import stages
 from shared.testing import MemoryLog
 from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, answer, check, drafted
 
@@ -142,10 +145,10 @@ def exchange_of(verified: AnswerVerified, event_id: str, **changes: Any) -> Exch
 
 
 async def evaluate(
-    desk: Desk, lane: Lane = Lane.LIVE, log: MemoryLog | None = None, **settings: Any
+    desk: Desk, lane: Lane = Lane.LIVE, log: MemoryLog | None = None, models: Models | None = None, **settings: Any
 ) -> ExchangeEvaluated | None:
     _, _, record, where = recorded(lane)
-    evaluator = Evaluator(NoModels(), desk, log or MemoryLog())
+    evaluator = Evaluator(models or NoModels(), desk, log or MemoryLog())
     return await evaluator.evaluate(record, where, VerifierSettings(**({"evaluation_share": 1.0} | settings)))
 
 
@@ -219,3 +222,35 @@ async def test_an_envelope_of_the_same_question_gives_the_same_event_however_oft
     assert told[0] == told[1]
     assert told[0] is not None
     assert len({following("verifier", one, where).event_id for one in told if one}) == 1
+
+
+VERDICT = '{"relevancy": 0.9, "groundedness": 0.4, "completeness": 0.8, "unsupported": [1]}'
+
+
+@pytest.mark.parametrize(
+    ("verdict", "settings", "judged_by", "score"),
+    [
+        (VERDICT, {}, "judge", 0),
+        ("no verdict", {}, "rules", 100),
+        (VERDICT, {"evaluation_judge": False}, "rules", 100),
+    ],
+)
+async def test_the_judge_evaluates_where_there_is_one_that_may_and_gives_a_verdict(
+    verdict: str, settings: dict[str, Any], judged_by: str, score: int
+) -> None:
+    verified, ending, _, _ = recorded()
+    desk = Desk(exchange_of(verified, ending.event_id))
+
+    told = await evaluate(desk, models=ScriptedModels(judge=[verdict]), **settings)
+
+    assert told is not None
+    assert (told.judged_by, told.sentences[0].score) == (judged_by, score)
+
+
+def test_few_are_evaluated_at_once_on_either_lane_and_as_many_drafts_as_ever() -> None:
+    (stage,) = (one for one in stages() if one.name == "verifier")
+
+    assert {hearing.word: hearing.concurrency for hearing in stage.hearings} == {
+        "answer-drafted": 0,
+        "exchange-recorded": 2,
+    }
