@@ -23,6 +23,7 @@ from shared.facts import Fact
 from shared.ops import bus
 from shared.ops.catalogue import section_kinds
 from shared.ops.saying import ClientSayer
+from shared.permissions import INJECTOR
 from shared.pipelines import PipelineSource
 from shared.resources import FactSayer
 from shared.settings import Settings
@@ -168,7 +169,7 @@ async def dead_letters(settings: Settings) -> AsyncIterator[Letters]:
     """
     async with (
         bus.connected(settings, "dead") as operator,
-        bus.connected(settings, "dead-again") as injector,
+        bus.connected(settings, "dead-again", INJECTOR) as injector,
     ):
         pipelines = NatsPipelines(lambda: operator.jetstream())
         await pipelines.open()

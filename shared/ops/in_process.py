@@ -14,7 +14,8 @@ from services.gateway.face import HttpFace
 from shared import telemetry
 from shared.garbage import spare_what_stays
 from shared.models.choose import models_of
-from shared.ops.catalogue import STAGES, builder
+from shared.ops.catalogue import STAGES, builder, stages
+from shared.ops.credentials import as_user, embedded
 from shared.ops.datadir import DataDir, Running
 from shared.ops.embedded import EmbeddedNats
 from shared.ops.platform import prepare
@@ -52,7 +53,8 @@ async def platform(
     settings.host = host
     with DataDir(settings.data_dir) as data:
         data.hold("in-process")
-        nats = EmbeddedNats(settings.data_dir) if own_nats else None
+        users = embedded(settings, stages(settings)) if own_nats else None
+        nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
         models = models_of(settings.model_endpoints)
         try:
@@ -60,7 +62,7 @@ async def platform(
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
-            workers = [Worker(builder(name), settings, models) for name in STAGES]
+            workers = [Worker(builder(name), as_user(settings, name), models) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpFace))
             url = f"http://{host}:{face.port}"

@@ -1,4 +1,4 @@
-"""The reference under docs/, written from the code: the flow, every fact, AsyncAPI, JSON Schemas, list of decisions.
+"""The reference under docs/, from the code: flow, facts, permissions, AsyncAPI, JSON Schemas, list of decisions.
 
 python -m shared.ops.reference            # write what has changed
 python -m shared.ops.reference --check    # exit 1 and name what is stale
@@ -16,6 +16,7 @@ from shared.ops.asyncapi import asyncapi, event_schema
 from shared.ops.contract import Contract, read_contract
 from shared.ops.facts_page import facts_page
 from shared.ops.flow_page import flow_page
+from shared.ops.permissions_page import permissions_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SCHEMAS = "schemas"
@@ -28,6 +29,7 @@ def pages(contract: Contract, docs: Path = DOCS) -> dict[str, str]:
     texts = {
         "flow.md": flow_page(contract),
         "facts.md": facts_page(contract),
+        "permissions.md": permissions_page(contract),
         "asyncapi.json": _json(asyncapi(contract)),
         INDEX: decisions_index(docs / DECISIONS),
     }

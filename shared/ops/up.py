@@ -15,8 +15,9 @@ from typing import Any
 
 from shared.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.listening import check_address, listen
-from shared.ops.catalogue import STAGES
+from shared.ops.catalogue import STAGES, stages
 from shared.ops.control import Control
+from shared.ops.credentials import as_user, embedded
 from shared.ops.datadir import DataDir, Running
 from shared.ops.embedded import EmbeddedNats, free_port
 from shared.ops.platform import prepare
@@ -83,7 +84,8 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> No
         data.hold("up")
         _check_port(settings)
         stopping = _signals()
-        nats = EmbeddedNats(settings.data_dir) if own_nats else None
+        users = embedded(settings, stages(settings)) if own_nats else None
+        nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         town = Town(settings, nats)
         control = Control(settings.data_dir, partial(_obey, town))
         try:
@@ -131,6 +133,8 @@ def _start_child(town: Town, stage: str, index: int, name: str) -> None:
     town.probe_ports[name] = free_port()
     environment = {
         "ANSWERBUS_NATS_URL": settings.nats_url,
+        # Its own and no other: each process can say only what its stage says.
+        "ANSWERBUS_NATS_SEED": as_user(settings, stage).nats_seed.get_secret_value(),
         "ANSWERBUS_DATA_DIR": str(settings.data_dir),
         "ANSWERBUS_PROBE_PORT": str(town.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
