@@ -63,6 +63,11 @@ class Settings(BaseSettings):
     concurrency: int = Field(
         default=0, ge=0, description="Questions a worker holds at once; 0: the stage's own figure."
     )
+    background_per_second: float = Field(
+        default=10,
+        ge=0,
+        description="Background events a second that a worker takes per kind while live questions are about; 0: all.",
+    )
     probe_host: str = Field(default="127.0.0.1", description="Where /livez, /readyz and /metrics are served.")
     probe_port: int = Field(default=0, ge=0, le=65535, description="0: any free port (written to the log).")
 

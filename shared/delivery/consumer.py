@@ -18,6 +18,7 @@ from faststream.nats import NatsMessage
 
 from shared import telemetry
 from shared.delivery.connection import Connection
+from shared.delivery.courtesy import Background, Courtesy
 from shared.delivery.failures import Failures
 from shared.delivery.publisher import Publisher
 from shared.delivery.pull import Pull, undecoded, whole
@@ -63,6 +64,7 @@ class Delivery:
             settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
         )
         self._step = 1 if stage.slow else max(1, self._limit // 4)
+        self._courtesy = Courtesy(settings.background_per_second)
         self._pulls: list[Pull] = []
         self._held: dict[int, tuple[NatsMessage, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -117,7 +119,16 @@ class Delivery:
 
     def _subscribe(self, hearing: Hearing, lane: Lane) -> None:
         limit = hearing.concurrency or self._limit
-        pull = Pull(hearing.durable(lane), self.connection.client.new_inbox(), limit, min(self._step, limit))
+        step = min(self._step, limit)
+        # As many as are asked for at once may arrive just before the first live question does.
+        background = Background(self._courtesy, limit if self.stage.slow else step) if lane is not Lane.LIVE else None
+        pull = Pull(
+            hearing.durable(lane),
+            self.connection.client.new_inbox(),
+            limit,
+            step if lane is Lane.LIVE else max(1, step // 4),
+            background=background,
+        )
         self._pulls.append(pull)
         subscriber = self.connection.broker.subscriber(
             pull.inbox,
@@ -127,9 +138,10 @@ class Delivery:
             # By itself FastStream would acknowledge when `receive` returns, before the work is done.
             ack_policy=AckPolicy.MANUAL,
         )
-        subscriber(self._receiver(hearing, pull))
+        live = lane is Lane.LIVE and any(not fact.aside for fact in hearing.facts)
+        subscriber(self._receiver(hearing, pull, self._courtesy if live else None))
 
-    def _receiver(self, hearing: Hearing, pull: Pull) -> Callable[[Any], Awaitable[None]]:
+    def _receiver(self, hearing: Hearing, pull: Pull, courtesy: Courtesy | None) -> Callable[[Any], Awaitable[None]]:
         async def receive(message: NatsMessage) -> None:
             if await pull.is_status(message):
                 return
@@ -141,6 +153,9 @@ class Delivery:
             task = asyncio.create_task(self._run(Job(hearing, message), pull))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            if courtesy:
+                courtesy.arrived()
+                task.add_done_callback(lambda _: courtesy.done())
 
         return receive
 

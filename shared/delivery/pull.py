@@ -18,6 +18,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from shared import subjects, telemetry
+from shared.delivery.courtesy import Background
 
 log = structlog.get_logger()
 
@@ -37,15 +38,24 @@ class Pull:
     """Credit for one durable: `limit` is how many messages may be held or under way at once.
 
     A request is sent when at least `step` places are free: 1 keeps a slow stage exactly full, a larger one saves a fast
-    stage a request per message.
+    stage a request per message. `background` makes way for live work.
     """
 
-    def __init__(self, durable: str, inbox: str, limit: int, step: int, stream: str = subjects.STREAM) -> None:
+    def __init__(
+        self,
+        durable: str,
+        inbox: str,
+        limit: int,
+        step: int,
+        stream: str = subjects.STREAM,
+        background: Background | None = None,
+    ) -> None:
         self.durable = durable
         self._subject = subjects.pull(durable, stream)
         self.inbox = inbox
         self._limit = limit
         self._step = step
+        self._background = background
         self._held = 0
         self._credit = 0
         self._asked_at = 0.0
@@ -107,15 +117,22 @@ class Pull:
             await self._top_up()
             return
         log.warning("the bus declined a pull", durable=self.durable, status=code, reason=headers.get("Description", ""))
-        if self._again is None or self._again.done():
-            self._again = asyncio.create_task(self._ask_later())
+        self._ask_in(PAUSE)
 
-    async def _ask_later(self) -> None:
-        await asyncio.sleep(PAUSE)
+    def _ask_in(self, seconds: float) -> None:
+        if self._again is None or self._again.done() or self._again is asyncio.current_task():
+            self._again = asyncio.create_task(self._ask_later(seconds))
+
+    async def _ask_later(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
         await self._top_up()
 
     async def _top_up(self) -> None:
         room = self._limit - self._held - self._credit
+        if self._background and room > 0 and not self._stopped:
+            room, look_again = self._background.room(self._held + self._credit)
+            if look_again:
+                self._ask_in(look_again)
         client = self._client
         if self._stopped or client is None or not client.is_connected:
             return

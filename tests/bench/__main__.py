@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, cache, chains, clients, history, http_answers, models, replays, retrieval, whole
+from . import answers, cache, chains, clients, history, http_answers, lanes, models, replays, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "http", "clients", "history", "replay")
+NAMED = ("retrieval", "http", "clients", "lanes", "history", "replay")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -71,6 +71,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
     if "replay" in parts:
         sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
+    if "lanes" in parts:
+        sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:

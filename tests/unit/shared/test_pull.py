@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from shared.delivery import pull as module
+from shared.delivery.courtesy import Background, Courtesy
 from shared.delivery.pull import Pull
 
 
@@ -172,3 +173,18 @@ def test_what_is_held_and_what_may_come_never_exceed_the_limit(limit: int, step:
             assert pull.held or owed, "nothing is held and nothing may come: it would wait for ever"
 
     asyncio.run(play())
+
+
+async def test_a_background_pull_asks_again_by_itself_when_live_work_allows_the_next() -> None:
+    courtesy = Courtesy(100)
+    courtesy.arrived()
+    pull = Pull("moderation-question-asked", "inbox", 8, 2, background=Background(courtesy, 8))
+    broker = Broker()
+    await pull.start(cast("Client", broker))
+    broker.heard.clear()
+    pull.arrived()
+    await pull.done()
+
+    await broker.heard.wait()
+    assert broker.asked == [1, 1]
+    pull.stop()
