@@ -36,6 +36,7 @@ class Envelope(BaseModel):
     `reuse_key` is what the question's answer may be kept under (`shared.reuse`); empty: it may not. `origin` is empty
     for what a client asked for; else `replay`, `injected` or `imported`: an operator brought it about, and so all that
     follows from it. `parent` is the question that a replay says again. On an imported event no stage acts.
+    `asker` is the pseudonym of who asked (`shared.askers`).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -57,6 +58,7 @@ class Envelope(BaseModel):
     reuse_key: str = ""
     parent: str = ""
     origin: str = ""
+    asker: str = ""
 
     @property
     def remaining(self) -> float:
@@ -114,6 +116,7 @@ def opening(
     number: int = 0,
     tenant: str = "default",
     reuse_key: str = "",
+    asker: str = "",
 ) -> Event[F]:
     """The first event of a chain: nothing caused it but a client."""
     cid = correlation_id or new_correlation_id()
@@ -130,6 +133,7 @@ def opening(
         deadline=now + timedelta(seconds=deadline_seconds),
         tenant=tenant,
         reuse_key=reuse_key,
+        asker=asker,
         payload=fact,
     )
 
@@ -165,6 +169,7 @@ def following(
         reuse_key=cause.reuse_key,
         parent=cause.parent,
         origin=cause.origin,
+        asker=cause.asker,
         payload=fact,
     )
 

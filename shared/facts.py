@@ -32,6 +32,7 @@ from shared.domain import (
     Usage,
 )
 from shared.fact import Fact as Fact  # noqa: PLC0414 (everybody knows it from here)
+from shared.facts_forgetting import FORGETTING
 
 
 class QuestionAsked(Fact):
@@ -334,8 +335,7 @@ class DocumentRefused(Fact):
 
 
 #: Every fact by name, in flow order.
-FACTS: dict[str, type[Fact]] = {fact.__name__: fact for fact in Fact.__subclasses__()}
-
+FACTS = {one.__name__: one for one in sorted(Fact.__subclasses__(), key=FORGETTING.__contains__)}
 #: The facts that end a question for its asker.
 TERMINAL: tuple[type[Fact], ...] = tuple(fact for fact in FACTS.values() if fact.terminal)
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from shared.dead import DeadLetters
 from shared.envelope import Event
+from shared.erasure import Eraser
 from shared.facts import Fact
 from shared.log import EventLog
 from shared.models.none import NoModels
@@ -64,6 +65,7 @@ class Resources:
     asker: Asker
     log: EventLog
     dead: DeadLetters
+    eraser: Eraser
     pipelines: PipelineSource
     facts: Callable[[str], FactSayer]
     overview: Callable[[], Awaitable[list[StageReport]]]

@@ -76,6 +76,11 @@ def said(fact: type[Fact], lane: Lane) -> str:
     return f"{_ROOT[lane]}.{noun}.{participle}.*.{END if fact.terminal else '*'}"
 
 
+def is_raw(subject: str) -> bool:
+    """Whether what is said there is as the client typed it, seen by no moderation."""
+    return subject.split(".")[1:3] == list(FACTS["QuestionAsked"].words())
+
+
 def endings(lane: Lane) -> str:
     """The filter under which every ending is heard."""
     return f"{_ROOT[lane]}.*.*.*.{END}"
@@ -130,15 +135,13 @@ def pull(durable_name: str, stream: str = STREAM) -> str:
     return f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable_name}"
 
 
-#: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
-INBOX = "_INBOX"
-
-
 def durable_info(durable_name: str, stream: str = STREAM) -> str:
     """Where the server tells the state of a durable."""
     return f"$JS.API.CONSUMER.INFO.{stream}.{durable_name}"
 
 
+#: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
+INBOX = "_INBOX"
 #: Every worker answers this one with its own figures (scatter, then gather).
 ROLL_CALL = "ask.workers.report"
 

@@ -63,6 +63,8 @@ SIMILAR = Counter(
 )
 NOT_PERMITTED = Counter("answerbus_not_permitted_total", "Times the bus refused this process's user", ["what"])
 SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
+RAW_ERASED = Counter("answerbus_raw_erased_total", "Raw questions erased before they expired")
+FORGOTTEN = Counter("answerbus_forgotten_total", "Questions of which everything was erased")
 EXCHANGES = Counter("answerbus_exchanges_total", "Live questions on record, by how they ended", ["pipeline", "outcome"])
 EXCHANGES_HELPED = Counter(
     "answerbus_exchanges_by_way_total",

@@ -42,7 +42,7 @@ from shared.resources import Resources, Said
 from shared.settings import Settings
 from shared.signals import Signal
 from shared.stage import Hearing, Stage
-from shared.stores.memory import MemoryDeadLetters, MemoryKeyValue, MemoryObjects, MemoryPipelines
+from shared.stores.memory import MemoryDeadLetters, MemoryEraser, MemoryKeyValue, MemoryObjects, MemoryPipelines
 from shared.stores.ports import M
 
 Build = Callable[[Resources], Stage]
@@ -63,6 +63,7 @@ class MemoryLog:
         self.dead: list[DeadLetter] = []
         self.away = False
         self._ids: set[str] = set()
+        self._sequence = 0
         self._followers: list[tuple[str, Callback]] = []
 
     async def say(self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False) -> Said:
@@ -74,7 +75,8 @@ class MemoryLog:
             self.lost.append(event)
             return Said.LOST
         self._ids.add(event.event_id)
-        sequence = len(self.stored) + 1
+        self._sequence += 1
+        sequence = self._sequence
         self.stored.append(StoredEvent(event.subject, sequence, datetime.now(UTC), event.encode()))
         self.republish(self.stored[-1])
         return Said.NEW
@@ -180,6 +182,7 @@ class MemoryBus:
             asker=self,
             log=self.log,
             dead=MemoryDeadLetters(lambda: [(one.subject, one.headers, one.data) for one in self.log.dead]),
+            eraser=MemoryEraser(self.log),
             pipelines=self.pipelines,
             facts=lambda _: self.log,
             overview=self._overview,

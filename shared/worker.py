@@ -17,6 +17,7 @@ from shared import subjects, telemetry
 from shared.delivery import Connection, Delivery, Publisher
 from shared.delivery.answering import Desk
 from shared.delivery.dead_letters import NatsDeadLetters
+from shared.delivery.erasing import NatsEraser
 from shared.delivery.event_log import NatsEventLog
 from shared.delivery.overview import oldest_waiting, overview
 from shared.errors import AnswerbusError
@@ -105,13 +106,16 @@ class Worker:
 
     def _resources(self) -> Resources:
         connection = self.connection
+        event_log = NatsEventLog(lambda: connection.client)
+        dead = NatsDeadLetters(lambda: connection.jetstream)
         return Resources(
             settings=self.settings,
             stores=connection,
             speaker=connection,
             asker=connection,
-            log=NatsEventLog(lambda: connection.client),
-            dead=NatsDeadLetters(lambda: connection.jetstream),
+            log=event_log,
+            dead=dead,
+            eraser=NatsEraser(lambda: connection.jetstream, event_log, dead),
             pipelines=self.pipelines,
             facts=lambda stage: Publisher(
                 connection.broker,

@@ -11,6 +11,7 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.state import Gateway
 from services.gateway.stream import LiveFeed
 from shared.facts import AnswerReused, DocumentSubmitted, FeedbackGiven, QuestionAsked, QuestionWithdrawn
+from shared.facts_forgetting import ErasureRequested
 from shared.resources import Resources
 from shared.stage import Stage
 from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
@@ -18,7 +19,7 @@ from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 
 def build(resources: Resources) -> Stage:
     stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
-    stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted)
+    stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted, ErasureRequested)
     feed = LiveFeed(resources.log)
     admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
     reception = Reception(

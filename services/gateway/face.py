@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from services.gateway import problems
 from services.gateway.limits import BodyLimit
-from services.gateway.routes import dead, documents, events, operations, questions, record
+from services.gateway.routes import dead, documents, events, forgetting, operations, questions, record
 from services.gateway.state import Gateway
 from shared.listening import check_address, listen
 from shared.probes import QuietServer
@@ -30,7 +30,7 @@ def application(gateway: Gateway) -> FastAPI:
     app.state.gateway = gateway
     app.add_middleware(BodyLimit, settings=gateway.resources.settings)
     problems.install(app)
-    for module in (questions, documents, record, dead, events, operations):
+    for module in (questions, documents, record, dead, events, forgetting, operations):
         app.include_router(module.router)
 
     @app.get("/", include_in_schema=False)

@@ -16,6 +16,7 @@ from services.gateway.rating import rated
 from services.gateway.recall import Recall
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
+from shared.askers import USER, asker_id
 from shared.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.errors import NotFoundError, RefusedError, UnavailableError
@@ -145,6 +146,7 @@ class Reception:
             lane=asking.lane,
             tenant=self._settings.tenant,
             reuse_key=key,
+            asker=asker_id(self._settings.tenant, asking.client.get("key", ""), asking.client.get(USER, "")),
         )
         said = await self._facts.say(event, first=bool(asking.idempotency_key))
         if said is Said.NEW:

@@ -8,6 +8,7 @@ from fastapi import Request
 
 from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
+from services.gateway.forgetting import Oblivion
 from services.gateway.handler import Reception
 from services.gateway.stream import LiveFeed
 from shared.resources import Resources
@@ -20,6 +21,11 @@ class Gateway:
     feed: LiveFeed
     doorkeeper: Doorkeeper
     admission: Admission
+
+    @property
+    def oblivion(self) -> Oblivion:
+        here = self.resources
+        return Oblivion(here.settings, here.pipelines, here.facts("gateway"), here.log, self.feed)
 
 
 async def gateway(request: Request) -> Gateway:

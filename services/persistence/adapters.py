@@ -26,6 +26,8 @@ class SqlRecord:
         self._counted = counted
         self._commits: GroupCommit[Entry] = GroupCommit(self._write)
         self._database: Database | None = None
+        #: Keys of entries that were written and forgotten in one commit, until whoever saves them has heard.
+        self._forgotten: set[str] = set()
 
     async def open(self) -> None:
         from services.persistence.sql import ERRORS, Database, named
@@ -57,8 +59,14 @@ class SqlRecord:
             raise UnavailableError("the record is not open")
         return self._database
 
-    async def save(self, entry: Entry) -> None:
+    async def save(self, entry: Entry) -> bool:
+        from services.persistence.forgetting_sql import key_of
+
         await self._commits.submit(entry)
+        key = key_of(entry)
+        kept = key not in self._forgotten
+        self._forgotten.discard(key)
+        return kept
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
         from services.persistence import sql
@@ -123,12 +131,13 @@ class SqlRecord:
         if database is None:
             raise TransientError("the record is not open")
         try:
-            totals = await database.write(entries)
+            totals, forgotten = await database.write(entries)
         except ERRORS as error:
             # Not `from error`: a driver's message can hold what the asker wrote.
             if passes(error):
                 raise TransientError(f"the record is away ({named(error)})") from None
             raise PermanentError(f"the record refused an entry ({named(error)})", kind="record") from None
+        self._forgotten |= forgotten
         self._counted(totals)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:

@@ -9,8 +9,11 @@ from services.persistence.access import ACCESS
 from services.persistence.adapters import SqlRecord
 from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.expiry import Expiry
+from services.persistence.forgetting import Forgetting
+from services.persistence.forgetting_adapter import SqlTraces
 from services.persistence.handler import Recorder
 from services.persistence.metering import meter
+from services.persistence.raw_text import RawText
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from services.persistence.summary import Summaries
@@ -25,8 +28,10 @@ def build(resources: Resources) -> Stage:
     record = SqlRecord(resources.settings.database_url, meter)
     answers = resources.stores.key_value(subjects.ANSWERS_BUCKET)
     shelf = AnswerShelf(answers)
-    summaries = Summaries(resources.stores.key_value(subjects.SESSIONS_BUCKET), resources.models)
-    recorder = Recorder(record, summaries, shelf)
+    sessions = resources.stores.key_value(subjects.SESSIONS_BUCKET)
+    summaries = Summaries(sessions, resources.models)
+    forgetting = Forgetting(SqlTraces(record), resources.log, resources.eraser, sessions, answers)
+    recorder = Recorder(record, summaries, shelf, forgetting.late)
 
     # Many at once: whatever waits together is committed together.
     stage = Stage("persistence", buries_undelivered=True, settings=PersistenceSettings, concurrency=128, access=ACCESS)
@@ -34,8 +39,11 @@ def build(resources: Resources) -> Stage:
     stage.opens(Expiry(record, resources.settings.record_days))
     stage.opens(summaries)
     stage.opens(_deadline_watch(resources, record))
+    stage.opens(RawText(resources.eraser, resources.settings.raw_ttl_seconds))
     for handler in (recorder.record, recorder.feedback, recorder.evaluated, recorder.indexed, recorder.refused):
         stage.on(handler)
+    stage.on(forgetting.requested, concurrency=1)
+    stage.on(forgetting.go_on, concurrency=1)
     verbs.of_record(stage, record)
     verbs.of_directory(stage, SqlCatalogue(record))
     return stage

@@ -42,6 +42,9 @@ def fold(ending: Ending, envelope: Envelope) -> Exchange:
         ended_at=envelope.occurred_at,
         elapsed_ms=elapsed_ms,
         timeline=envelope.timeline,
+        asker=envelope.asker,
+        parent=envelope.parent,
+        reuse_key=envelope.reuse_key,
         **_with_calls(_outcome(ending), envelope),
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 
 from services.persistence import fold
-from services.persistence.ports import Record
+from services.persistence.ports import Entry, Record
 from services.persistence.remember import kept_turns, recent, turn_of
 from services.persistence.reuse import AnswerShelf, reusable_of
 from services.persistence.settings import PersistenceSettings
@@ -34,39 +35,57 @@ _LOCKS = 64
 class Recorder:
     """Keeps the record (`record`, the database) and the sessions with their summaries (the key-value store)."""
 
-    def __init__(self, record: Record, summaries: Summaries, shelf: AnswerShelf) -> None:
+    def __init__(
+        self,
+        record: Record,
+        summaries: Summaries,
+        shelf: AnswerShelf,
+        late: Callable[[Envelope], Awaitable[None]] | None = None,
+    ) -> None:
+        """`late` is told of what comes of a question after it was forgotten."""
+        self._late = late
         self._record = record
         self._sessions = summaries.sessions
         self._shelf = shelf
         self._summaries = summaries
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
 
-    async def record(self, ending: Ending, envelope: Envelope, settings: PersistenceSettings) -> ExchangeRecorded:
+    async def record(
+        self, ending: Ending, envelope: Envelope, settings: PersistenceSettings
+    ) -> ExchangeRecorded | None:
         """Keep the finished question; the session goes first, because the asker's next question may come at once."""
         exchange = fold.fold(ending, envelope)
         await self._remember(exchange, settings)
-        await self._record.save(exchange)
+        if not await self._kept(exchange, envelope):
+            return None
         await self._shelf.keep(ending, envelope, settings)
         reusable = reusable_of(ending, envelope, settings)
         return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
 
     async def feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Keep the rating; an answer that somebody disliked is not given again."""
-        await self._record.save(fold.feedback(given, envelope))
-        if given.rating < 0:
+        kept = await self._kept(fold.feedback(given, envelope), envelope)
+        if kept and given.rating < 0:
             try:
                 await self._shelf.dispute(envelope, settings)
             except UnavailableError as error:
                 raise TransientError(str(error)) from error
 
     async def evaluated(self, fact: ExchangeEvaluated, envelope: Envelope) -> None:
-        await self._record.save(fold.evaluation(fact, envelope))
+        await self._kept(fold.evaluation(fact, envelope), envelope)
 
     async def indexed(self, fact: DocumentIndexed, envelope: Envelope) -> None:
         await self._record.save(fold.indexed(fact, envelope))
 
     async def refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
         await self._record.save(fold.refused(fact, envelope))
+
+    async def _kept(self, entry: Entry, envelope: Envelope) -> bool:
+        """Save it; what is about a forgotten question is not kept, and erased wherever else it was left."""
+        kept = await self._record.save(entry)
+        if not kept and self._late:
+            await self._late(envelope)
+        return kept
 
     async def _remember(self, exchange: Exchange, settings: PersistenceSettings) -> None:
         """Append the turn to its session; a store that is away never costs the record."""

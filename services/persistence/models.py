@@ -63,6 +63,11 @@ exchanges = Table(
     _json("usage"),
     _json("timeline"),
     _json("details"),
+    Column("asker", String(32), nullable=False, server_default=""),
+    Column("parent", String(32), nullable=False, server_default=""),
+    Column("reuse_key", String, nullable=False, server_default=""),
+    Index("ix_exchanges_asker", "asker", "ended_at"),
+    Index("ix_exchanges_parent", "parent"),
     Index("ix_exchanges_conversation", "conversation_id", "ended_at"),
     Index("ix_exchanges_ended_at", "ended_at"),
     Index("ix_exchanges_pipeline", "pipeline", "ended_at"),
@@ -175,6 +180,14 @@ sessions = Table(
     Column("booked_at", UtcDateTime, nullable=False),
     Index("ix_sessions_slot", "slot_id", unique=True),
     Index("ix_sessions_expert", "expert_id", "starts_at"),
+)
+
+#: What was to be forgotten, and when: whatever of it is still on its way is not recorded (see `forgetting.py`).
+forgotten = Table(
+    "forgotten",
+    metadata,
+    Column("mark", String, primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
 )
 
 content = Table(

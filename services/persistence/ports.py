@@ -121,8 +121,8 @@ class Record(Protocol):
 
     async def close(self) -> None: ...
 
-    async def save(self, entry: Entry) -> None:
-        """Return once the entry is committed.
+    async def save(self, entry: Entry) -> bool:
+        """Return once the entry is committed; False when it is not kept, as it is of what was to be forgotten.
 
         Raises:
             TransientError: the database is away.

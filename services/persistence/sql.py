@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from services.persistence import migrations, sql_reading
+from services.persistence import forgetting_sql, migrations, sql_reading
 from services.persistence.models import documents, evaluations, exchanges, feedback
 from services.persistence.ports import Entry
 from services.persistence.sql_writing import Writing
@@ -68,10 +68,12 @@ class Database:
             return None
         return str(rows[0]["version_num"]) if rows else None
 
-    async def write(self, entries: Sequence[Entry]) -> dict[Place, Figures]:
-        """All of them in one commit; the figures of those that were not there."""
+    async def write(self, entries: Sequence[Entry]) -> tuple[dict[Place, Figures], set[str]]:
+        """All of them in one commit; the figures of what was not there, and the keys of what was forgotten."""
         async with self.engine.begin() as connection:
-            return await self._writing.write(connection, entries)
+            totals = await self._writing.write(connection, entries)
+            # After the rows: with the lock that writing took, no mark can come in between.
+            return totals, await forgetting_sql.dropped(connection, entries)
 
     async def expire(self, before: datetime, most: int) -> int:
         """Delete some of what ended before then; how many exchanges that were."""
@@ -81,6 +83,12 @@ class Database:
             for statement in sql_reading.without(ids) if ids else (sql_reading.comments_before(before),):
                 await connection.execute(statement)
         return len(ids)
+
+    async def scrub(self) -> None:
+        """Take what was deleted off the disk, as far as the database can be told to."""
+        if self.engine.dialect.name == "sqlite":
+            async with self.engine.connect() as connection:
+                await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def read(self, statement: Select[Any]) -> list[dict[str, Any]]:
         async with self.engine.connect() as connection:
@@ -189,9 +197,10 @@ def _sqlite_engine(url: URL) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "connect")
     def _durable(connection: Any, _: Any) -> None:
-        """A commit returns when it has reached the disk."""
+        """A commit returns when it has reached the disk; what is deleted is overwritten."""
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA secure_delete=ON")
         cursor.close()
 
     return engine

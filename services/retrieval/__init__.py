@@ -3,7 +3,8 @@
 Hears `QuestionCleared` and, for another attempt, `AnswerRefuted`; says `PassagesRetrieved`, also when nothing was
 found, or `AnswerReused` where an earlier question asked the same and pipelines have it so; it hears `ExchangeRecorded`
 to keep such questions. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`. Hears
-`FeedbackGiven`, so that sources whose answers were liked, or not, move a little.
+`FeedbackGiven`, so that sources whose answers were liked, or not, move a little, and `QuestionsForgotten`, to let go of
+votes and questions.
 
 Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
 `shared.asks.retrieval`). It is the only owner of the index: everybody else asks.

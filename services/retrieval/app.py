@@ -41,10 +41,9 @@ def build(resources: Resources) -> Stage:
     stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
     retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models), similar)
-    stage.on(retriever.retrieve)
-    stage.on(retriever.retry)
-    stage.on(generation.index)
-    stage.on(Ratings(returning, similar).hear)
+    ratings = Ratings(returning, similar)
+    for handler in (retriever.retrieve, retriever.retry, generation.index, ratings.hear, ratings.forget):
+        stage.on(handler)
     stage.on(similar.keep, concurrency=KEPT_AT_ONCE)
     stage.answers("search", retriever.search)
     stage.answers("documents", librarian.documents)

@@ -1,4 +1,7 @@
-"""What becomes of a rating: the sources of the answer move a little, and one that was disliked is not given again."""
+"""What becomes of a rating: the sources of the answer move a little, and one that was disliked is not given again.
+
+What is to be forgotten leaves no vote and no question here.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from services.retrieval.similar.lookup import SimilarLookup
 from services.retrieval.votes import Returning
 from shared.envelope import Envelope
 from shared.facts import FeedbackGiven
+from shared.facts_forgetting import QuestionsForgotten
 
 
 class Ratings:
-    """Hears feedback for both."""
+    """Hears feedback, and what is to be forgotten, for both."""
 
     def __init__(self, returning: Returning, similar: SimilarLookup) -> None:
         self._returning = returning
@@ -20,3 +24,8 @@ class Ratings:
         """Count the vote and take a disliked answer out."""
         await self._returning.weigh(given, envelope)
         await self._similar.dispute(given, envelope, settings)
+
+    async def forget(self, forgotten: QuestionsForgotten, envelope: Envelope) -> None:
+        """Let go of forgotten questions, and of the votes that were given in their conversations."""
+        await self._returning.forget(forgotten, envelope)
+        await self._similar.forget(forgotten.questions)

@@ -22,6 +22,7 @@ from shared.domain import Lane
 from shared.envelope import Envelope
 from shared.errors import InvalidEventError, TransientError, UnavailableError
 from shared.facts import FeedbackGiven
+from shared.facts_forgetting import QuestionsForgotten
 from shared.log import EventLog, StoredEvent
 
 log = structlog.get_logger()
@@ -40,6 +41,7 @@ _KEEP = """
 insert into votes values (?, ?, ?, ?, ?) on conflict (source, voter, conversation)
 do update set rating = excluded.rating, at = excluded.at where excluded.at >= votes.at
 """
+_FORGET = "delete from votes where conversation = ?1 and substr(voter, 1, length(?2)) = ?2"
 _LET_GO = """
 delete from votes where source = ?1 and voter = ?2 and conversation in (
     select conversation from votes where source = ?1 and voter = ?2 order by at desc, conversation limit -1 offset ?3
@@ -69,6 +71,7 @@ class BallotBox:
             self._kept = sqlite3.connect(self._path, timeout=5, check_same_thread=False)
             with closing(self._kept.execute("pragma journal_mode=wal")):
                 self._kept.executescript(_SCHEMA)
+                self._kept.execute("pragma secure_delete=on").close()
         except (sqlite3.Error, OSError) as error:
             raise UnavailableError(f"the votes in {self._path} cannot be opened ({type(error).__name__})") from error
 
@@ -92,6 +95,22 @@ class BallotBox:
         except sqlite3.Error as error:
             raise UnavailableError(f"the vote was not kept ({type(error).__name__})") from error
         self._counted = {key: known for key, known in self._counted.items() if key[0] not in named}
+
+    def forget(self, conversations: Iterable[str], tenant: str) -> None:
+        """Let go of every vote that was given in these conversations, off the disk.
+
+        Raises:
+            UnavailableError: the file takes nothing.
+        """
+        try:
+            with self._lock:
+                with self._opened() as kept:
+                    rows = [(one, f"{tenant}/") for one in conversations]
+                    kept.executemany(_FORGET, rows)
+                with closing(self._opened().execute("pragma wal_checkpoint(truncate)")):
+                    self._counted.clear()
+        except sqlite3.Error as error:
+            raise UnavailableError(f"the votes were not forgotten ({type(error).__name__})") from error
 
     def votes(self, source: str, settings: FeedbackSettings) -> Votes | None:
         """What is thought of the source now; None when nobody voted, or nothing can be read."""
@@ -141,6 +160,13 @@ class Returning:
         """Let a rating count for the sources that the answer cited."""
         try:
             self._keep(given, envelope)
+        except UnavailableError as error:
+            raise TransientError(str(error)) from error
+
+    async def forget(self, forgotten: QuestionsForgotten, envelope: Envelope) -> None:
+        """Let go of the votes that were given in the conversations of forgotten questions."""
+        try:
+            self._box.forget(forgotten.conversations, envelope.tenant)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 

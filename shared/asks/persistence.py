@@ -20,7 +20,8 @@ class Exchange(Value):
     only one outcome has (`tool_calls`, `judged_by`, `best_effort`, `refuted` and `evaluation` of an answer, `origin`
     and `similarity` of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and
     `reply` of a rejection, `by` of a withdrawal), `model_calls` where models were asked; `usage` is their sum.
-    Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's.
+    Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's. `asker`, `parent` and
+    `reuse_key` are those of the envelope.
     """
 
     id: str
@@ -50,6 +51,9 @@ class Exchange(Value):
     usage: Usage = Usage()
     timeline: tuple[Timing, ...] = ()
     details: dict[str, Any] = Field(default_factory=dict)
+    asker: str = ""
+    parent: str = ""
+    reuse_key: str = ""
 
 
 class Rating(Value):

@@ -15,6 +15,7 @@ from nats.js.errors import APIError, NoStreamResponseError, ServerError, Service
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared import subjects, telemetry
+from shared.dead import SUBJECT
 from shared.delivery.refusals import Refusals
 from shared.envelope import Event
 from shared.errors import RefusedError, UnavailableError
@@ -66,7 +67,9 @@ class Publisher:
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
-        """Keep the original bytes of an event that cannot be worked on."""
+        """Keep the original bytes of an event that cannot be worked on; raw text for no longer than in the log."""
+        if subjects.is_raw(headers.get(SUBJECT, "")):
+            headers = {**headers, "Nats-TTL": f"{self._raw_ttl}s"}
         await self._with_retries(subject, data, headers, subjects.DEAD_STREAM)
 
     async def _until_stored(self, event: Event[Fact], data: bytes, headers: dict[str, str], scope: str) -> Said:

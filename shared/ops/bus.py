@@ -59,6 +59,7 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
 
     Raises:
         UnavailableError: nothing answers at the configured address.
+        ConfigurationError: the server does not know the user.
     """
     login = login_for(settings, user)
     options = connect_options(settings, login)
@@ -159,6 +160,7 @@ def _streams(settings: Settings) -> list[StreamConfig]:
             max_age=30 * DAY,
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
+            allow_msg_ttl=True,  # that of a raw question expires with it
         ),
         StreamConfig(
             name=subjects.ADVISORY_STREAM,
@@ -185,13 +187,11 @@ async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
 
 
 async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
-    changes = []
+    changes = [await _stream_of_bucket(jetstream, config) for config in _forgetful(settings)]
     wanted = (
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
-        (subjects.SESSIONS_BUCKET, 1, 0),
         (subjects.URLS_BUCKET, 1, 0),
-        (subjects.ANSWERS_BUCKET, 1, 0),
     )
     for bucket, history, ttl in wanted:
         try:
@@ -210,6 +210,46 @@ async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Chan
         await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
         changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "created"))
     return changes
+
+
+def _forgetful(settings: Settings) -> list[StreamConfig]:
+    """Buckets of what people asked, whose values can be erased; the client's own way of making one denies that.
+
+    A session is written anew with every turn, and what is overwritten stays in a file for a while: so sessions are kept
+    in memory, as the record has the turns too.
+    """
+    storage = {subjects.SESSIONS_BUCKET: StorageType.MEMORY, subjects.ANSWERS_BUCKET: StorageType.FILE}
+    return [
+        StreamConfig(
+            name=f"KV_{bucket}",
+            subjects=[f"$KV.{bucket}.>"],
+            storage=kind,
+            discard=DiscardPolicy.NEW,
+            max_msgs_per_subject=1,
+            num_replicas=settings.replicas,
+            allow_direct=True,
+            allow_msg_ttl=True,
+            allow_rollup_hdrs=True,
+        )
+        for bucket, kind in storage.items()
+    ]
+
+
+async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -> Change:
+    """One that cannot be turned into what it should be is made anew: nothing is in it that is not elsewhere."""
+    name = config.name or ""
+    bucket = name.removeprefix("KV_")
+    try:
+        before = (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return Change("bucket", bucket, "created")
+    if before.storage != config.storage or before.deny_delete:
+        await jetstream.delete_stream(name)
+        await jetstream.add_stream(config)
+        return Change("bucket", bucket, "updated")
+    changed = await _stream(jetstream, config)
+    return Change("bucket", bucket, changed.did)
 
 
 async def _durable(

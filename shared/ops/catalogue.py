@@ -86,6 +86,7 @@ def offline_resources(
         asker=offline,
         log=log or offline,
         dead=offline,
+        eraser=offline,
         pipelines=pipelines or offline,
         facts=lambda _: cast("FactSayer", offline),
         overview=lambda: offline.overview(),

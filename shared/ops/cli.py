@@ -15,6 +15,7 @@ from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.evaluate_questions_cli import questions
 from shared.ops.evaluate_replay_cli import replay
 from shared.ops.events_cli import app as events_app
+from shared.ops.forget_cli import forget
 from shared.ops.ingest_cli import ingest
 from shared.ops.kb_cli import kb_app
 from shared.ops.record_cli import app as exchanges_app
@@ -144,6 +145,7 @@ def ask(
 
 app.command()(ingest)
 app.command()(search)
+app.command()(forget)
 app.command()(stats)
 
 

@@ -54,6 +54,10 @@ class RedisKeyValue:
     async def delete(self, key: str) -> None:
         await self._do("delete", self._key(key))
 
+    async def erase(self, key: str) -> None:
+        """Redis keeps values in memory; files that it writes have them until it rewrites those."""
+        await self.delete(key)
+
     async def close(self) -> None:
         """Give the connections back; the next use opens new ones."""
         if self._client is not None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
+from shared import subjects
 from shared.dead import PAGE, DeadLetter, Wanted
 from shared.domain import PipelineRef
+from shared.erasure import Erased
 from shared.errors import NotFoundError, PipelineError, UnavailableError
+from shared.log import StoredEvent
 from shared.pipelines import Pipeline, is_candidate
 from shared.stores.ports import Change
 from shared.subjects import CANDIDATE_PREFIX
@@ -41,6 +44,9 @@ class MemoryKeyValue:
     async def delete(self, key: str) -> None:
         self._reach()
         self._values.pop(key, None)
+
+    async def erase(self, key: str) -> None:
+        await self.delete(key)
 
     def _reach(self) -> None:
         if self.away:
@@ -83,6 +89,33 @@ class MemoryDeadLetters:
 
     def _letters(self) -> list[DeadLetter]:
         return [DeadLetter.read(n, *one, self._since) for n, one in enumerate(self._kept(), start=1)]
+
+
+class _Kept(Protocol):
+    """What a log in memory keeps."""
+
+    stored: list[StoredEvent]
+    dead: list[Any]
+
+
+class MemoryEraser:
+    """An `Eraser` of a log in memory."""
+
+    def __init__(self, log: _Kept) -> None:
+        self._log = log
+
+    async def question(self, correlation_id: str) -> Erased:
+        return self._erase(lambda one: one.correlation_id == correlation_id)
+
+    async def raw_text(self, before: datetime) -> Erased:
+        return self._erase(lambda one: one.time < before and subjects.is_raw(one.subject))
+
+    def _erase(self, wanted: Callable[[StoredEvent], bool]) -> Erased:
+        events = [one for one in self._log.stored if wanted(one)]
+        letters = [one for one in self._log.dead if any(one.data == event.data for event in events)]
+        self._log.stored[:] = [one for one in self._log.stored if one not in events]
+        self._log.dead[:] = [one for one in self._log.dead if one not in letters]
+        return Erased(len(events), len(letters))
 
 
 class MemoryPipelines:

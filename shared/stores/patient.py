@@ -90,3 +90,6 @@ class PatientKeyValue:
 
     async def delete(self, key: str) -> None:
         await self._reachability.attempt(lambda: self._store.delete(key))
+
+    async def erase(self, key: str) -> None:
+        await self._reachability.attempt(lambda: self._store.erase(key))

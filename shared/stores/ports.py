@@ -42,6 +42,9 @@ class KeyValue(Protocol):
     async def delete(self, key: str) -> None:
         """Forget the key; no error when it is not there."""
 
+    async def erase(self, key: str) -> None:
+        """As `delete`, and take the value off the server's disk, as far as the server can be told to."""
+
 
 class ObjectStore(Protocol):
     """Bodies too large for an event."""

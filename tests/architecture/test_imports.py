@@ -31,6 +31,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/sql_writing.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",
+        "services/persistence/forgetting_sql.py",
         "services/persistence/watch_adapter.py",
         "services/persistence/migrations/",
     ),

@@ -63,6 +63,7 @@ from shared.facts import (
     QuestionTranslated,
     QuestionWithdrawn,
 )
+from shared.facts_forgetting import ErasureRequested, QuestionsForgotten
 
 GOLDEN = Path(__file__).parent / "golden"
 ASKED_AT = datetime(2026, 3, 2, 8, 15, 30, 250_000, tzinfo=UTC)
@@ -294,6 +295,19 @@ def _asides() -> Iterator[tuple[str, int, Fact]]:
         citation_scores=(20,),
     )
     yield "gateway", 2, feedback
+    yield "gateway", 0, ErasureRequested(what="conversation", key="desk-17")
+    yield (
+        "persistence",
+        0,
+        QuestionsForgotten(
+            what="conversation",
+            key="desk-17",
+            questions=("0195560c3f8a7c31b1c0a7d6f2e4b598",),
+            conversations=("desk-17",),
+            erased={"events": 8, "exchanges": 1},
+            rest=True,
+        ),
+    )
     yield (
         "gateway",
         0,
@@ -339,7 +353,7 @@ def sample_events() -> dict[str, Event[Fact]]:
 
 def _event(stage: str, number: int, fact: Fact) -> Event[Fact]:
     kind, cid = type(fact), correlation_id(type(fact))
-    opens = isinstance(fact, QuestionAsked | DocumentSubmitted)
+    opens = isinstance(fact, QuestionAsked | DocumentSubmitted | ErasureRequested)
     return event_type(kind)(
         event_id=event_id(stage, kind, cid, number),
         fact=kind.__name__,

@@ -164,7 +164,7 @@ def test_following_counts_a_new_attempt_only_after_a_fact_that_opens_one(name: s
 
     event = following("retrieval", PassagesRetrieved(question=Question(text="When?"), passages=()), cause)
 
-    assert event.attempt == (3 if name == "AnswerRefuted" else 2)
+    assert event.attempt == (3 if name in ("AnswerRefuted", "QuestionsForgotten") else 2)
 
 
 def test_attempts_have_subjects_and_ids_of_their_own() -> None:

@@ -25,6 +25,7 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
+from shared.facts_forgetting import FORGETTING, QuestionsForgotten
 from shared.ops.catalogue import STAGES
 
 every_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
@@ -66,7 +67,8 @@ def values_like(model: type[Value]) -> st.SearchStrategy[Any]:
 
 
 def test_every_subclass_of_fact_is_listed_once_in_flow_order() -> None:
-    assert list(FACTS.values()) == Fact.__subclasses__()
+    assert [fact for fact in FACTS.values() if fact not in FORGETTING] + [*FORGETTING] == [*FACTS.values()]
+    assert set(FACTS.values()) == set(Fact.__subclasses__())
     assert next(iter(FACTS.values())) is QuestionAsked
 
 
@@ -107,8 +109,8 @@ def test_no_ending_is_an_aside_or_opens_an_attempt() -> None:
     assert not [fact for fact in TERMINAL if fact.aside or fact.opens_attempt]
 
 
-def test_only_a_refuted_answer_opens_an_attempt() -> None:
-    assert [fact for fact in FACTS.values() if fact.opens_attempt] == [AnswerRefuted]
+def test_only_a_refuted_answer_and_a_step_of_forgetting_open_an_attempt() -> None:
+    assert [fact for fact in FACTS.values() if fact.opens_attempt] == [AnswerRefuted, QuestionsForgotten]
 
 
 def test_every_step_of_a_question_can_be_reached_from_its_asking() -> None:

@@ -38,6 +38,8 @@ SUBJECTS = {
     "ExchangeRecorded": "qa.exchange.recorded.{}.1",
     "ExchangeEvaluated": "bg.exchange.evaluated.{}.0",
     "FeedbackGiven": "qa.feedback.given.{}.2",
+    "ErasureRequested": "qa.erasure.requested.{}.0",
+    "QuestionsForgotten": "qa.questions.forgotten.{}.0",
     "DocumentSubmitted": "qa.document.submitted.{}.0",
     "DocumentIndexed": "qa.document.indexed.{}.0",
     "DocumentRefused": "qa.document.refused.{}.0",

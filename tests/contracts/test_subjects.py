@@ -16,7 +16,7 @@ from shared.ops.catalogue import stages
 
 CID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
 #: Participles that do not end in -ed.
-IRREGULAR = {"given", "withdrawn"}
+IRREGULAR = {"forgotten", "given", "withdrawn"}
 
 every_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
 facts = st.sampled_from(list(FACTS.values()))

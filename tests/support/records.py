@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from services.persistence.forgetting import is_forgotten
 from services.persistence.ports import Cursor, DocumentState, Entry, Evaluation, Feedback, Remarks, Sought, Tally
 from services.persistence.tallying import Figures, started, tallied
 from shared.asks.persistence import Exchange, Rating
@@ -93,6 +94,8 @@ class MemoryRecord:
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     documents: dict[str, DocumentState] = field(default_factory=dict)
     failure: Exception | None = None
+    #: What was to be forgotten, and when.
+    marked: dict[str, datetime] = field(default_factory=dict)
     #: What was deleted because of its age, and still counts.
     expired: list[Entry] = field(default_factory=list)
 
@@ -102,9 +105,11 @@ class MemoryRecord:
     async def close(self) -> None:
         return
 
-    async def save(self, entry: Entry) -> None:
+    async def save(self, entry: Entry) -> bool:
         if self.failure:
             raise self.failure
+        if is_forgotten(entry, self.marked):
+            return False
         if isinstance(entry, Exchange):
             known = self.exchanges.get(entry.id)
             if known is None or _replaces(entry, known):
@@ -115,6 +120,7 @@ class MemoryRecord:
             self.evaluations[entry.event_id] = entry
         elif entry.source not in self.documents or entry.at >= self.documents[entry.source].at:
             self.documents[entry.source] = entry
+        return True
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self.exchanges.get(exchange_id)
@@ -213,6 +219,9 @@ class MemoryKeyValue:
     async def delete(self, key: str) -> None:
         self._answer()
         self.values.pop(key, None)
+
+    async def erase(self, key: str) -> None:
+        await self.delete(key)
 
     def _answer(self) -> None:
         if self.away:
