@@ -21,7 +21,7 @@ from services.gateway.stream import REREAD_AFTER
 from shared import subjects
 from shared.biography import Wanted, event_json
 from shared.domain import Lane
-from shared.errors import NotFoundError, PipelineError, UnavailableError
+from shared.errors import InvalidEventError, PipelineError, UnavailableError
 from shared.exported import exported
 from shared.facts import FACTS
 from shared.log import StoredEvent
@@ -79,7 +79,8 @@ async def export(question_id: QuestionId, here: Here, _: Operator, raw: bool = F
     """The question as a file that can be shown, compared and replayed elsewhere; its raw text only with `raw`."""
     stored = await here.reception.find(question_id)
     document = None
-    with contextlib.suppress(PipelineError, NotFoundError):  # the revision is gone: the events still tell
+    # The revision is gone, or the first event cannot be read: what can be told is told.
+    with contextlib.suppress(PipelineError, InvalidEventError):
         document = await here.resources.pipelines.pipeline(stored[0].decode().pipeline)
     name = f'attachment; filename="{question_id}.json"'
     text = exported(stored, document, raw=raw).encode()
