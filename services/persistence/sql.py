@@ -47,6 +47,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = create_engine(url)
+        self._reading = create_engine(url, reading=True)
         self._writing = Writing(self.engine.dialect.name)
 
     async def migrate(self, revision: str = "head") -> None:
@@ -91,15 +92,18 @@ class Database:
                 await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def read(self, statement: Select[Any]) -> list[dict[str, Any]]:
-        async with self.engine.connect() as connection:
+        async with self._reading.connect() as connection:
             return [dict(row) for row in (await connection.execute(statement)).mappings()]
 
     async def close(self) -> None:
+        await self._reading.dispose()
         await self.engine.dispose()
 
 
-def create_engine(url: str) -> AsyncEngine:
+def create_engine(url: str, *, reading: bool = False) -> AsyncEngine:
     """The engine for a database URL, with or without its async driver.
+
+    With `reading`, every statement stands alone: a transaction around each read would be two more trips.
 
     Raises:
         ConfigurationError: a URL of no supported database, or a driver that is not installed.
@@ -113,7 +117,8 @@ def create_engine(url: str) -> AsyncEngine:
         raise ConfigurationError(f"ANSWERBUS_RECORD_URL names {name}; sqlite and postgresql are supported")
     parsed = parsed.set(drivername=DRIVERS[name])
     try:
-        return _sqlite_engine(parsed) if name == "sqlite" else _postgres_engine(parsed)
+        engine = _sqlite_engine if name == "sqlite" else _postgres_engine
+        return engine(parsed, **(_ALONE if reading else {}))
     except ModuleNotFoundError as error:
         raise ConfigurationError("ANSWERBUS_RECORD_URL needs the extra: pip install 'answerbus[postgres]'") from error
 
@@ -189,11 +194,11 @@ def into_wal(path: str) -> None:
             time.sleep(0.01)
 
 
-def _sqlite_engine(url: URL) -> AsyncEngine:
+def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
     if url.database:
         # Only this user's: the record holds what people asked.
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **_COMMON)
+    engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **options, **_COMMON)
 
     @event.listens_for(engine.sync_engine, "connect")
     def _durable(connection: Any, _: Any) -> None:
@@ -206,14 +211,22 @@ def _sqlite_engine(url: URL) -> AsyncEngine:
     return engine
 
 
-def _postgres_engine(url: URL) -> AsyncEngine:
+def _postgres_engine(url: URL, **options: Any) -> AsyncEngine:
     timeouts = {"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS}
-    return create_async_engine(url, connect_args=timeouts, pool_pre_ping=True, **_COMMON)
+    return create_async_engine(url, connect_args=timeouts, pool_pre_ping=True, **options, **_COMMON)
 
 
 def _dumps(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-#: Parameters are hidden from errors and logs: they are what people wrote.
-_COMMON: dict[str, Any] = {"hide_parameters": True, "json_serializer": _dumps, "json_deserializer": orjson.loads}
+_ALONE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
+#: Parameters are hidden from errors and logs: they are what people wrote. Whoever finds all connections in use waits:
+#: opening another for the moment costs more than what it is wanted for.
+_COMMON: dict[str, Any] = {
+    "hide_parameters": True,
+    "json_serializer": _dumps,
+    "json_deserializer": orjson.loads,
+    "pool_size": 8,
+    "max_overflow": 0,
+}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, bindparam, delete, select, update
+from sqlalchemy import Table, bindparam, delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -70,8 +70,8 @@ class Writing:
             elif known:
                 await connection.execute(self._upserts[kind], [entry.model_dump() for entry in known])
         totals = tallied(fresh)
-        for place in sorted(totals):
-            await self._add(connection, place, totals[place])
+        if totals:
+            await self._add(connection, totals)
         return totals
 
     async def _insert(
@@ -116,17 +116,24 @@ class Writing:
         rows = await connection.execute(wanted.with_for_update())
         return {row["id"]: dict(row) for row in rows.mappings()}
 
-    async def _add(self, connection: AsyncConnection, place: Place, figures: Figures) -> None:
-        """Add to what is kept of that piece of time; the row is locked until the commit."""
-        here = [tallies.c[name] == value for name, value in place._asdict().items()]
-        wanted = select(tallies.c.figures).where(*here).with_for_update()
-        kept = (await connection.execute(wanted)).scalar()
-        if kept is None:
-            await connection.execute(self._tallies, {**place._asdict(), "figures": {}})
-            kept = (await connection.execute(wanted)).scalar_one()
-        total = Figures.read(kept)
-        total.add(figures)
-        await connection.execute(update(tallies).where(*here).values(figures=total.as_json()))
+    async def _add(self, connection: AsyncConnection, totals: dict[Place, Figures]) -> None:
+        """Add to what is kept of these pieces of time; the rows are locked until the commit."""
+        places = sorted(totals)
+        kept = await self._kept(connection, places)
+        if absent := [place for place in places if place not in kept]:
+            await connection.execute(self._tallies, [{**place._asdict(), "figures": {}} for place in absent])
+            kept |= await self._kept(connection, absent)
+        for place in places:
+            kept[place].add(totals[place])
+        rows = [{"at_" + name: value for name, value in place._asdict().items()} for place in places]
+        await connection.execute(
+            _ADD, [{**row, "figures": kept[place].as_json()} for row, place in zip(rows, places, strict=True)]
+        )
+
+    async def _kept(self, connection: AsyncConnection, places: list[Place]) -> dict[Place, Figures]:
+        wanted = select(tallies).where(tuple_(*_PLACE).in_(places)).order_by(*_PLACE).with_for_update()
+        rows = (await connection.execute(wanted)).all()
+        return {Place(row.span, row.starts_at, row.pipeline): Figures.read(row.figures) for row in rows}
 
 
 def sources_of(exchange: Exchange) -> list[dict[str, Any]]:
@@ -147,6 +154,12 @@ def _replaces(new: Exchange, kept: Mapping[str, Any]) -> bool:
     return new.event_id != kept["event_id"] and new.ended_at >= ended.astimezone(UTC)
 
 
+_PLACE = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
+_ADD = (
+    update(tallies)
+    .where(*(column == bindparam(f"at_{column.name}") for column in _PLACE))
+    .values(figures=bindparam("figures"))
+)
 _REPLACE = (
     update(exchanges)
     .where(exchanges.c.id == bindparam("replaced_id"))

@@ -12,14 +12,14 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, cache, chains, clients, history, http_answers, lanes, models, replays, retrieval, whole
+from . import answers, cache, chains, clients, history, http_answers, lanes, models, record, replays, retrieval, whole
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "http", "clients", "lanes", "history", "replay")
+NAMED = ("retrieval", "record", "http", "clients", "lanes", "history", "replay")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -73,6 +73,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
     if "lanes" in parts:
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
+    if "record" in parts:
+        sections += await record.compare(rounds=rounds, quick=arguments.quick, size=arguments.size, say=say)
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
@@ -94,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", choices=PARTS, help="a part to run; may be given several times")
     parser.add_argument("--quick", action="store_true", help="one round of little work: does it run, roughly how fast")
     parser.add_argument("--rounds", type=int, default=0, help="alternating rounds; 0: three, or one with --quick")
+    parser.add_argument("--size", type=int, default=0, help="exchanges of the large record; 0: a million")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures, single runs included")
     parser.add_argument("--report", type=Path, metavar="FILE", help="put the tables into the marked places of a page")
     parser.add_argument("--events", type=int, default=1_000_000, help="stored events, for the history part")
