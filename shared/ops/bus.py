@@ -23,7 +23,7 @@ from nats.js.api import (
     StoreCompression,
     StreamConfig,
 )
-from nats.js.errors import APIError, BucketNotFoundError, NotFoundError
+from nats.js.errors import APIError, NotFoundError
 from pydantic import SecretStr
 
 from shared import subjects
@@ -195,21 +195,30 @@ async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Chan
     )
     for bucket, history, ttl in wanted:
         try:
-            await jetstream.key_value(bucket)
-            changes.append(Change("bucket", bucket, "unchanged"))
-        except BucketNotFoundError:
+            changes.append(Change("bucket", bucket, await _copies(jetstream, f"KV_{bucket}", settings.replicas)))
+        except NotFoundError:
             replicas = settings.replicas
             config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
             await jetstream.create_key_value(config)
             changes.append(Change("bucket", bucket, "created"))
     try:
-        await jetstream.object_store(subjects.DOCUMENTS_BUCKET)
-        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "unchanged"))
+        did = await _copies(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas)
+        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, did))
     except NotFoundError:
         store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
         await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
         changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "created"))
     return changes
+
+
+async def _copies(jetstream: JetStreamContext, stream: str, replicas: int) -> str:
+    """Let a stream that is there have as many copies as configured; what was done."""
+    config = (await jetstream.stream_info(stream)).config
+    if config.num_replicas == replicas:
+        return "unchanged"
+    config.num_replicas = replicas
+    await jetstream.update_stream(config)
+    return "updated"
 
 
 def _forgetful(settings: Settings) -> list[StreamConfig]:

@@ -12,14 +12,28 @@ import orjson
 import uvloop
 from rich.console import Console
 
-from . import answers, cache, chains, clients, history, http_answers, lanes, models, record, replays, retrieval, whole
+from . import (
+    answers,
+    cache,
+    chains,
+    clients,
+    cluster,
+    history,
+    http_answers,
+    lanes,
+    models,
+    record,
+    replays,
+    retrieval,
+    whole,
+)
 from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "record", "http", "clients", "lanes", "history", "replay")
+NAMED = ("retrieval", "record", "http", "clients", "lanes", "history", "replay", "cluster")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -75,6 +89,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "record" in parts:
         sections += await record.compare(rounds=rounds, quick=arguments.quick, size=arguments.size, say=say)
+    if "cluster" in parts:
+        sections.append(await cluster.compare(rounds=rounds, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:

@@ -1,0 +1,135 @@
+"""Three nodes, killed one after the other and all at once: what was lost, and how long nothing could be stored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shared.delivery import Connection, Publisher
+from shared.delivery.event_log import NatsEventLog
+from shared.domain import PipelineRef
+from shared.envelope import opening
+from shared.errors import UnavailableError
+from shared.facts import QuestionAsked
+from shared.ops import bus
+from shared.settings import Settings
+from tests.support.cluster import Cluster, cluster, until
+
+from .report import Section
+
+PIPELINE = PipelineRef(name="default", revision=1)
+KILLS = ("leader", "leader again", "follower")
+ASKERS = 4
+
+
+@dataclass
+class Asking:
+    """Questions put one after the other; each is acknowledged or not known to be stored."""
+
+    publisher: Publisher
+    acknowledged: list[str] = field(default_factory=list)
+    refused: int = 0
+    #: The longest time between two acknowledgements since it was last asked for.
+    gap: float = 0.0
+    _last: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> None:
+        while True:
+            event = opening("gateway", QuestionAsked(text="Does it stay?"), pipeline=PIPELINE, deadline_seconds=600)
+            try:
+                await self.publisher.say(event, first=True)
+            except UnavailableError:
+                self.refused += 1
+                continue
+            self.gap = max(self.gap, time.monotonic() - self._last)
+            self._last = time.monotonic()
+            self.acknowledged.append(event.correlation_id)
+            await asyncio.sleep(0.005)
+
+    async def outage(self) -> float:
+        """The longest gap so far, once questions are stored again; begins a new one."""
+        stored = len(self.acknowledged)
+
+        async def again() -> bool:
+            return len(self.acknowledged) > stored + 2
+
+        await until(again, "a question stored again")
+        gap, self.gap = self.gap, 0.0
+        return gap
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it; outages in seconds by what was killed."""
+
+    acknowledged: int
+    lost: int
+    refused: int
+    outages: dict[str, float]
+
+
+@contextlib.asynccontextmanager
+async def _asking(town: Cluster) -> AsyncIterator[Asking]:
+    speaker = Connection(Settings(nats_url=town.urls, replicas=3), "bench")
+    await speaker.open()
+    asking = Asking(Publisher(speaker.broker, "gateway", budget=30, raw_ttl=3600))
+    tasks = [asyncio.create_task(asking.run()) for _ in range(ASKERS)]
+    try:
+        yield asking
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await speaker.close()
+
+
+async def killed(folder: Path, kills: Sequence[str] = KILLS, say: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Kill one node after the other, then all three, while questions come in; then look for every one of them."""
+    with cluster(folder) as town:
+        async with town.client() as client:
+            await until(lambda: _provisioned(town), "a log of three copies")
+            await town.whole(client)
+            outages: dict[str, float] = {}
+            async with _asking(town) as asking:
+                await asking.outage()
+                for what in kills:
+                    node = await (town.follower(client) if what == "follower" else town.leader(client))
+                    node.kill()
+                    outages[what] = await asking.outage()
+                    say(f"{what} killed: nothing stored for {outages[what]:.2f} s")
+                    node.start()
+                    await town.whole(client)
+                for node in town.nodes:
+                    node.kill()
+                for node in town.nodes:
+                    node.start()
+                outages["all three"] = await asking.outage()
+                say(f"all three killed: nothing stored for {outages['all three']:.2f} s")
+            await town.whole(client)
+            log = NatsEventLog(lambda: client)
+            lost = [cid for cid in asking.acknowledged if not await log.biography(cid)]
+            return Outcome(len(asking.acknowledged), len(lost), asking.refused, outages)
+
+
+async def _provisioned(town: Cluster) -> bool:
+    settings = Settings(nats_url=town.urls, replicas=3)
+    async with bus.connected(settings) as client:
+        await bus.provision(client, settings, [])
+    return True
+
+
+async def compare(*, rounds: int, say: Callable[[str], None]) -> Section:
+    """The same several times over, on fresh clusters."""
+    measures = ("questions acknowledged", "lost", "longest outage s")
+    section = Section("cluster", "Three nodes: kill -9", measures, ())
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = await killed(Path(folder), say=say)
+        for what, seconds in outcome.outages.items():
+            section.add(what, dict(zip(measures, (outcome.acknowledged, outcome.lost, seconds), strict=True)))
+    return section

@@ -1,0 +1,143 @@
+"""Three nats-servers that are one bus, on loopback, with the cluster's own configuration file; they can be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.api import StreamInfo
+
+from shared import subjects
+from shared.ops.embedded import binary
+from tests.support.servers import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = ROOT / "deploy" / "nats-cluster.conf"
+#: Seconds a cluster may take to be whole, on a busy machine.
+PATIENCE = 30.0
+
+
+@dataclass
+class Node:
+    """One server; `start` after `kill` has the same ports and store."""
+
+    name: str
+    port: int
+    cluster_port: int
+    folder: Path
+    routes: str = ""
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        variables = {
+            "NATS_NAME": self.name,
+            "NATS_LISTEN": f'"127.0.0.1:{self.port}"',
+            "NATS_CLUSTER_LISTEN": f'"127.0.0.1:{self.cluster_port}"',
+            "NATS_ROUTES": self.routes,
+            "NATS_STORE": f'"{self.folder / "store"}"',
+        }
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(binary()), "-c", str(CONFIG)], stdout=log, stderr=log, env={**os.environ, **variables}
+            )
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+@dataclass
+class Cluster:
+    """The nodes, and how to find out who leads."""
+
+    nodes: Sequence[Node] = field(default_factory=list)
+
+    @property
+    def urls(self) -> str:
+        return ",".join(f"nats://127.0.0.1:{node.port}" for node in self.nodes)
+
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """A connection that outlives any of them."""
+        client = await nats.connect(
+            self.urls.split(","), max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=_quiet
+        )
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    def named(self, name: str) -> Node:
+        return next(node for node in self.nodes if node.name == name)
+
+    async def leader(self, client: Client) -> Node:
+        """Who leads the log."""
+
+        async def found() -> str:
+            info = await _info(client)
+            return info.cluster.leader or "" if info and info.cluster else ""
+
+        return self.named(await until(found, "a leader"))
+
+    async def follower(self, client: Client) -> Node:
+        leading = await self.leader(client)
+        return next(node for node in self.nodes if node is not leading)
+
+    async def whole(self, client: Client) -> None:
+        """Until the log has a leader and two copies that are up to date."""
+
+        async def complete() -> bool:
+            info = await _info(client)
+            copies = info.cluster.replicas or [] if info and info.cluster and info.cluster.leader else []
+            return len(copies) == 2 and all(copy.current and not copy.offline for copy in copies)
+
+        await until(complete, "two copies up to date")
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """Three nodes until the block ends."""
+    nodes = [Node(f"n{number}", free_port(), free_port(), folder / f"n{number}") for number in (1, 2, 3)]
+    for node in nodes:
+        node.routes = f"[{', '.join(f'nats://127.0.0.1:{one.cluster_port}' for one in nodes)}]"
+    try:
+        for node in nodes:
+            node.start()
+        yield Cluster(nodes)
+    finally:
+        for node in nodes:
+            node.kill()
+
+
+async def until(condition: Callable[[], Awaitable[Any]], what: str, patience: float = PATIENCE) -> Any:
+    """What the condition gives, once that is something."""
+    import asyncio
+
+    deadline = time.monotonic() + patience
+    while True:
+        with contextlib.suppress(NatsError, OSError, TimeoutError):  # no leader, or nobody there yet
+            if found := await condition():
+                return found
+        assert time.monotonic() < deadline, f"the cluster never had {what}"
+        await asyncio.sleep(0.05)
+
+
+async def _info(client: Client) -> StreamInfo | None:
+    return await client.jetstream(timeout=1).stream_info(subjects.STREAM)
+
+
+async def _quiet(_: Exception) -> None:
+    """Lost connections are meant here."""
