@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from shared.addresses import well_formed
@@ -74,14 +75,20 @@ def cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(str(key)): _address(one) if _is_address(key) else cleaned(one) for key, one in value.items()}
+        shown: dict[str, Any] = {}
+        for key, one in value.items():
+            name, leads_somewhere = _name(str(key))
+            shown[name] = _address(one) if leads_somewhere else cleaned(one)
+        return shown
     if isinstance(value, list | tuple):
         return [cleaned(one) for one in value]
     return value
 
 
-def _is_address(key: object) -> bool:
-    return isinstance(key, str) and (key == "url" or key.endswith("_url"))
+@lru_cache(maxsize=512)
+def _name(key: str) -> tuple[str, bool]:
+    """A key as it may be shown, and whether its value is an address; the same few keys come in every answer."""
+    return clean(key), key == "url" or key.endswith("_url")
 
 
 def _address(value: Any) -> Any:

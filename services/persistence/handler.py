@@ -88,9 +88,12 @@ class Recorder:
         return kept
 
     async def _remember(self, exchange: Exchange, settings: PersistenceSettings) -> None:
-        """Append the turn to its session; a store that is away never costs the record."""
+        """Append the turn to its session; a store that is away never costs the record.
+
+        A repeat that opens a conversation writes none: follow-ups are rare, and find it in the record and the log.
+        """
         turn = turn_of(exchange, settings)
-        if turn is None:
+        if turn is None or (exchange.outcome == "reused" and exchange.conversation_id == exchange.id):
             return
         key = session_key(exchange.tenant, exchange.conversation_id)
         try:

@@ -16,7 +16,7 @@ import pytest
 from services.gateway.face import HttpFace
 from shared.domain import Document
 from shared.envelope import opening
-from shared.facts import DocumentSubmitted
+from shared.facts import DocumentSubmitted, QuestionAsked
 from shared.ops.catalogue import STAGES, builder
 from shared.reuse import DISPUTED
 from shared.settings import Settings
@@ -172,6 +172,17 @@ async def test_other_turns_and_other_pipelines_get_their_own_answer(tmp_path: Pa
         revised = await here.ask()
 
         assert followed_up["result"]["outcome"] == revised["result"]["outcome"] == "answered"
+
+
+async def test_a_follow_up_of_a_repeat_knows_what_it_follows(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await here.ask()
+        again = await here.ask()
+
+        followed = await here.ask("For how long are they rented?", conversation_id=again["conversation_id"])
+
+        asked = here.bus.only(followed["id"], QuestionAsked)
+        assert [turn.question for turn in asked.turns] == [RENT]
 
 
 async def test_what_is_not_an_answer_or_has_private_data_is_never_given_again(tmp_path: Path) -> None:

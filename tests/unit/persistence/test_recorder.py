@@ -130,6 +130,20 @@ async def test_a_reused_answer_is_remembered(desk: Desk) -> None:
     assert desk.turns == [("Again?", "Yes.")]
 
 
+async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebody_follows_up(desk: Desk) -> None:
+    repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
+    opening = question_id(1)
+
+    await desk.hear(said(repeat, question=opening, conversation=opening))
+    assert desk.sessions.values == {}
+
+    await desk.hear(
+        said(verified("And then?"), question=question_id(2), conversation=opening, at=NOON + timedelta(seconds=9))
+    )
+    (stored,) = desk.sessions.values.values()
+    assert [turn.question for turn in decode_session(stored).turns] == ["Again?", "And then?"]
+
+
 @pytest.mark.parametrize(
     "ending",
     [

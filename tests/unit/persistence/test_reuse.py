@@ -8,10 +8,16 @@ import pytest
 
 from services.persistence.reuse import AnswerShelf, keepable
 from services.persistence.settings import PersistenceSettings
-from shared.domain import Lane, PipelineRef, Turn
+from shared.domain import Answer, Lane, PipelineRef, Question, Turn
 from shared.envelope import Event
 from shared.errors import UnavailableError
-from shared.facts import QuestionEscalated, QuestionRejected
+from shared.facts import (
+    AnswerReused,
+    ClarificationRequested,
+    QuestionAbandoned,
+    QuestionEscalated,
+    QuestionRejected,
+)
 from shared.reuse import GENERATION, generation_of, is_about, normalised, place_of, read_kept, reuse_key
 from tests.support.records import MemoryKeyValue, question_id, said, verified
 
@@ -106,6 +112,9 @@ def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(c
         ended(lane=Lane.BACKGROUND),
         ended(QuestionEscalated(text=TEXT, message="Call.")),
         ended(QuestionRejected(kind="off_topic", text=TEXT, message="No.")),
+        ended(QuestionAbandoned(stage="answer", kind="timeout", message="Sorry.", text=TEXT)),
+        ended(ClarificationRequested(question=Question(text=TEXT), clarification="Which card?")),
+        ended(AnswerReused(question=Question(text=TEXT), answer=Answer(content="Yes."), origin="0" * 32)),
     ],
 )
 def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
