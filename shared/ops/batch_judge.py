@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -11,6 +12,9 @@ from shared.models.blocks import DATA_RULES, block
 from shared.models.calling import at_work
 from shared.models.ports import Models
 from shared.ops.batch_file import Item
+from shared.ops.batch_metrics import ending
+from shared.ops.batch_run import Batch, together
+from shared.ops.batch_store import Side
 
 _CHARS = 6000
 SYSTEM = f"""\
@@ -40,3 +44,27 @@ async def agreement(models: Models, item: Item, answer: str) -> tuple[float | No
         except ModelError:
             found = None
     return found, sum(call.usage.cost_usd for call in ledger.calls)
+
+
+async def compare_all(
+    models: Models, batch: Batch, todo: Iterable[tuple[Side, Item]], told: Callable[[], None]
+) -> None:
+    """Compare the answers of these rows with the expected ones and keep what comes of it; none is no agreement.
+
+    What the judge gave no usable word on is left for the next try.
+    """
+    queue = list(reversed(list(todo)))
+
+    async def worker() -> None:
+        while queue:
+            side, item = queue.pop()
+            row = batch.store.get(side, item.line) or {}
+            found: float | None = 0.0
+            cost = 0.0
+            if ending(row) == "answered":
+                found, cost = await agreement(models, item, str(row.get("answer", "")))
+            if found is not None:
+                batch.store.put(side, item.line, agreement=found, agreement_cost_usd=cost)
+            told()
+
+    await together(worker() for _ in range(batch.at_once))

@@ -87,8 +87,7 @@ class FileRun:
             self._file.name, self._items, [side.label for side in sides], [store.of(side) for side in sides]
         )
         try:
-            with _progress("questions", len(sides) * len(self._items), len(store.rows)) as told:
-                await self._ask(batch, work, told, only_sample=only_sample)
+            await self._ask(batch, work, only_sample=only_sample)
             if not only_sample:
                 await self._afterwards(batch)
         except asyncio.CancelledError:
@@ -111,70 +110,75 @@ class FileRun:
                 raise RefusedError(f"no pipeline is called {name}; there are: {', '.join(sorted(known))}")
         return [Side(name, known[name]) for name in names]
 
-    async def _ask(
-        self, batch: Batch, work: list[tuple[Side, list[Item]]], told: Callable[[], None], *, only_sample: bool
-    ) -> None:
+    async def _ask(self, batch: Batch, work: list[tuple[Side, list[Item]]], *, only_sample: bool) -> None:
         """A few first; when models cost something, what the rest will cost is said before it is asked."""
+        first, rest = work[: SAMPLE * len(batch.sides)], work[SAMPLE * len(batch.sides) :]
+        total, asked = len(batch.sides) * len(self._items), sum(len(chain) for _, chain in rest)
+        with _progress("questions", total, len(batch.store.rows)) as told:
+            await batch.ask(first, told)
+        if any(row.get("tokens") for row in batch.store.rows.values()):
+            if first:  # what the judge costs is part of it
+                await self._evaluations(batch)
+                await self._agreements(batch)
+            self._estimate(batch, asked)
+        elif only_sample:
+            _say(f"{asked} more questions will cost nothing: no model was asked for those before")
+        if not only_sample and rest:
+            with _progress("questions", total, len(batch.store.rows)) as told:
+                await batch.ask(rest, told)
+
+    def _estimate(self, batch: Batch, asked: int) -> None:
+        """Say what the questions still to ask will cost.
+
+        Raises:
+            BudgetError: it is more than the run may cost.
+        """
         from shared.ops.batch_run import BudgetError, row_cost
 
-        first = SAMPLE * len(batch.sides)
-        await batch.ask(work[:first], told)
         rows = list(batch.store.rows.values())
-        asked = sum(len(chain) for _, chain in work[first:])
-        tokens = sum(row.get("tokens", 0) for row in rows)
-        if tokens and rows and (asked or only_sample):
-            rest = asked * sum(map(row_cost, rows)) / len(rows)
-            _say(
-                f"{asked} more questions will take about {asked * tokens / len(rows):,.0f} tokens and {rest:.4f} USD "
-                f"(from {len(rows)} asked)"
+        tokens = asked * sum(row.get("tokens", 0) for row in rows) / len(rows)
+        cost = asked * sum(map(row_cost, rows)) / len(rows)
+        _say(f"{asked} more questions will take about {tokens:,.0f} tokens and {cost:.4f} USD (from {len(rows)} asked)")
+        if batch.max_cost and batch.spent + cost > batch.max_cost:
+            raise BudgetError(
+                f"about {batch.spent + cost:.4f} USD are needed and {batch.max_cost:.4f} allowed; raise --max-cost or "
+                f"take fewer questions with --limit"
             )
-            if batch.max_cost and batch.spent + rest > batch.max_cost:
-                raise BudgetError(
-                    f"about {batch.spent + rest:.4f} USD are needed and {batch.max_cost:.4f} allowed; raise --max-cost "
-                    f"or take fewer questions with --limit"
-                )
-        elif only_sample:
-            _say(f"{asked} more questions will cost nothing: no model was asked for the first {len(rows)}")
-        if not only_sample:
-            await batch.ask(work[first:], told)
 
     async def _afterwards(self, batch: Batch) -> None:
         """The evaluations the platform makes, and what the judge here says of the expected answers."""
-        rows = [row for row in batch.store.rows.values() if row.get("sentences")]
-        done = sum("evaluation" in row for row in rows)
-        with _progress("evaluations", len(rows), done) as told:
-            missing = await batch.evaluations(told)
-        if missing:
+        revisions = {side.name: side.revision for side in batch.sides}
+        found = [(row.get("revision"), revisions[row["pipeline"]]) for row in batch.store.rows.values()]
+        if others := sum(given not in (None, wanted) for given, wanted in found):
+            _say(f"{others} answers are of another revision: a pipeline was changed while the run asked it")
+        if missing := await self._evaluations(batch):
             _say(f"{missing} answers were not evaluated: is verifier.evaluation off in the pipeline?")
-        if self._judge and any(item.expected_answer for item in self._items):
-            await self._agreements(batch)
+        await self._agreements(batch)
+
+    async def _evaluations(self, batch: Batch) -> int:
+        rows = [row for row in batch.store.rows.values() if row.get("sentences")]
+        with _progress("evaluations", len(rows), sum("evaluation" in row for row in rows)) as told:
+            return await batch.evaluations(told)
 
     async def _agreements(self, batch: Batch) -> None:
+        """Let the judge compare, where one is configured here."""
         from shared.models.choose import models_of
-        from shared.ops.batch_judge import agreement
-        from shared.ops.batch_metrics import ending
+        from shared.ops.batch_judge import compare_all
         from shared.settings import Settings
 
-        models = models_of(Settings().model_endpoints)
-        if not models.has("judge"):
-            return
         todo = [
-            (side, item, row)
+            (side, item)
             for side in batch.sides
             for item in self._items
-            if item.expected_answer and (row := batch.store.get(side, item.line)) and "agreement" not in row
+            if item.expected_answer and "agreement" not in (batch.store.get(side, item.line) or {"agreement": 0})
         ]
+        if not (self._judge and todo):
+            return
+        models = models_of(Settings().model_endpoints)
         try:
-            with _progress("comparisons", len(todo), 0) as told:
-                for side, item, row in todo:
-                    found, cost = 0.0, 0.0
-                    if ending(row) == "answered":
-                        said, cost = await agreement(models, item, str(row.get("answer", "")))
-                        if said is None:
-                            continue
-                        found = said
-                    batch.store.put(side, item.line, agreement=found, agreement_cost_usd=cost)
-                    told()
+            if models.has("judge"):
+                with _progress("comparisons", len(todo), 0) as told:
+                    await compare_all(models, batch, todo, told)
         finally:
             await models.close()
 

@@ -11,7 +11,7 @@ from shared.errors import RefusedError, UnavailableError
 from shared.models.scripted import ScriptedModels
 from shared.ops import batch_run
 from shared.ops.batch_file import Item, chains
-from shared.ops.batch_judge import agreement
+from shared.ops.batch_judge import agreement, compare_all
 from shared.ops.batch_run import Batch, BudgetError, evaluation_in
 from shared.ops.batch_store import Side, Store
 from shared.ops.evaluate_questions_cli import FileRun
@@ -237,13 +237,13 @@ async def test_what_the_rest_will_cost_is_said_before_it_is_asked(
     report = await file_run(tmp_path, gateway).do(["default"], 1, 0.0, only_sample=True)
 
     assert len(gateway.asked) == report.as_json()["metrics"]["questions"] == 3
-    assert "6 more questions will take about 90 tokens and 3.0000 USD (from 3 asked)" in capsys.readouterr().err
+    assert "6 more questions will take about 90 tokens and 6.0000 USD (from 3 asked)" in capsys.readouterr().err
 
 
 async def test_a_run_that_would_cost_too_much_stops_after_its_sample_and_keeps_it(tmp_path: Path) -> None:
     gateway = Gateway(cost=0.5)
 
-    with pytest.raises(BudgetError, match=r"about 4\.5000 USD are needed and 4\.0000 allowed; raise --max-cost"):
+    with pytest.raises(BudgetError, match=r"about 9\.0000 USD are needed and 4\.0000 allowed; raise --max-cost"):
         await file_run(tmp_path, gateway).do(["default"], 1, 4.0, only_sample=False)
 
     assert len(gateway.asked) == 3
@@ -264,3 +264,16 @@ async def test_a_run_that_costs_what_it_may_is_done_whole(tmp_path: Path) -> Non
 async def test_pipelines_that_cannot_be_compared_are_refused(tmp_path: Path, names: list[str], complaint: str) -> None:
     with pytest.raises(RefusedError, match=complaint):
         await file_run(tmp_path, Gateway()).do(names, 1, 0.0, only_sample=False)
+
+
+async def test_what_the_judge_has_no_word_on_is_left_for_the_next_try_and_no_answer_is_no_agreement(
+    tmp_path: Path,
+) -> None:
+    run = batch(tmp_path, Gateway(), SIDES[:1], at_once=1)
+    items = [Item(1, "a?", "x"), Item(2, "b?", "x"), Item(3, "bad", "x")]
+    await run.ask(run.left(chains(items)), nothing)
+
+    models = ScriptedModels(agreement=["no number", '{"agreement": 0.5}'])
+    await compare_all(models, run, [(SIDES[0], item) for item in items], nothing)
+
+    assert [run.store.of(SIDES[0])[line].get("agreement") for line in (1, 2, 3)] == [None, 0.5, 0.0]
