@@ -42,6 +42,7 @@ def export(
     data: Data = DATA,
 ) -> None:
     """Print one question as a file: its facts and its pipeline, to show, compare and replay anywhere."""
+    from shared.clean import escaped
     from shared.ops.output import run
     from shared.ops.place import client
 
@@ -49,7 +50,7 @@ def export(
         async with client(url, data, quiet=True) as here:
             return await _exported(here, question_id, raw=raw)
 
-    print(run(work).encode(), end="")
+    print(escaped(run(work).encode()), end="")
 
 
 def import_file(

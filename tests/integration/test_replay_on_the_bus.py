@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from typer.testing import CliRunner, Result
 
+from shared import subjects
 from shared.domain import Lane
 from shared.errors import NotFoundError, PipelineError, RefusedError
 from shared.exported import read_export
 from shared.facts import QuestionAsked
-from shared.log import readable
+from shared.log import StoredEvent, readable
 from shared.ops.candidates import Choice
+from shared.ops.cli import app
 from shared.ops.in_process import platform
 from shared.ops.inject import target
 from shared.ops.putting import inject_into, put_into_log
@@ -74,6 +78,24 @@ async def test_everything_that_was_said_is_read_back_and_narrowed(town: Town) ->
     assert [one["fact"] for one in await town.events(id=town.cids[0], stage="retrieval")] == ["PassagesRetrieved"]
     assert await town.events(pipeline="nobodys") == []
     assert (await town.http.get("/api/v1/events", params={"fact": "AnswerGuessed"})).status_code == 422
+
+
+async def test_the_log_is_read_a_piece_at_a_time_from_a_moment_on(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk(town.settings) as here:
+
+        async def read(moment: datetime) -> list[StoredEvent]:
+            return [one async for one in here.log.since(subjects.everything(Lane.LIVE), moment)]
+
+        whole = await read(datetime.now(UTC) - timedelta(hours=1))
+        monkeypatch.setattr("shared.delivery.event_log.READ_AHEAD", 4)
+        pieces = await read(datetime.now(UTC) - timedelta(hours=1))
+        later = await read(whole[5].time)
+        nothing = await read(datetime.now(UTC) + timedelta(hours=1))
+
+    assert len(whole) > 20
+    assert [one.sequence for one in pieces] == [one.sequence for one in whole]
+    assert [one.sequence for one in later] == [one.sequence for one in whole[5:]]
+    assert nothing == []
 
 
 async def test_what_comes_is_followed_after_what_was_there_each_once(town: Town) -> None:
@@ -145,6 +167,29 @@ async def test_an_export_is_whole_without_raw_text_and_imported_only_once(town: 
     assert done.difference.verdict == "identical"
     # The replay passed through every stage after the import did: nobody said anything about that.
     assert len((await town.http.get(f"/api/v1/events/{elsewhere.id}")).json()) == len(elsewhere.events)
+
+
+async def test_the_command_line_replays_exports_and_finds(town: Town, tmp_path: Path) -> None:
+    async def answerbus(*arguments: str) -> Result:
+        command = (*arguments, "--data", str(town.settings.data_dir))
+        return await asyncio.to_thread(CliRunner().invoke, app, command)
+
+    exported = await answerbus("events", "export", town.cids[0])
+    (tmp_path / "rent.json").write_text(exported.stdout)
+    fixture = await answerbus("evaluate", "replay", str(tmp_path), "--json")
+    shorter = ("--from", "answer", "--set", "answer.max_sentences=1", "--json")
+    replayed = await answerbus("events", "replay", town.cids[0], *shorter)
+    several = await answerbus("events", "replay", "--since", "10m", "--sample", "2", "--json")
+    found = await answerbus("events", "grep", "forty euros", "--fact", "AnswerVerified", "--lane", "live")
+    nothing = await answerbus("events", "grep", "fifty euros")
+
+    assert json.loads(fixture.stdout)["metrics"] == {"questions": 1, "same": 1, "held": 1}
+    told = json.loads(replayed.stdout)
+    assert (told["parent"], told["from"], told["ended"]) == (town.cids[0], "PassagesRetrieved.0", True)
+    assert any(kind == "-" for kind, _ in told["difference"]["words"])
+    assert json.loads(several.stdout)["identical"] == 2
+    assert town.cids[0] in found.stdout
+    assert [one.exit_code for one in (exported, fixture, replayed, several, found, nothing)] == [0, 0, 0, 0, 0, 1]
 
 
 async def test_injected_questions_are_answered_on_the_background_lane(town: Town) -> None:

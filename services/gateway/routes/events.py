@@ -116,6 +116,8 @@ async def _body(here: Gateway, seen: Seen, wanted: Wanted, media_type: str) -> A
                 continue
             if one.sequence > last:
                 yield _line(one, wanted, media_type)
+        if full.is_set():
+            yield _frame({"error": "the reader fell behind; begin again with since"}, "error", media_type)
     except UnavailableError as error:
         yield _frame({"error": str(error)}, "error", media_type)
     finally:
