@@ -16,6 +16,7 @@ from shared.asks.persistence import Exchange
 from shared.envelope import Envelope
 from shared.errors import TransientError, UnavailableError
 from shared.facts import (
+    AnswerReused,
     DocumentIndexed,
     DocumentRefused,
     Ending,
@@ -53,10 +54,15 @@ class Recorder:
     async def record(
         self, ending: Ending, envelope: Envelope, settings: PersistenceSettings
     ) -> ExchangeRecorded | None:
-        """Keep the finished question; the session goes first, because the asker's next question may come at once."""
+        """Keep the finished question; the session goes first, because the asker's next question may come at once.
+
+        An exact repeat is recorded without a word: it has nothing new to find or to score (decision 14).
+        """
         exchange = fold.fold(ending, envelope)
         await self._remember(exchange, settings)
         if not await self._kept(exchange, envelope):
+            return None
+        if isinstance(ending, AnswerReused) and envelope.causation_id is None:
             return None
         await self._shelf.keep(ending, envelope, settings)
         reusable = reusable_of(ending, envelope, settings)
