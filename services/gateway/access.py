@@ -12,7 +12,7 @@ ACCESS = Access(
     asks=(
         *("retrieval.search", "retrieval.documents", "retrieval.kb_index", "retrieval.remove"),
         *("persistence.conversation", "persistence.exchange", "persistence.exchanges"),
-        *("persistence.export", "persistence.stats"),
+        *("persistence.export", "persistence.stats", "moderation.inspect"),
     ),
     follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
     log=True,

@@ -12,11 +12,12 @@ import structlog
 
 from services.gateway.cursor import Cursor
 from services.gateway.early import EarlyAnswers
-from services.gateway.rating import rated
+from services.gateway.rating import Rated, masked, of_log, of_record, rated
 from services.gateway.recall import Recall
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
 from shared.askers import USER, asker_id
+from shared.asks.persistence import ExchangeReply, ExchangeRequest
 from shared.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.errors import NotFoundError, RefusedError, UnavailableError
@@ -100,6 +101,7 @@ class Reception:
         self._facts = facts
         self._log = event_log
         self._feed = feed
+        self._asker = asker
         self._recall = Recall(sessions, event_log, asker, settings.tenant)
         self._bodies = bodies
         self._early = EarlyAnswers(answers, settings.tenant)
@@ -212,17 +214,17 @@ class Reception:
         return ended.decode() if ended else said
 
     async def rate(self, correlation_id: str, feedback: FeedbackGiven) -> Event[Fact]:
-        """Say what the asker, or an expert, thinks of the answer; the sources it cited are those of the log.
+        """Say what the asker, or an expert, thinks of the answer; the sources it cited are those of log or record.
 
         Raises:
             NotFoundError: nothing is known under that id.
             RefusedError: there are more scores than sentences or citations.
+            UnavailableError: a comment cannot be freed of private data now, or nobody knows the question now.
         """
-        stored = await self.find_question(correlation_id)
-        ending = next((one.payload for one in readable(stored) if one.payload.terminal), None)
-        feedback = rated(feedback, ending)
+        answer = await self._rated(correlation_id)
+        feedback = await masked(rated(feedback, answer), answer.cause.pipeline.name, self._asker)
         # Several people may rate one answer: the millisecond tells their facts apart.
-        event = following("gateway", feedback, _newest(stored), number=time.time_ns() // 1_000_000)
+        event = following("gateway", feedback, answer.cause, number=time.time_ns() // 1_000_000)
         await self._facts.say(event)
         return event
 
@@ -267,6 +269,18 @@ class Reception:
         if ref is None:
             raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
+
+    async def _rated(self, correlation_id: str) -> Rated:
+        """What is rated, as the log has it or, when it is no longer there, the record."""
+        stored = await self._log.biography(correlation_id)
+        if not all(FACTS[parse(one.subject).fact].aside for one in stored):
+            ending = next((one.payload for one in readable(stored) if one.payload.terminal), None)
+            return of_log(_newest(stored), ending)
+        request = ExchangeRequest(id=correlation_id)
+        reply = await self._asker.ask("persistence", "exchange", request, ExchangeReply)
+        if reply.exchange is None:
+            raise NotFoundError(f"no question {correlation_id} in the log or on record")
+        return of_record(reply.exchange)
 
     async def _turns(self, asking: Asking, section: GatewaySettings) -> tuple[Turn, ...] | None:
         """Earlier turns of the conversation; None when nobody can tell: the question is answered without them."""

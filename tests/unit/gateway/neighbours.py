@@ -1,9 +1,10 @@
-"""Persistence and retrieval as the gateway asks them."""
+"""Moderation, persistence and retrieval as the gateway asks them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from shared.asks.moderation import InspectReply, InspectRequest
 from shared.asks.persistence import (
     ConversationReply,
     ConversationRequest,
@@ -15,6 +16,7 @@ from shared.asks.persistence import (
     StatsRequest,
 )
 from shared.asks.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
+from shared.errors import NotFoundError
 from shared.resources import Resources
 from shared.stage import Stage
 from tests.unit.gateway.run import CID, Desk
@@ -23,7 +25,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class Others:
-    """Both of them; what was asked of retrieval is kept."""
+    """All of them; moderation masks words with an @ in them. What was asked of retrieval is kept."""
 
     def __init__(self) -> None:
         self.searched: list[SearchRequest] = []
@@ -36,11 +38,21 @@ class Others:
         stage.answers("stats", self._stats)
         return stage
 
+    def moderation(self, _: Resources) -> Stage:
+        stage = Stage("moderation")
+        stage.answers("inspect", self._inspect)
+        return stage
+
     def retrieval(self, _: Resources) -> Stage:
         stage = Stage("retrieval")
         stage.answers("search", self._search)
         stage.answers("remove", self._remove)
         return stage
+
+    async def _inspect(self, request: InspectRequest) -> InspectReply:
+        if request.pipeline == "gone":
+            raise NotFoundError("no pipeline is called gone")
+        return InspectReply(outcome="pii", text=" ".join("XXX" if "@" in one else one for one in request.text.split()))
 
     async def _exchange(self, request: ExchangeRequest) -> ExchangeReply:
         return ExchangeReply(found=self.exchange is not None, exchange=self.exchange)
@@ -61,7 +73,7 @@ class Others:
 
 
 def joined(here: Desk) -> Others:
-    """Let persistence and retrieval work beside the gateway."""
+    """Let them work beside the gateway."""
     others = Others()
-    here.bus.stages += [others.persistence(here.bus.resources()), others.retrieval(here.bus.resources())]
+    here.bus.stages += [one(here.bus.resources()) for one in (others.moderation, others.persistence, others.retrieval)]
     return others

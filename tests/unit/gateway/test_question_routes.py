@@ -208,6 +208,7 @@ async def test_a_question_is_withdrawn_and_its_stream_ends_so() -> None:
 @pytest.mark.parametrize(("rating", "number"), [("up", 1), ("down", -1)])
 async def test_an_answer_is_rated(rating: str, number: int) -> None:
     async with desk() as here:
+        joined(here)
         await here.say(*run("At eight."))
         body = {"rating": rating, "reason": "outdated"}
 

@@ -24,6 +24,7 @@ from shared.log import StoredEvent
 from shared.sessions import Session, SessionTurn, encode_session, session_key
 from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.telemetry import DEGRADED
+from tests.unit.gateway.neighbours import joined
 from tests.unit.gateway.run import CID, Desk, desk, run, then
 from tests.unit.gateway.wire import each
 
@@ -159,6 +160,7 @@ async def test_a_question_that_is_refused_leaves_no_watcher_behind() -> None:
 
 async def test_nothing_is_found_or_withdrawn_or_rated_under_an_unknown_id() -> None:
     async with desk() as here:
+        joined(here)
         for attempt in (
             here.reception.find(CID),
             here.reception.withdraw(CID, "web"),
