@@ -9,7 +9,7 @@ already keeps one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from shared.replaying import again, checked_payload
 
 SUBJECT, KIND, ERROR, STACK, EDITED = (f"Answerbus-{name}" for name in ("Subject", "Kind", "Error", "Stack", "Edited"))
 #: What somebody typed and no stage has moderated: shown to nobody.
-UNMODERATED: dict[str, tuple[str, ...]] = {"QuestionAsked": ("text", "turns", "client")}
+UNMODERATED = ("QuestionAsked",)
 #: Letters of one page.
 PAGE = 100
 
@@ -133,6 +133,23 @@ class DeadLetters(Protocol):
         """
 
 
+async def collected(letters: DeadLetters, numbers: Sequence[int], wanted: Wanted, limit: int = 0) -> list[DeadLetter]:
+    """The letters of these numbers, or with none all that are wanted, oldest first; at most `limit` (0: all).
+
+    Raises:
+        NotFoundError: a number has no letter.
+        UnavailableError: the bus is away.
+    """
+    if numbers:
+        return [await letters.get(number) for number in dict.fromkeys(numbers)]
+    found: list[DeadLetter] = []
+    while page := await letters.page(wanted, after=found[-1].number if found else 0):
+        found += page
+        if limit and len(found) >= limit:
+            return found[:limit]
+    return found
+
+
 def listed(letter: DeadLetter) -> dict[str, Any]:
     """A letter in a listing: where, when and why, and nothing of what it says."""
     return {
@@ -161,7 +178,7 @@ def shown(letter: DeadLetter, *, full: bool) -> dict[str, Any]:
             letter.data.decode("utf-8", "replace") if readable else _size(len(letter.data), "bytes that are no event")
         )
         return story | {"event": None, "payload": told}
-    return story | {"event": event, "payload": _payload(letter.fact, payload, full=full)}
+    return story | {"event": event, "payload": payload if full and letter.fact not in UNMODERATED else _hidden(payload)}
 
 
 def retried(
@@ -223,13 +240,6 @@ def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
     except InvalidEventError as error:
         raise RefusedError(f"dead letter {letter.number}: its envelope does not fit its subject ({error})") from None
     return DeadLetter(**{**vars(letter), "data": data, "edited": True})
-
-
-def _payload(fact: str, payload: Any, *, full: bool) -> Any:
-    if not full or not isinstance(payload, dict):
-        return _hidden(payload)
-    never = UNMODERATED.get(fact, ())
-    return {key: _hidden(value) if key in never else value for key, value in payload.items()}
 
 
 def _hidden(value: Any) -> Any:

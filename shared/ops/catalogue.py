@@ -58,6 +58,16 @@ def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:
     return list(import_module("services.moderation.needs").needs(section))
 
 
+def question_seconds(pipeline: Pipeline) -> float:
+    """How long a question of this pipeline may take.
+
+    Raises:
+        PipelineError: the gateway's section does not hold.
+    """
+    section = pipeline.section("gateway", import_module("services.gateway.settings").GatewaySettings)
+    return float(section.model_dump()["deadline_seconds"])
+
+
 def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
     """What makes a question of a conversation stand by itself, by rule, as the pipeline has it."""
     section = pipeline.section("retrieval", import_module("services.retrieval.settings").RetrievalSettings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared import subjects
-from shared.dead import DeadLetter, Wanted, check_heard, edited, retried
+from shared.dead import DeadLetter, DeadLetters, check_heard, edited, retried
 from shared.delivery.dead_letters import NatsDeadLetters
 from shared.domain import Lane, PipelineRef
 from shared.envelope import Event
 from shared.errors import NotFoundError, PipelineError, RefusedError, UnavailableError
 from shared.facts import Fact
 from shared.ops import bus
-from shared.ops.catalogue import section_kinds
+from shared.ops.catalogue import question_seconds
 from shared.ops.saying import ClientSayer
 from shared.permissions import INJECTOR
 from shared.pipelines import PipelineSource
@@ -131,11 +131,8 @@ class Letters:
         return ref
 
     async def _deadline_seconds(self, letter: DeadLetter, ref: PipelineRef) -> float:
-        kind = section_kinds()["gateway"]
-        assert kind is not None
         try:
-            document = await self._pipelines.pipeline(ref)
-            return float(document.section("gateway", kind).model_dump()["deadline_seconds"])
+            return question_seconds(await self._pipelines.pipeline(ref))
         except (PipelineError, NotFoundError):
             raise RefusedError(
                 f"dead letter {letter.number}: the revision {ref.revision} of pipeline {ref.name!r} is gone; "
@@ -143,21 +140,15 @@ class Letters:
             ) from None
 
 
-async def wanted_letters(letters: Letters, numbers: Sequence[int], wanted: Wanted, limit: int = 0) -> list[DeadLetter]:
-    """Those of the numbers, or with none all that are wanted, oldest first; at most `limit` (0: all).
+@asynccontextmanager
+async def reading(settings: Settings) -> AsyncIterator[DeadLetters]:
+    """The letters of a bus, to be looked at.
 
     Raises:
-        NotFoundError: a number has no letter.
-        UnavailableError: the bus is away.
+        UnavailableError: no bus answers.
     """
-    if numbers:
-        return [await letters.kept.get(number) for number in dict.fromkeys(numbers)]
-    found: list[DeadLetter] = []
-    while page := await letters.kept.page(wanted, after=found[-1].number if found else 0):
-        found += page
-        if limit and len(found) >= limit:
-            return found[:limit]
-    return found
+    async with bus.connected(settings, "dead") as operator:
+        yield NatsDeadLetters(lambda: operator.jetstream(timeout=TIMEOUT))
 
 
 @asynccontextmanager

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from shared.dead import DeadLetter, Wanted
+    from shared.dead import DeadLetter, DeadLetters, Wanted
     from shared.ops.dead import Letters
+    from shared.settings import Settings
 
 dead_app = typer.Typer(help="Dead letters: events that could not be worked on.", no_args_is_help=True)
 
@@ -46,15 +47,12 @@ def list_letters(
     as_json: Json = False,
 ) -> None:
     """Where, when and why; nothing of what they say."""
-    from shared.dead import listed
+    from shared.dead import collected, listed
     from shared.ops.output import print_json, table
 
-    async def work(letters: Letters) -> list[DeadLetter]:
-        from shared.ops.dead import wanted_letters
-
-        return await wanted_letters(letters, [], _wanted(stage, kind, cid, since, before), limit)
-
-    found = [listed(letter) for letter in _on_the_bus(nats_url, data, work)]
+    wanted = _wanted(stage, kind, cid, since, before)
+    letters = _looked_at(nats_url, data, lambda letters: collected(letters, [], wanted, limit))
+    found = [listed(letter) for letter in letters]
     if as_json:
         print_json(found)
         return
@@ -73,13 +71,11 @@ def show(
 ) -> None:
     """One letter: the event, the reason and where in the code; texts only with --full."""
     from shared.clean import visible
-    from shared.dead import shown
+    from shared.dead import Wanted, collected, shown
     from shared.ops.output import print_json
 
-    async def work(letters: Letters) -> DeadLetter:
-        return await letters.kept.get(number)
-
-    story = shown(_on_the_bus(nats_url, data, work), full=full or payload)
+    (letter,) = _looked_at(nats_url, data, lambda letters: collected(letters, [number], Wanted()))
+    story = shown(letter, full=full or payload)
     if payload:
         print_json(story["payload"])
         return
@@ -206,6 +202,7 @@ def _each(
     work: Callable[[Letters, DeadLetter], Awaitable[dict[str, Any]]],
 ) -> None:
     """Do it to each letter; what cannot be done to one is told, and the others go on. Exit code 1 then."""
+    from shared.dead import collected
     from shared.errors import NotFoundError, RefusedError
     from shared.ops.output import fail, print_json
 
@@ -213,9 +210,7 @@ def _each(
         fail(f"name letters, narrow them (--stage, --kind, --cid, --since, --before), or say --all: {verb.lower()}", 2)
 
     async def all_of_them(letters: Letters) -> tuple[list[dict[str, Any]], list[str]]:
-        from shared.ops.dead import wanted_letters
-
-        found = await wanted_letters(letters, numbers or [], wanted)
+        found = await collected(letters.kept, numbers or [], wanted)
         _confirm(verb, found, yes or bool(numbers))
         done, failed = [], []
         for letter in found:
@@ -250,18 +245,34 @@ def _confirm(verb: str, found: list[DeadLetter], yes: bool) -> None:
     typer.confirm(f"{verb} {len(found)} dead letters ({told})?", abort=True)
 
 
+def _looked_at(
+    nats_url: str, data: Path, work: Callable[[DeadLetters], Awaitable[list[DeadLetter]]]
+) -> list[DeadLetter]:
+    from shared.ops.dead import reading
+    from shared.ops.output import run
+
+    async def connected() -> list[DeadLetter]:
+        async with reading(_settings(nats_url, data)) as letters:
+            return await work(letters)
+
+    return run(connected)
+
+
 def _on_the_bus(nats_url: str, data: Path, work: Callable[[Letters], Awaitable[Any]]) -> Any:
-    from shared.ops.datadir import DataDir
     from shared.ops.dead import dead_letters
     from shared.ops.output import run
+
+    async def connected() -> Any:
+        async with dead_letters(_settings(nats_url, data)) as letters:
+            return await work(letters)
+
+    return run(connected)
+
+
+def _settings(nats_url: str, data: Path) -> Settings:
+    from shared.ops.datadir import DataDir
     from shared.settings import Settings
 
     running = DataDir(data).running()
     url = nats_url or (running.nats_url if running else "")
-    settings = Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)
-
-    async def connected() -> Any:
-        async with dead_letters(settings) as letters:
-            return await work(letters)
-
-    return run(connected)
+    return Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)

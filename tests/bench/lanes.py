@@ -26,7 +26,7 @@ from .report import Section
 from .whole import corpus
 
 QUEUED = 10_000
-QUICK = 1_000
+QUICK = 3_000
 #: The platform answers this many before anything is measured, and so many one after the other for each figure.
 WARM_UP = 100
 ASKED = 100

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from shared.domain import PipelineRef
+from shared.envelope import opening
+from shared.facts import QuestionAsked
+from shared.ops import bus
+from shared.ops.datadir import DataDir
+from shared.permissions import INJECTOR
+from shared.settings import Settings
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 from tests.support.reassembly import follow
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
+REF = PipelineRef(name="default", revision=1)
 PROBLEM = "application/problem+json"
 
 
@@ -232,8 +242,6 @@ async def test_a_frozen_bus_delays_questions_but_loses_none_that_was_accepted(pl
 def test_events_and_stages_are_shown(platform: Platform) -> None:
     asked = cli("ask", "What is the rent of one garden plot?", "--url", platform.url, "--json")
     assert asked.returncode == 0, asked.stderr
-    import json
-
     question = json.loads(asked.stdout)
     assert question["result"]["citations"][0]["source"] == "kb:garden.md"
     shown = json.loads(cli("events", "show", question["id"], "--url", platform.url, "--json").stdout)
@@ -250,6 +258,70 @@ def test_events_and_stages_are_shown(platform: Platform) -> None:
     answering = next(one for one in stages if one["heard"] == "passages-retrieved" and one["lane"] == "live")
     assert answering["workers"] == 3
     assert answering["p95_ms"] > 0
+
+
+def test_a_dead_letter_is_mended_and_retried_on_the_command_line(platform: Platform, tmp_path: Path) -> None:
+    asked = opening("gateway", QuestionAsked(text="What is the rent of a plot?"), pipeline=REF, deadline_seconds=60)
+    asyncio.run(_say_as_injector(platform, asked.subject, asked.encode().replace(b'"text"', b'"words"')))
+    assert _ended(platform, asked.correlation_id) == "abandoned"
+    over_http = httpx.get(f"{platform.url}/api/v1/dead?id={asked.correlation_id}", trust_env=False).json()
+    payload = tmp_path / "payload.json"
+    payload.write_text('{"text": "What is the rent of a plot?"}')
+
+    (letter,) = _told(platform, "dead", "list", "--stage", "moderation", "--cid", asked.correlation_id)
+    shown = _told(platform, "dead", "show", str(letter["number"]), "--full")
+    refused = cli("dead", "retry", str(letter["number"]), "--data", str(platform.data))
+    edited = _told(platform, "dead", "edit", str(letter["number"]), str(payload))
+    (retried,) = _told(platform, "dead", "retry", str(edited["number"]))["done"]
+
+    assert over_http == {"letters": [letter], "after": 0}
+    assert shown["kind"] == "invalid_event"
+    assert "a plot" not in str(shown)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert retried["parent"] == asked.correlation_id
+    assert _ended(platform, retried["id"]) == "answered"
+
+
+def test_a_stage_is_held_back_let_go_and_scaled_on_the_command_line(platform: Platform) -> None:
+    _told(platform, "stages", "pause", "translation", "--lane", "live", "--for", "10m")
+    asked = post(platform, {"question": "When is the pool open?"}).json()["id"]
+    held: dict[str, Any] = {}
+    until = time.monotonic() + 20
+    while not held.get("pending"):
+        assert time.monotonic() < until
+        found = httpx.get(f"{platform.url}/api/v1/stages", trust_env=False).json()
+        held = next(one for one in found if (one["stage"], one["lane"]) == ("translation", "live"))
+    _told(platform, "stages", "resume", "translation")
+
+    assert 500 < held["paused_seconds"] <= 600
+    assert _ended(platform, asked) == "answered"
+    assert _told(platform, "stages", "scale", "answer=2")["workers"]["answer"] == 2
+
+
+def _told(platform: Platform, *arguments: str) -> Any:
+    """The JSON that a command prints."""
+    done = cli(*arguments, "--data", str(platform.data), "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _ended(platform: Platform, question_id: str) -> str:
+    """How the question ends."""
+    until = time.monotonic() + 40
+    while True:
+        found = httpx.get(f"{platform.url}/api/v1/questions/{question_id}", trust_env=False).json()
+        if found.get("result"):
+            return str(found["result"]["outcome"])
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+
+
+async def _say_as_injector(platform: Platform, subject: str, data: bytes) -> None:
+    running_here = DataDir(platform.data).running()
+    assert running_here
+    settings = Settings(nats_url=running_here.nats_url, data_dir=platform.data)
+    async with bus.connected(settings, "test", INJECTOR) as client:
+        await client.jetstream().publish(subject, data)
 
 
 def test_the_data_directory_leads_a_client_to_its_platform(platform: Platform) -> None:

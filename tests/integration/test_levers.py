@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from shared.dead import Wanted, collected
 from shared.domain import Lane, Question
 from shared.errors import PermanentError, RefusedError
 from shared.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
-from shared.ops.dead import Letters, Order, wanted_letters
-from shared.ops.dead import Wanted as WantedLetters
+from shared.ops.dead import Letters, Order
 from shared.ops.saying import ClientSayer
 from shared.ops.stages import Lever, Levers
 from shared.stores.memory import MemoryPipelines
@@ -123,7 +123,7 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
         await rig.say(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await wanted_letters(letters, [], WantedLetters(stage="moderation", kind="rules"))
+    (letter,) = await collected(letters.kept, [], Wanted(stage="moderation", kind="rules"))
 
     async with rig.worker(stage_of(approve)):
         done = await letters.retry(letter, Order())
@@ -132,7 +132,7 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
     assert done.parent == question.correlation_id
     assert (event.parent, event.lane) == (question.correlation_id, Lane.LIVE)
     assert await rig.facts(question.correlation_id) == ["QuestionAsked", "QuestionAbandoned"]
-    assert await wanted_letters(letters, [], WantedLetters()) == []
+    assert await collected(letters.kept, [], Wanted()) == []
 
 
 async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None:
@@ -141,9 +141,9 @@ async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None
         await rig.say(asked())
         await until(rig.dead)
         letters = letters_of(rig)
-        (first,) = await wanted_letters(letters, [], WantedLetters())
+        (first,) = await collected(letters.kept, [], Wanted())
         await letters.retry(first, Order(lane=Lane.BACKGROUND))
-        second = await until(lambda: wanted_letters(letters, [], WantedLetters()), "the second dead letter")
+        second = await until(lambda: collected(letters.kept, [], Wanted()), "the second dead letter")
 
     assert (second[0].lane, second[0].number) == ("background", first.number + 1)
 
@@ -161,7 +161,7 @@ async def test_an_ending_that_was_not_recorded_is_said_again_as_it_was(rig: Rig)
         await rig.say(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await wanted_letters(letters, [], WantedLetters())
+    (letter,) = await collected(letters.kept, [], Wanted())
 
     async with rig.worker(stage_of(record, name="persistence")):
         done = await letters.retry(letter, Order())
@@ -179,12 +179,12 @@ async def test_an_edited_letter_replaces_the_one_it_was(rig: Rig) -> None:
         await rig.client.jetstream().publish(question.subject, broken)
         await until(rig.dead)
         letters = letters_of(rig)
-        (letter,) = await wanted_letters(letters, [], WantedLetters())
+        (letter,) = await collected(letters.kept, [], Wanted())
         with pytest.raises(RefusedError, match="edit it first"):
             await letters.retry(letter, Order())
 
         number = await letters.edit(letter, {"text": "Why?"})
-        (edited,) = await wanted_letters(letters, [], WantedLetters())
+        (edited,) = await collected(letters.kept, [], Wanted())
         done = await letters.retry(edited, Order())
         event = await rig.event(done.id, QuestionApproved)
 
