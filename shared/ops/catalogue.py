@@ -80,6 +80,11 @@ def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
     return read
 
 
+def similar_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
+    """The retrieval stage's store of answered questions and its decision over them, for measuring."""
+    return import_module("services.retrieval.similar.trial").Trial(settings, pipeline, language)
+
+
 def offline_resources(
     settings: Settings | None = None,
     *,

@@ -14,6 +14,7 @@ from shared.ops.directory_cli import app as directory_app
 from shared.ops.evaluate_cli import app as evaluate_app
 from shared.ops.evaluate_questions_cli import questions
 from shared.ops.evaluate_replay_cli import replay
+from shared.ops.evaluate_similar_cli import similar
 from shared.ops.events_cli import app as events_app
 from shared.ops.forget_cli import forget
 from shared.ops.ingest_cli import ingest
@@ -42,6 +43,7 @@ evaluate_app.command()(questions)
 evaluate_app.command()(moderation)
 evaluate_app.command()(replay)
 evaluate_app.command()(language)
+evaluate_app.command()(similar)
 app.add_typer(evaluate_app, name="evaluate")
 app.add_typer(train_app, name="train")
 app.add_typer(directory_app, name="directory")

@@ -67,6 +67,9 @@ class AskedQuestions:
             source=document.source,
             text=reusable.question,
             language=reusable.language,
+            # All that a comparison needs, so that it reads nothing else.
+            url=reusable.answer,
+            date=envelope.occurred_at.date().isoformat(),
         )
         vectors = await self._vectors([reusable.question])
         await self._index.replace(document, [passage], vectors)
@@ -81,16 +84,14 @@ class AskedQuestions:
             UnavailableError: the index or the embeddings are away.
         """
         await self._ready()
+        by_meaning = self._embeddings is not None and question.language in settings.near
         hits = await self._found(question, scope, settings)
         texts = {one.id: one for one in await self._index.fetch([hit.id for hit in hits])}
-        candidates = []
-        for hit in hits:
-            known = await self.known(texts[hit.id].source.removeprefix(_PREFIX)) if hit.id in texts else None
-            if known is not None and not self._too_old(known, settings):
-                near = hit.score if "dense" in hit.via else None
-                origin = known.source.removeprefix(_PREFIX)
-                candidates.append(Candidate(origin, texts[hit.id].text, known.digest, near))
-        return candidates
+        return [
+            Candidate(known.source.removeprefix(_PREFIX), known.text, known.url, hit.score if by_meaning else None)
+            for hit in hits
+            if (known := texts.get(hit.id)) is not None and not _too_old(known.date, settings)
+        ]
 
     async def known(self, origin: str) -> IndexedDocument | None:
         """The entry of a question by its id."""
@@ -112,7 +113,7 @@ class AskedQuestions:
     async def _vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         if self._embeddings is None:
             return ()
-        vectors = [await self._embeddings.of_question(text) for text in texts]
+        vectors = await self._embeddings.of_passages(texts)
         await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
         return vectors
 
@@ -124,13 +125,13 @@ class AskedQuestions:
 
     async def _sweep(self, scope: str, settings: SimilarSettings) -> None:
         for document in await self._index.documents(scope):
-            if self._too_old(document, settings):
+            if _too_old(document.indexed_at, settings):
                 await self._index.delete_source(document.source)
 
-    @staticmethod
-    def _too_old(document: IndexedDocument, settings: SimilarSettings) -> bool:
-        kept = datetime.fromisoformat(document.indexed_at)
-        return datetime.now(UTC) - kept > timedelta(days=settings.days)
+
+def _too_old(day: str, settings: SimilarSettings) -> bool:
+    """Whether that day or moment (ISO 8601) is longer ago than answers are given again."""
+    return datetime.now(UTC).date() - datetime.fromisoformat(day).date() > timedelta(days=settings.days)
 
 
 def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:

@@ -218,7 +218,7 @@ ENGLISH = Grammar(
         "don doesn didn can couldn shouldn wouldn won"
     ),
     negations=listed(
-        "not no never none nobody nothing neither nor without unable cant dont doesnt didnt isnt arent wont"
+        "not no non never none nobody nothing neither nor without unable cant dont doesnt didnt isnt arent wont"
     ),
     obliging=frozenset(("must", "should", "shall", "need to", "needs to", "have to", "has to", "ought", "obliged")),
     allowing=listed("can could may might able possible allowed permitted"),
