@@ -1,0 +1,71 @@
+"""What is too old is deleted in the background, a batch at a time, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from services.persistence import expiry, fold
+from services.persistence.expiry import Expiry
+from shared.errors import UnavailableError
+from tests.support.records import MemoryRecord, question_id, said, verified
+
+
+class Shaky(MemoryRecord):
+    """A record that is away the first time."""
+
+    tries = 0
+
+    async def expire(self, before: datetime, most: int) -> int:
+        self.tries += 1
+        if self.tries == 1:
+            raise UnavailableError("away for the test")
+        return await super().expire(before, most)
+
+
+async def aged(record: MemoryRecord, *days: float) -> None:
+    for number, age in enumerate(days):
+        event = said(verified(), question=question_id(number), at=datetime.now(UTC) - timedelta(days=age))
+        await record.save(fold.fold(event.payload, event))
+
+
+async def until_left(record: MemoryRecord, count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(record.exchanges) > count:
+            await asyncio.sleep(0)
+
+
+async def test_what_is_older_goes_batch_by_batch_and_the_rest_stays() -> None:
+    record = MemoryRecord()
+    await aged(record, *([40.0] * (2 * expiry.BATCH + 1)), 29.0, 0.0)
+    port = Expiry(record, 30, rest=60, pause=0)
+
+    await port.open()
+    await until_left(record, 2)
+    await port.close()
+
+    assert len(record.exchanges) == 2
+
+
+async def test_a_record_that_is_away_is_tried_again() -> None:
+    record = Shaky()
+    await aged(record, 40.0)
+    port = Expiry(record, 30, rest=0, pause=0)
+
+    await port.open()
+    await until_left(record, 0)
+    await port.close()
+
+    assert record.tries >= 2
+
+
+async def test_nothing_is_deleted_without_an_age() -> None:
+    record = Shaky()
+    await aged(record, 4000.0)
+    port = Expiry(record, 0, rest=0, pause=0)
+
+    await port.open()
+    await asyncio.sleep(0)
+    await port.close()
+
+    assert (record.tries, len(record.exchanges)) == (0, 1)
