@@ -5,5 +5,5 @@ from __future__ import annotations
 from shared.access import Access
 from shared.subjects import URLS_BUCKET
 
-#: It looks back at a question's facts when it evaluates the recorded answer.
-ACCESS = Access(keeps=(URLS_BUCKET,), asks=("moderation.guard_answer", "persistence.exchange"), log=True)
+#: It reads a recorded answer when it evaluates it.
+ACCESS = Access(keeps=(URLS_BUCKET,), asks=("moderation.guard_answer", "persistence.exchange"))

@@ -18,7 +18,7 @@ def build(resources: Resources) -> Stage:
     urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
     stage.opens(urls)
     stage.on(Verifier(resources.models, urls, ModerationRails(resources.asker)).verify)
-    stage.on(Evaluator(resources.models, resources.asker, resources.log).evaluate, concurrency=AT_ONCE)
+    stage.on(Evaluator(resources.models, resources.asker).evaluate, concurrency=AT_ONCE)
     return stage
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.verifier.evaluating import evaluated, of_answer, of_record, sampled
+from services.verifier.evaluating import evaluated, of_record, sampled
 from services.verifier.judge import judged
 from services.verifier.rules import states_nothing
 from services.verifier.settings import VerifierSettings
@@ -10,8 +10,7 @@ from shared.asks.persistence import ExchangeReply, ExchangeRequest
 from shared.domain import Lane
 from shared.envelope import Envelope
 from shared.errors import TransientError, UnavailableError
-from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
-from shared.log import EventLog, readable
+from shared.facts import AnswerDrafted, ExchangeEvaluated, ExchangeRecorded
 from shared.models.ports import Models
 from shared.stores.ports import Asker
 
@@ -22,10 +21,9 @@ AT_ONCE = 2
 class Evaluator:
     """Evaluates a share of the live answers, and all of the background lane's."""
 
-    def __init__(self, models: Models, asker: Asker, log: EventLog) -> None:
+    def __init__(self, models: Models, asker: Asker) -> None:
         self._models = models
         self._asker = asker
-        self._log = log
 
     async def evaluate(
         self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
@@ -52,19 +50,16 @@ class Evaluator:
         )
 
     async def _answer(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
-        """The answer that was recorded: from the record, or where that holds another ending (a replay's question has
-        the id of the one before), from the log.
+        """The answer that was recorded; None where the record has forgotten it, or holds another ending.
 
         Raises:
-            TransientError: neither can be read now.
+            TransientError: the record cannot be read now.
         """
         request = ExchangeRequest(id=recorded.record)
         try:
             reply = await self._asker.ask("persistence", "exchange", request, ExchangeReply)
-            if reply.exchange and reply.exchange.event_id == envelope.causation_id:
-                return of_record(reply.exchange)
-            events = readable(await self._log.biography(envelope.correlation_id))
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        endings = (one.payload for one in events if one.event_id == envelope.causation_id)
-        return next((of_answer(one) for one in endings if isinstance(one, AnswerVerified)), None)
+        if reply.exchange is None or reply.exchange.event_id != envelope.causation_id:
+            return None
+        return of_record(reply.exchange)

@@ -19,13 +19,11 @@ from shared.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef,
 from shared.envelope import Envelope, correlation_id_for, following, opening
 from shared.errors import TransientError, UnavailableError
 from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
-from shared.log import StoredEvent
 from shared.models.none import NoModels
 from shared.models.ports import Models
 from shared.models.scripted import ScriptedModels
 from shared.ops.catalogue import stages
-from shared.testing import MemoryLog
-from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, answer, check, drafted
+from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, check, drafted
 
 HOURS = Passage(
     id="p2", source="kb:hours.md", text="Offices open at nine. They close at noon on Fridays.", language="eng"
@@ -145,10 +143,10 @@ def exchange_of(verified: AnswerVerified, event_id: str, **changes: Any) -> Exch
 
 
 async def evaluate(
-    desk: Desk, lane: Lane = Lane.LIVE, log: MemoryLog | None = None, models: Models | None = None, **settings: Any
+    desk: Desk, lane: Lane = Lane.LIVE, models: Models | None = None, **settings: Any
 ) -> ExchangeEvaluated | None:
     _, _, record, where = recorded(lane)
-    evaluator = Evaluator(models or NoModels(), desk, log or MemoryLog())
+    evaluator = Evaluator(models or NoModels(), desk)
     return await evaluator.evaluate(record, where, VerifierSettings(**({"evaluation_share": 1.0} | settings)))
 
 
@@ -174,16 +172,11 @@ async def test_an_address_that_checking_replaced_costs_its_citation_nothing() ->
     assert told.citations[0].score == 25
 
 
-async def test_where_the_record_holds_another_ending_the_log_has_the_one_to_evaluate() -> None:
-    verified, ending, _, _ = recorded(Lane.BACKGROUND)
-    log = MemoryLog()
-    log.stored.append(StoredEvent(ending.subject, 1, datetime.now(UTC), ending.encode()))
-    other = exchange_of(verified, "another-ending", answer=answer(INVENTED))
+@pytest.mark.parametrize("event_id", ["another-ending", ""])
+async def test_what_the_record_has_forgotten_or_holds_otherwise_is_not_evaluated(event_id: str) -> None:
+    verified, _, _, _ = recorded()
 
-    told = await evaluate(Desk(other), Lane.BACKGROUND, log)
-
-    assert told is not None
-    assert [one.score for one in told.sentences] == [100]
+    assert await evaluate(Desk(exchange_of(verified, event_id) if event_id else None)) is None
 
 
 @pytest.mark.parametrize(
