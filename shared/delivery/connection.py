@@ -9,7 +9,6 @@ import structlog
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError, ConnectionReconnectingError
-from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
@@ -17,7 +16,7 @@ from pydantic import BaseModel
 
 from shared import subjects
 from shared.delivery.asking import ask_over
-from shared.delivery.login import broker_options, login_of, unknown_user
+from shared.delivery.login import Welcome, broker_options, login_of
 from shared.delivery.refusals import Refusals
 from shared.errors import ConfigurationError, NotPermittedError, UnavailableError
 from shared.settings import Settings
@@ -53,6 +52,7 @@ class Connection:
         self.closing = False
         login = login_of(settings, user)
         self.refusals = Refusals(login.user if login else settings.nats_user)
+        self._welcome = Welcome(self.refusals.user)
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
@@ -97,14 +97,9 @@ class Connection:
         """Connect; a bus that is away is waited for.
 
         Raises:
-            ConfigurationError: the bus does not know this process's user.
+            ConfigurationError: the bus does not know this process's user or certificate.
         """
-        try:
-            await self.broker.connect()
-        except NatsError as error:
-            if "authorization" not in str(error).lower():
-                raise
-            raise ConfigurationError(unknown_user(self.refusals.user)) from None
+        await self._welcome.of(self.broker.connect())
 
     async def close(self) -> None:
         """Let go of the bus, also while it is away."""
@@ -172,5 +167,6 @@ class Connection:
             os._exit(EXIT_CONNECTION_CLOSED)
 
     async def _error(self, error: Exception) -> None:
+        self._welcome.heard(error)
         if not self.refusals.heard(error):
             log.error("bus error", error=type(error).__name__, detail=str(error)[:200])

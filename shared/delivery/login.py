@@ -6,17 +6,22 @@ The files are those of `answerbus bus credentials`: a comment names the user, th
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from faststream.nats.security import NatsNKey, NatsSecurity, NatsUserPassword
+from nats.errors import Error as NatsError
 
 from shared.errors import ConfigurationError
 from shared.permissions import inbox
 from shared.settings import Settings
+
+T = TypeVar("T")
 
 #: What the files of seeds end in.
 SUFFIX = ".nk"
@@ -101,6 +106,44 @@ def unknown_user(user: str) -> str:
         f"the NATS server does not take the login of {user}; make its users and their seeds with: answerbus bus "
         "credentials, reload the server, and give ANSWERBUS_NATS_SEED"
     )
+
+
+class Welcome:
+    """Waits for a connection to be made, and says why when no waiting will make it.
+
+    nats-py tells some errors only beside the call, and after a bad certificate it waits for ever.
+    """
+
+    def __init__(self, user: str) -> None:
+        self._user = user or "nobody"
+        self._distrust = asyncio.Event()
+
+    def heard(self, error: Exception) -> None:
+        """To be called with every error of the connection."""
+        if "certificate" in str(error).lower():
+            self._distrust.set()
+
+    async def of(self, connecting: Coroutine[Any, Any, T]) -> T:
+        """The connection.
+
+        Raises:
+            ConfigurationError: the server does not know the user, or one side not the other's certificate.
+        """
+        task, distrust = asyncio.ensure_future(connecting), asyncio.ensure_future(self._distrust.wait())
+        try:
+            await asyncio.wait((task, distrust), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise ConfigurationError(
+                    "the NATS server and this process do not trust each other's certificates; see ANSWERBUS_NATS_TLS_CA"
+                )
+            return task.result()
+        except NatsError as error:
+            if "authorization" not in str(error).lower():
+                raise
+            raise ConfigurationError(unknown_user(self._user)) from None
+        finally:
+            task.cancel()
+            distrust.cancel()
 
 
 def _read(path: Path, user: str) -> str:

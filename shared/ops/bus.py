@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 from pydantic import SecretStr
 
 from shared import subjects
-from shared.delivery.login import SUFFIX, Login, connect_options, login_of, unknown_user
+from shared.delivery.login import SUFFIX, Login, Welcome, connect_options, login_of, unknown_user
 from shared.delivery.overview import OWNER
 from shared.domain import Lane
 from shared.errors import ConfigurationError, UnavailableError
@@ -62,38 +62,34 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
         ConfigurationError: the server does not know the user.
     """
     login = login_for(settings, user)
-    options = connect_options(settings, login)
-
-    told: list[str] = []
+    welcome = Welcome(login.user if login else settings.nats_user)
+    refused: list[Exception] = []
 
     async def quiet(error: Exception) -> None:
         """The failure is raised to the caller; nats-py would print it too."""
-        told.append(str(error).lower())
+        refused.append(error)
+        welcome.heard(error)
 
+    connecting = nats.connect(
+        settings.nats_servers,
+        name=f"answerbus-{name}",
+        connect_timeout=2,
+        max_reconnect_attempts=2,
+        reconnect_time_wait=0,
+        error_cb=quiet,
+        **connect_options(settings, login),
+    )
     try:
-        client = await nats.connect(
-            settings.nats_servers,
-            name=f"answerbus-{name}",
-            connect_timeout=2,
-            max_reconnect_attempts=2,
-            reconnect_time_wait=0,
-            error_cb=quiet,
-            **options,
-        )
-    except NatsError as error:
-        if any("authorization" in text for text in (*told, str(error).lower())):
+        client = await welcome.of(connecting)
+    except (NatsError, OSError, TimeoutError):
+        if any("authorization" in str(error).lower() for error in refused):
             raise ConfigurationError(unknown_user(login.user if login else "nobody")) from None
-        raise UnavailableError(_nobody_there(settings)) from None
-    except (OSError, TimeoutError):
-        raise UnavailableError(_nobody_there(settings)) from None
+        reason = f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
+        raise UnavailableError(reason) from None
     try:
         yield client
     finally:
         await client.close()
-
-
-def _nobody_there(settings: Settings) -> str:
-    return f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
 
 
 def login_for(settings: Settings, user: str = OPERATOR) -> Login | None:
