@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
 from shared.errors import AnswerbusError
+from shared.overview import StageReport
 from shared.settings import Settings
 
 #: Seconds; from a cached reply to a slow model.
@@ -77,6 +78,12 @@ SCORES = Counter("answerbus_scores_sum_total", "Sum of their scores, each 0 to 1
 TOKENS = Counter("answerbus_exchange_tokens_total", "Tokens of live questions", ["pipeline", "model", "kind"])
 COST = Counter("answerbus_exchange_cost_usd_total", "What they cost, in US dollars", ["pipeline", "model"])
 EXPIRED = Counter("answerbus_record_expired_total", "Exchanges deleted because of their age")
+_DURABLE = ["stage", "heard", "lane"]
+BACKLOG_PENDING = Gauge("answerbus_backlog_pending", "Events that wait for a worker", _DURABLE)
+BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers hold", _DURABLE)
+BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not done", _DURABLE)
+BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator holds the work back", _DURABLE)
+WORKERS = Gauge("answerbus_workers", "Workers that answer", ["stage"])
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
 
 
@@ -119,6 +126,19 @@ def _told(error: BaseException) -> list[str]:
     name = type(error).__name__
     text = f"{name}: {error}" if isinstance(error, AnswerbusError) else name
     return [*(_told(before) if before else ()), "".join(traceback.format_tb(error.__traceback__)) + text]
+
+
+def tell_backlog(reports: Sequence[StageReport]) -> None:
+    """Set the gauges of the backlog to these figures; what they do not name any more is gone."""
+    for gauge in (BACKLOG_PENDING, BACKLOG_IN_FLIGHT, BACKLOG_OLDEST, BACKLOG_PAUSED, WORKERS):
+        gauge.clear()
+    for one in reports:
+        durable = (one.stage, one.heard, one.lane.value)
+        BACKLOG_PENDING.labels(*durable).set(one.pending)
+        BACKLOG_IN_FLIGHT.labels(*durable).set(one.in_flight)
+        BACKLOG_OLDEST.labels(*durable).set(one.oldest_seconds)
+        BACKLOG_PAUSED.labels(*durable).set(one.paused_seconds is not None)
+        WORKERS.labels(one.stage).set(one.workers)
 
 
 class Tracer:

@@ -279,6 +279,8 @@ class MemoryBus:
         return reply.model_validate_json(answered.model_dump_json())
 
     async def _overview(self) -> list[StageReport]:
+        if self.log.away:
+            raise UnavailableError("the bus is away")
         return self.reports
 
     async def _oldest_waiting(self) -> float:

@@ -10,9 +10,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
+from shared import telemetry
 from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
 from shared.clean import cleaned
-from shared.errors import NotFoundError
+from shared.errors import NotFoundError, UnavailableError
 
 router = APIRouter(tags=["operations"])
 
@@ -43,8 +44,12 @@ async def health(here: Here) -> Response:
 
 
 @router.get("/metrics")
-async def metrics(_: Operator) -> Response:
-    """Prometheus metrics of this gateway; each worker serves its own on its probe port."""
+async def metrics(here: Here, _: Operator) -> Response:
+    """Prometheus metrics of this gateway, and every stage's backlog; each worker serves its own on its probe port."""
+    try:
+        telemetry.tell_backlog(await here.resources.overview())
+    except UnavailableError:
+        telemetry.tell_backlog([])  # none rather than old ones: somebody scales by them
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
