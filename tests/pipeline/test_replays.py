@@ -89,6 +89,22 @@ async def test_fifty_questions_said_again_give_identical_facts(bus: MemoryBus) -
     assert len({done.said.correlation_id for done in report.done}) == 50
 
 
+async def test_a_bulk_that_is_stopped_keeps_what_it_found_out(bus: MemoryBus) -> None:
+    cids = [(await bus.question(f"Where is plot {number}?")).correlation_id for number in range(6)]
+    report, begun = Report(wanted=len(cids)), asyncio.Event()
+
+    async with replayer(bus) as here:
+        bulk = replay_many(here, cids, Order(), report, at_once=1, progress=lambda _: begun.set())
+        task = asyncio.create_task(bulk)
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert 1 <= len(report.done) < len(cids)
+    assert report.as_json()["replayed"] == len(report.done)
+
+
 async def test_no_cache_session_or_figure_hears_of_a_replay(bus: MemoryBus) -> None:
     recorded = await bus.question("How much is the water for the plots?", conversation_id="mine")
     kept = [dict(bus.key_value(bucket)._values) for bucket in (SESSIONS_BUCKET, ANSWERS_BUCKET)]
