@@ -9,11 +9,9 @@ from services.persistence.access import ACCESS
 from services.persistence.adapters import SqlRecord
 from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.expiry import Expiry
-from services.persistence.forgetting import Forgetting
-from services.persistence.forgetting_adapter import SqlTraces
+from services.persistence.forgetting_adapter import forgetting_of
 from services.persistence.handler import Recorder
 from services.persistence.metering import meter
-from services.persistence.raw_text import RawText
 from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
 from services.persistence.summary import Summaries
@@ -30,7 +28,7 @@ def build(resources: Resources) -> Stage:
     shelf = AnswerShelf(answers)
     sessions = resources.stores.key_value(subjects.SESSIONS_BUCKET)
     summaries = Summaries(sessions, resources.models)
-    forgetting = Forgetting(SqlTraces(record), resources.log, resources.eraser, sessions, answers)
+    forgetting, sweeper = forgetting_of(resources, record, sessions, answers)
     recorder = Recorder(record, summaries, shelf, forgetting.late)
 
     # Many at once: whatever waits together is committed together.
@@ -39,7 +37,7 @@ def build(resources: Resources) -> Stage:
     stage.opens(Expiry(record, resources.settings.record_days))
     stage.opens(summaries)
     stage.opens(_deadline_watch(resources, record))
-    stage.opens(RawText(resources.eraser, resources.settings.raw_ttl_seconds))
+    stage.opens(sweeper)
     for handler in (recorder.record, recorder.feedback, recorder.evaluated, recorder.indexed, recorder.refused):
         stage.on(handler)
     stage.on(forgetting.requested, concurrency=1)

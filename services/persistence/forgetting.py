@@ -51,6 +51,9 @@ class Traces(Protocol):
     async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[Trace]:
         """Questions on record, and what was asked again of them."""
 
+    async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
+        """The questions that were marked in that time, by their ids."""
+
     async def erase(self, ids: Sequence[str]) -> dict[str, int]:
         """Delete everything of these questions, off the disk; how many rows by table."""
 

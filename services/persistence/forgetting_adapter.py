@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from services.persistence.adapters import SqlRecord
-from services.persistence.forgetting import Trace
+from services.persistence.forgetting import Forgetting, Trace
+from services.persistence.sweeping import RawText, Stragglers, Sweeper
 from shared.errors import UnavailableError
 from shared.facts_forgetting import Forgettable
+from shared.resources import Resources
+from shared.stores.ports import KeyValue
 
 
 class SqlTraces:
@@ -39,6 +42,13 @@ class SqlTraces:
                 traces |= {row["id"]: Trace.model_validate(row) for row in rows if row["id"] in new}
         return list(traces.values())
 
+    async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
+        from services.persistence import forgetting_sql
+
+        with _own_errors():
+            rows = await self._record.database().read(forgetting_sql.marked(since, until))
+        return [row["mark"].partition(":")[2] for row in rows]
+
     async def erase(self, ids: Sequence[str]) -> dict[str, int]:
         from services.persistence import forgetting_sql
 
@@ -50,6 +60,16 @@ class SqlTraces:
                 counts = await forgetting_sql.erase(connection, ids)
             await database.scrub()
         return counts
+
+
+def forgetting_of(
+    resources: Resources, record: SqlRecord, sessions: KeyValue, answers: KeyValue
+) -> tuple[Forgetting, Sweeper]:
+    """Who hears what is to be forgotten, and what is erased by and by."""
+    traces = SqlTraces(record)
+    raw_text = RawText(resources.eraser, resources.settings.raw_ttl_seconds)
+    forgetting = Forgetting(traces, resources.log, resources.eraser, sessions, answers)
+    return forgetting, Sweeper(raw_text, Stragglers(traces, resources.eraser))
 
 
 @contextmanager

@@ -38,6 +38,12 @@ def children(ids: Sequence[str]) -> Select[Any]:
     return _traces().where(exchanges.c.parent.in_(ids), exchanges.c.parent != "")
 
 
+def marked(since: datetime, until: datetime) -> Select[Any]:
+    """Marks of single questions from that time."""
+    at = forgotten.c["at"]
+    return select(forgotten.c.mark).where(forgotten.c.mark.startswith("question:"), at >= since, at < until)
+
+
 async def keep_marks(connection: AsyncConnection, marks: Sequence[str], at: datetime) -> None:
     """Keep them, or move their time on, and let go of old ones."""
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql.insert

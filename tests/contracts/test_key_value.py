@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nats
 import pytest
-from nats.js.api import KeyValueConfig
+from nats.js.api import StreamConfig
 
 from shared.errors import ConfigurationError, NotFoundError, UnavailableError
 from shared.stores.keyvalue_nats import NatsKeyValue
@@ -50,8 +50,17 @@ async def store(server: Server) -> AsyncIterator[KeyValue]:
         await redis.close()
         return
     client = await nats.connect(server.url)
-    # A marker is left for expired keys, the harder case for the reader.
-    await client.jetstream().create_key_value(KeyValueConfig(bucket="sessions", direct=True, limit_marker_ttl=60))
+    # A marker is left for expired keys, the harder case for the reader; and as provisioned, values may be erased.
+    config = StreamConfig(
+        name="KV_sessions",
+        subjects=["$KV.sessions.>"],
+        max_msgs_per_subject=1,
+        allow_direct=True,
+        allow_msg_ttl=True,
+        allow_rollup_hdrs=True,
+        subject_delete_marker_ttl=60,
+    )
+    await client.jetstream().add_stream(config)
     yield NatsKeyValue(client.jetstream, "sessions")
     await client.jetstream().delete_key_value("sessions")
     await client.close()
@@ -98,6 +107,16 @@ async def test_a_deleted_key_is_missing_and_may_be_put_again(store: KeyValue) ->
 
     await store.put("key", b"again")
     assert await store.get("key") == b"again"
+
+
+async def test_an_erased_key_is_missing_and_may_be_put_again(store: KeyValue) -> None:
+    await store.put("key", b"one")
+    await store.erase("key")
+    await store.erase("key")
+    assert await store.get("key") is None
+
+    await store.update("key", lambda before: b"two" if before is None else b"wrong")
+    assert await store.get("key") == b"two"
 
 
 async def test_deleting_what_is_not_there_is_no_error(store: KeyValue) -> None:
