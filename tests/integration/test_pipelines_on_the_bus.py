@@ -13,6 +13,7 @@ from shared.errors import PipelineError, UnavailableError
 from shared.facts import QuestionAbandoned, QuestionApproved, QuestionAsked
 from shared.pipelines import Pipeline, Section
 from shared.stores.pipelines_nats import NatsPipelines
+from shared.subjects import CANDIDATES_BUCKET
 from tests.integration.rig import Rig, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -109,3 +110,46 @@ async def test_a_question_of_a_revision_that_is_gone_is_abandoned_and_not_tried_
 
     assert isinstance(abandoned, QuestionAbandoned)
     assert abandoned.kind == "pipeline"
+
+
+async def test_a_candidate_is_found_by_its_reference_and_is_nobodys_newest(rig: Rig) -> None:
+    await rig.provision()
+    async with opened(rig) as here, opened(rig) as there:
+        await here.apply(polite("Hi"))
+        first = await here.propose(polite("Psst"))
+        again = await there.propose(polite("Psst"))
+        other = await there.propose(polite("Ahem"))
+
+        assert first == again
+        assert other.name != first.name
+        assert there.names() == ["default"]
+        assert here.current(first.name) is None
+        assert (await there.pipeline(first)).sections["moderation"]["greeting"] == "Psst"
+        assert there.current(first.name) == first  # for a stage that asks another in the name of its question
+        with pytest.raises(PipelineError, match="is kept"):
+            await there.pipeline(PipelineRef(name="candidate/default/gone", revision=1))
+
+
+async def test_a_question_is_answered_by_the_candidate_it_names(rig: Rig) -> None:
+    await rig.provision(stage_of(greet, settings=Manners))
+    async with opened(rig) as pipelines, rig.worker(stage_of(greet, settings=Manners)):
+        await pipelines.apply(polite("Hi"))
+        candidate = await pipelines.propose(polite("Psst"))
+        said = opening("gateway", QuestionAsked(text="You"), pipeline=candidate, deadline_seconds=30)
+        await rig.say(said)
+
+        approved = await rig.event(said.correlation_id, QuestionApproved)
+
+    assert isinstance(approved.payload, QuestionApproved)
+    assert approved.payload.question.text == "Psst! You"
+
+
+async def test_a_bus_without_a_place_for_candidates_says_how_to_make_one(rig: Rig) -> None:
+    await rig.provision()
+    await rig.client.jetstream().delete_key_value(CANDIDATES_BUCKET)
+
+    async with opened(rig) as pipelines:
+        with pytest.raises(UnavailableError, match="bus provision"):
+            await pipelines.propose(polite("Psst"))
+        with pytest.raises(PipelineError, match="is kept"):
+            await pipelines.pipeline(PipelineRef(name="candidate/default/0", revision=1))

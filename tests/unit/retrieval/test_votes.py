@@ -11,7 +11,7 @@ import pytest
 
 from services.retrieval.judgements.feedback import FeedbackSettings, Vote, Votes, counted
 from services.retrieval.votes import BallotBox, Returning
-from shared.domain import PipelineRef
+from shared.domain import Lane, PipelineRef
 from shared.envelope import Event, opening
 from shared.errors import TransientError, UnavailableError
 from shared.facts import FeedbackGiven
@@ -134,3 +134,17 @@ async def test_every_worker_learns_what_one_of_them_hears(tmp_path: Path) -> Non
         assert told is not None
         assert told.down == pytest.approx(1, abs=1e-3)
         await worker.close()
+
+
+async def test_what_is_tried_out_on_the_background_lane_has_no_vote(tmp_path: Path) -> None:
+    event_log = MemoryLog()
+    box = BallotBox(tmp_path / "votes.db")
+    worker = Returning(box, event_log)
+    await worker.open()
+
+    event = given().model_copy(update={"lane": Lane.BACKGROUND})
+    await event_log.say(event)
+    await worker.weigh(event.payload, event)
+
+    assert worker.votes("kb:a", PLAIN) is None
+    await worker.close()
