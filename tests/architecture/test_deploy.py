@@ -15,8 +15,9 @@ import typer
 import yaml
 from pydantic import SecretStr
 
-from shared.ops.catalogue import STAGES
+from shared.ops.catalogue import STAGES, stages
 from shared.ops.cli import app
+from shared.ops.credentials import issue
 from shared.ops.pipelines_cli import register
 from shared.settings import Settings
 
@@ -206,8 +207,18 @@ def test_makefile_has_every_target_that_pages_name() -> None:
     assert named <= targets
 
 
-def test_bus_configuration_is_valid_and_has_room_for_the_log() -> None:
-    config = ROOT / "deploy" / "nats.conf"
+def test_every_container_gets_the_seed_of_its_own_user_only(compose: dict[str, Any]) -> None:
+    for user, name in [(stage, stage) for stage in STAGES] + [("operator", "provision")]:
+        service = compose["services"][name]
+        assert service["secrets"] == [{"source": f"{user}_seed", "target": "nats_seed"}]
+        assert service["environment"]["ANSWERBUS_NATS_SEED"] == "/run/secrets/nats_seed"
+        assert compose["secrets"][f"{user}_seed"] == {"file": f"./deploy/credentials/{user}.nk"}
+    assert "/deploy/credentials/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_bus_configuration_is_valid_and_has_room_for_the_log(tmp_path: Path) -> None:
+    config = Path(shutil.copy(ROOT / "deploy" / "nats.conf", tmp_path))
+    issue(tmp_path / "credentials", stages())
     server = shutil.which("nats-server") or shutil.which(str(Path(sys.executable).parent / "nats-server"))
     assert server, "nats-server belongs to the installation"
 
