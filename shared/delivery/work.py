@@ -25,6 +25,9 @@ from shared.stage import Hearing, Stage
 
 log = structlog.get_logger()
 
+#: The server's mark on what it sends in answer to a direct get, to whatever subject the request names: also a fact's.
+ANSWERED = "Nats-Stream"
+
 
 @dataclass(frozen=True)
 class Job:
@@ -50,6 +53,16 @@ class Job:
     def sequence(self) -> int:
         """Its place in the log."""
         return int(self.message.raw_message.metadata.sequence.stream)
+
+    def event(self) -> Event[Fact]:
+        """What the message says.
+
+        Raises:
+            InvalidEventError: it is no event, or none that a service said.
+        """
+        if ANSWERED in (self.message.raw_message.headers or {}):
+            raise InvalidEventError("the bus sent this as the answer to a direct get; no service said it")
+        return decode(self.subject, self.data)
 
     @property
     def stored_at(self) -> datetime:
@@ -82,7 +95,7 @@ class Work:
             UnavailableError: the bus took neither the outcome nor the failure.
         """
         try:
-            event = decode(job.subject, job.data)
+            event = job.event()
         except InvalidEventError as error:
             await self._failures.give_up(job.subject, job.data, None, error, sequence=job.sequence)
             await job.message.ack()
