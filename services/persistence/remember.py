@@ -53,8 +53,12 @@ def to_summarise(session: Session, settings: PersistenceSettings) -> tuple[Sessi
 
 
 def with_summary(session: Session, before: Session, summary: str, turns: tuple[SessionTurn, ...]) -> Session:
-    """The session with the summary in the place of those turns; as it is when another worker was quicker."""
-    if session.until != before.until or not turns:
+    """The session with the summary in the place of those turns.
+
+    As it is when another worker was quicker, or when one of them is not there any more: it was forgotten meanwhile.
+    """
+    there = {turn.id for turn in session.turns}
+    if session.until != before.until or not turns or not all(turn.id in there for turn in turns):
         return session
     until = turns[-1].at
     later = tuple(turn for turn in session.turns if turn.at > until)

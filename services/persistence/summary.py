@@ -76,7 +76,8 @@ class Summaries:
             def put_in(stored: bytes | None) -> bytes:
                 return encode_session(with_summary(decode_session(stored), session, summary, turns))
 
-            await self.sessions.update(key, put_in, ttl=settings.session_ttl_seconds)
+            if await self.sessions.get(key) is not None:
+                await self.sessions.update(key, put_in, ttl=settings.session_ttl_seconds)
         except (ModelError, TimeoutError):
             return
         except UnavailableError:

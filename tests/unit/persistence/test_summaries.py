@@ -18,7 +18,7 @@ from shared.domain import Turn
 from shared.errors import ModelError
 from shared.models.none import NoModels
 from shared.models.ports import M, Role
-from shared.sessions import Session, decode_session, newest, session_key
+from shared.sessions import Session, SessionTurn, decode_session, encode_session, newest, session_key
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 
 SETTINGS = PersistenceSettings(turns=3)
@@ -126,6 +126,36 @@ async def test_without_a_model_or_when_it_is_off_the_last_turns_are_kept(how: st
     await desk.hear(range(1, 20), SETTINGS.model_copy(update={"summaries": how != "off"}))
 
     assert (desk.session.summary, len(desk.session.turns), model.told) == ("", 3, [])
+
+
+class Forgetful(Notes):
+    """While it writes, the conversation is forgotten, and may have gone on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Session | None = None
+        self.store = MemoryKeyValue()
+
+    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
+        self.store.values.pop(KEY)
+        if self.meanwhile:
+            self.store.values[KEY] = encode_session(self.meanwhile)
+        return await super().invoke(role, step, system, user, response_model)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes_on: bool) -> None:
+    model = Forgetful()
+    desk = Desk(model)
+    model.store = desk.sessions
+    model.meanwhile = (
+        Session(turns=(SessionTurn(id="new", at=0.0, question="New?", answer="Yes."),)) if goes_on else None
+    )
+
+    await desk.hear(range(1, 4 + TOGETHER))
+
+    assert model.told
+    assert decode_session(desk.sessions.values.get(KEY)) == (model.meanwhile or Session())
 
 
 async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
