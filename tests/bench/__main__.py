@@ -22,6 +22,7 @@ from . import (
     http_answers,
     lanes,
     models,
+    poison,
     record,
     replays,
     retrieval,
@@ -33,7 +34,7 @@ from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "record", "http", "clients", "lanes", "history", "replay", "cluster")
+NAMED = ("retrieval", "record", "http", "clients", "lanes", "poison", "history", "replay", "cluster")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -91,6 +92,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await record.compare(rounds=rounds, quick=arguments.quick, size=arguments.size, say=say)
     if "cluster" in parts:
         sections.append(await cluster.compare(rounds=rounds, say=say))
+    if "poison" in parts:
+        sections.append(await poison.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:
