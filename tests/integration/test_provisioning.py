@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nats.js.api import AckPolicy, ConsumerConfig
+from nats.js.api import AckPolicy, ConsumerConfig, StorageType
 from nats.js.errors import NotFoundError
 
 from shared import subjects
@@ -132,3 +132,34 @@ async def test_raw_questions_disappear_after_their_time_and_other_facts_stay(rig
         return await rig.facts(event.correlation_id) == ["QuestionApproved"]
 
     await until(only_approved, "the raw text expires")
+
+
+async def test_a_dead_letter_of_a_raw_question_disappears_with_it_and_others_stay(rig: Rig) -> None:
+    await rig.provision(MODERATION)
+    publisher = rig.publisher(raw_ttl=1)
+    for subject in ("qa.question.asked.{}.0", "qa.question.approved.{}.0"):
+        cid = asked().correlation_id
+        headers = {"Answerbus-Subject": subject.format(cid)}
+        await publisher.dead_letter(subjects.dead("moderation", cid, 0), b"{}", headers)
+
+    async def one_is_left() -> bool:
+        return (await rig.client.jetstream().stream_info(subjects.DEAD_STREAM)).state.messages == 1
+
+    await until(one_is_left, "the raw one expires")
+
+
+async def test_buckets_of_an_older_version_that_cannot_forget_are_made_anew(rig: Rig) -> None:
+    jetstream = rig.client.jetstream()
+    for bucket in (subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET):
+        await (await jetstream.create_key_value(bucket=bucket)).put("key", b"value")
+
+    first = await rig.provision(MODERATION)
+    second = await rig.provision(MODERATION)
+
+    sessions = (await jetstream.stream_info(f"KV_{subjects.SESSIONS_BUCKET}")).config
+    answers = (await jetstream.stream_info(f"KV_{subjects.ANSWERS_BUCKET}")).config
+    assert (first["sessions"], first["answers"]) == ("updated", "updated")
+    assert (second["sessions"], second["answers"]) == ("unchanged", "unchanged")
+    assert (sessions.storage, answers.storage) == (StorageType.MEMORY, StorageType.FILE)
+    assert not sessions.deny_delete
+    assert not answers.deny_delete

@@ -1,0 +1,55 @@
+"""Votes given in conversations that are forgotten."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from services.retrieval.judgements.feedback import FeedbackSettings
+from services.retrieval.votes import BallotBox
+from shared.errors import UnavailableError
+
+NOW = datetime.now(UTC)
+SETTINGS = FeedbackSettings()
+SECRET = "Zyxquwertvbnalsk"
+
+
+async def test_votes_of_forgotten_conversations_count_no_longer_and_others_do(tmp_path: Path) -> None:
+    box = BallotBox(tmp_path / "votes.db")
+    await box.open()
+    box.keep(["kb:a", "kb:b"], "default/ann", "c-1", 1, NOW)
+    box.keep(["kb:b"], "default/bob", "c-2", 1, NOW)
+    box.keep(["kb:c"], "other/ann", "c-1", 1, NOW)
+    assert box.votes("kb:a", SETTINGS) is not None
+
+    box.forget(["c-1", "c-9"], "default")
+
+    assert box.votes("kb:a", SETTINGS) is None
+    assert box.votes("kb:b", SETTINGS) is not None
+    assert box.votes("kb:c", SETTINGS) is not None  # the same name on another tenant's platform
+    await box.close()
+
+
+async def test_forgotten_votes_are_off_the_disk(tmp_path: Path) -> None:
+    box = BallotBox(tmp_path / "votes.db")
+    await box.open()
+    for number in range(100):
+        box.keep([f"kb:{number}"], f"default/{SECRET}", "c-1", 1, NOW)
+    before = holds(tmp_path)
+
+    box.forget(["c-1"], "default")
+
+    assert before
+    assert not holds(tmp_path)
+    await box.close()
+
+
+async def test_a_file_that_is_not_open_forgets_nothing_and_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError):
+        BallotBox(tmp_path / "votes.db").forget(["c-1"], "default")
+
+
+def holds(folder: Path) -> bool:
+    return any(SECRET.encode() in path.read_bytes() for path in folder.iterdir())
