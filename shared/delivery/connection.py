@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from shared import subjects
 from shared.delivery.asking import ask_over
-from shared.delivery.login import Welcome, broker_options, login_of
+from shared.delivery.login import Welcome, broker_options, login_of, unknown_user
 from shared.delivery.refusals import Refusals
 from shared.errors import ConfigurationError, NotPermittedError, UnavailableError
 from shared.settings import Settings
@@ -53,6 +53,7 @@ class Connection:
         login = login_of(settings, user)
         self.refusals = Refusals(login.user if login else settings.nats_user)
         self._welcome = Welcome(self.refusals.user)
+        self._welcomed = False
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
@@ -100,6 +101,7 @@ class Connection:
             ConfigurationError: the bus does not know this process's user or certificate.
         """
         await self._welcome.of(self.broker.connect())
+        self._welcomed = True
 
     async def close(self) -> None:
         """Let go of the bus, also while it is away."""
@@ -168,5 +170,9 @@ class Connection:
 
     async def _error(self, error: Exception) -> None:
         self._welcome.heard(error)
+        if self._welcomed and not self.closing and "authorization" in str(error).lower():
+            # Its key was changed; nats-py would neither come back nor give up. Whoever starts anew reads the new one.
+            log.error("the bus takes this login no more; this worker ends", advice=unknown_user(self.refusals.user))
+            os._exit(EXIT_CONNECTION_CLOSED)
         if not self.refusals.heard(error):
             log.error("bus error", error=type(error).__name__, detail=str(error)[:200])
