@@ -10,6 +10,6 @@ from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, heard, live
 ACCESS = Access(
     keeps=(ANSWERS_BUCKET,),
     objects=(DOCUMENTS_BUCKET,),
-    asks=("persistence.exchange",),
+    asks=("persistence.exchange", "persistence.conversation"),
     follows=tuple(live(heard(FeedbackGiven, lane)) for lane in Lane),
 )

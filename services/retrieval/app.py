@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from services.retrieval.access import ACCESS
-from services.retrieval.assembling import librarian_of, searcher_of
+from services.retrieval.assembling import librarian_of, retriever_of, searcher_of
 from services.retrieval.embed.choose import embeddings_of
 from services.retrieval.extraction.memory import Memory
 from services.retrieval.generation import Generation
 from services.retrieval.graph.choose import graph_of
-from services.retrieval.handler import Retriever
 from services.retrieval.imprint import imprint_of
 from services.retrieval.index.choose import index_of
 from services.retrieval.ratings import Ratings
-from services.retrieval.settings import RetrievalSettings, settings_by_name
+from services.retrieval.settings import RetrievalSettings
 from services.retrieval.similar.lookup import KEPT_AT_ONCE, lookup_of
 from services.retrieval.sources import SourceIndex
-from services.retrieval.understanding.reading import Understanding
 from services.retrieval.votes import BallotBox, Returning
 from services.retrieval.web.choose import engine_of
 from shared.resources import Resources
@@ -40,7 +38,7 @@ def build(resources: Resources) -> Stage:
     generation = Generation(librarian, resources.stores.key_value(ANSWERS_BUCKET), imprint)
     stage.opens(generation)
     searcher = searcher_of(index, graph, engine, embeddings, returning.votes, resources.models)
-    retriever = Retriever(searcher, settings_by_name(resources), Understanding(resources.models), similar)
+    retriever = retriever_of(resources, searcher, similar, index)
     ratings = Ratings(returning, similar)
     for handler in (retriever.retrieve, retriever.retry, generation.index, ratings.hear, ratings.forget):
         stage.on(handler)

@@ -55,6 +55,12 @@ class RetrievalSettings(PromptedSection):
     )
     index: IndexSettings = Field(default_factory=IndexSettings, description="How sources are chosen by their index.")
     passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
+    earlier_passages: int = Field(
+        default=2,
+        ge=0,
+        le=5,
+        description="So many passages that the turn before cited are added where they still serve; 0: none.",
+    )
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
     candidates: int = Field(default=100, ge=1, le=1000, description="How many every leg fetches to choose from.")
     max_passage_chars: int = Field(

@@ -78,15 +78,23 @@ class Embeddings:
         return [known[digest] for digest in digests]
 
     async def of_question(self, text: str) -> list[float]:
-        """The vector of a question; errors as above."""
-        if text in self._questions:
-            self._questions.move_to_end(text)
-            return self._questions[text]
-        (vector,) = self._checked(await self._embedder.embed([text]))
-        self._questions[text] = vector
-        if len(self._questions) > _QUESTIONS:
-            self._questions.popitem(last=False)
+        """The vector of a question; errors as above. Nothing of it is written to the disk."""
+        (vector,) = await self.of_questions([text])
         return vector
+
+    async def of_questions(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of questions, in order, the same way."""
+        known = {text: self._questions[text] for text in texts if text in self._questions}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        for first in range(0, len(missing), _BATCH):
+            batch = missing[first : first + _BATCH]
+            known |= zip(batch, self._checked(await self._embedder.embed(batch)), strict=True)
+        for text in texts:
+            self._questions[text] = known[text]
+            self._questions.move_to_end(text)
+        while len(self._questions) > _QUESTIONS:
+            self._questions.popitem(last=False)
+        return [known[text] for text in texts]
 
     def _checked(self, vectors: list[list[float]]) -> list[list[float]]:
         for vector in vectors:

@@ -113,7 +113,7 @@ class AskedQuestions:
     async def _vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         if self._embeddings is None:
             return ()
-        vectors = await self._embeddings.of_passages(texts)
+        vectors = await self._embeddings.of_questions(texts)
         await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
         return vectors
 

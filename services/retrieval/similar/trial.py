@@ -49,13 +49,13 @@ class Trial:
             await self._embeddings.close()
 
     async def prepare(self, texts: Sequence[str]) -> None:
-        """Have the vectors of these texts made, many at once.
+        """Have the vectors of these texts, a few hundred, made at once; those that are asked for next.
 
         Raises:
             UnavailableError: the embeddings are away.
         """
         if self._embeddings is not None:
-            await self._embeddings.of_passages(texts)
+            await self._embeddings.of_questions(texts)
 
     async def keep(self, questions: Sequence[tuple[str, str]]) -> None:
         """Keep (question, name of its answer) pairs.
@@ -63,8 +63,8 @@ class Trial:
         Raises:
             UnavailableError: the embeddings are away.
         """
-        await self.prepare([text for text, _ in questions])
         for first in range(0, len(questions), _BATCH):
+            await self.prepare([text for text, _ in questions[first : first + _BATCH]])
             await asyncio.gather(*(self._keep(*one) for one in questions[first : first + _BATCH]))
 
     async def ask(self, text: str) -> tuple[str, str, str]:
@@ -80,7 +80,7 @@ class Trial:
         """Whether the one question would get the answer of the other if that were the only one kept, and why."""
         near = None
         if self._embeddings is not None and self.by_meaning:
-            mine, theirs = await self._embeddings.of_passages([one, other])
+            mine, theirs = await self._embeddings.of_questions([one, other])
             norms = sum(x * x for x in mine) ** 0.5 * sum(x * x for x in theirs) ** 0.5
             near = sum(x * y for x, y in zip(mine, theirs, strict=True)) / norms if norms else 0.0
         verdict = decide(one, self._language, [Candidate("only", other, "only", near)], self._settings)

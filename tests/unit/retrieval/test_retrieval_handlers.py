@@ -415,6 +415,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     stage = build(lent)  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
+    heard |= {"questions-forgotten"}
     assert {hearing.word for hearing in stage.hearings} == heard
     assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
     assert stage.ports

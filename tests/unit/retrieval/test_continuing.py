@@ -1,0 +1,98 @@
+"""Passages of the turn before: taken where they still serve, last, and never in the place of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from services.retrieval.continuing import Continuing, continued
+from services.retrieval.settings import RetrievalSettings
+from shared.asks.persistence import ConversationReply, ExchangeSummary
+from shared.domain import Citation, Context, Passage, PipelineRef, Question, Turn
+from shared.envelope import opening
+from shared.errors import UnavailableError
+from shared.facts import PassagesRetrieved, QuestionCleared
+
+FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
+CITED = Passage(
+    id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year."
+)
+TURN = Turn(question="What is the rent of a garden plot?", answer="Forty euros.")
+SETTINGS = RetrievalSettings()
+
+
+def retrieved(asked: str) -> PassagesRetrieved:
+    question = Question(text=asked, language="eng", turns=(TURN,))
+    return PassagesRetrieved(question=question, passages=(FOUND,), context=Context(standalone_question=asked))
+
+
+def test_they_come_last_and_are_told_of() -> None:
+    asked = "Is the rent of the garden plot for a year?"
+
+    said = continued(retrieved(asked), asked, "eng", [CITED], SETTINGS)
+
+    assert [(one.id, one.via) for one in said.passages] == [("1", ()), ("2", ("context",))]
+    assert said.context.trace["context"] == "1 passages of the turn before still serve"
+
+
+@pytest.mark.parametrize(
+    ("asked", "earlier", "most"),
+    [
+        ("Which dentist treats horses in the garden?", [CITED], 2),
+        ("Is the rent of the garden plot for a year?", [FOUND], 2),
+        ("Is the rent of the garden plot for a year?", [], 2),
+        ("Is the rent of the garden plot for a year?", [CITED], 0),
+    ],
+)
+def test_what_asks_something_new_or_found_them_itself_stays_as_it_is(
+    asked: str, earlier: list[Passage], most: int
+) -> None:
+    said = retrieved(asked)
+
+    assert continued(said, asked, "eng", earlier, RetrievalSettings(earlier_passages=most)) == said
+
+
+class Finder:
+    """Plays the retriever, the record and the shelf."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.away = away
+        self.asked = 0
+
+    async def retrieve(self, cleared: QuestionCleared, envelope: Any, settings: Any) -> PassagesRetrieved:
+        return retrieved(cleared.question.text).model_copy(update={"question": cleared.question})
+
+    async def retry(self) -> None: ...
+
+    async def search(self) -> None: ...
+
+    async def ask(self, stage: str, verb: str, request: Any, reply: Any, timeout: float = 5.0) -> Any:
+        self.asked += 1
+        if self.away:
+            raise UnavailableError("the record is away")
+        citation = Citation(number=1, source="kb:b", passage="2")
+        summary = ExchangeSummary.model_construct(citations=(citation,))
+        return ConversationReply.model_construct(id=request.id, exchanges=(summary,))
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        return [one for one in (CITED,) if one.id in ids]
+
+
+@pytest.mark.parametrize(
+    ("turns", "away", "asked", "found"), [((TURN,), False, 1, 2), ((TURN,), True, 1, 1), ((), False, 0, 1)]
+)
+async def test_the_record_is_asked_for_follow_ups_only_and_may_be_away(
+    turns: tuple[Turn, ...], away: bool, asked: int, found: int
+) -> None:
+    finder = Finder(away=away)
+    cleared = QuestionCleared(
+        question=Question(text="Is the rent of the garden plot for a year?", language="eng", turns=turns)
+    )
+    envelope = opening("gateway", cleared, pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60)
+
+    said = await Continuing(finder, finder, finder).retrieve(cleared, envelope, SETTINGS)  # type: ignore[arg-type]
+
+    assert isinstance(said, PassagesRetrieved)
+    assert (finder.asked, len(said.passages)) == (asked, found)
