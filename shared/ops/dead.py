@@ -14,7 +14,7 @@ from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared import subjects
-from shared.dead import DeadLetter, DeadLetters, check_heard, edited, retried
+from shared.dead import UNMODERATED, DeadLetter, DeadLetters, check_heard, edited, retried
 from shared.delivery.dead_letters import NatsDeadLetters
 from shared.domain import Lane, PipelineRef
 from shared.envelope import Event
@@ -55,11 +55,15 @@ class Retried:
 class Letters:
     """Dead letters, read and changed; facts are said over a connection of their own, as another user may say them."""
 
-    def __init__(self, operator: Client, injector: Client, facts: FactSayer, pipelines: PipelineSource) -> None:
+    def __init__(
+        self, operator: Client, injector: Client, facts: FactSayer, pipelines: PipelineSource, raw_ttl: int
+    ) -> None:
+        """`raw_ttl` is for how many seconds text that nobody has moderated is kept."""
         self._operator = operator.jetstream(timeout=TIMEOUT)
         self._injector = injector.jetstream(timeout=TIMEOUT)
         self._facts = facts
         self._pipelines = pipelines
+        self._raw_ttl = raw_ttl
         self.kept = NatsDeadLetters(lambda: self._operator)
 
     async def retry(self, letter: DeadLetter, order: Order) -> Retried:
@@ -92,7 +96,8 @@ class Letters:
         tokens = letter.subject.split(".")
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
         kept = subjects.dead(letter.stage, letter.correlation_id or "unknown", number)
-        kept_as = await self._published(self._operator, kept, new.data, new.headers, subjects.DEAD_STREAM)
+        headers = new.headers | ({"Nats-TTL": f"{self._raw_ttl}s"} if new.fact in UNMODERATED else {})
+        kept_as = await self._published(self._operator, kept, new.data, headers, subjects.DEAD_STREAM)
         await self.drop(letter)
         return kept_as
 
@@ -165,6 +170,7 @@ async def dead_letters(settings: Settings) -> AsyncIterator[Letters]:
         pipelines = NatsPipelines(lambda: operator.jetstream())
         await pipelines.open()
         try:
-            yield Letters(operator, injector, ClientSayer(injector, settings.raw_ttl_seconds), pipelines)
+            raw_ttl = settings.raw_ttl_seconds
+            yield Letters(operator, injector, ClientSayer(injector, raw_ttl), pipelines, raw_ttl)
         finally:
             await pipelines.close()

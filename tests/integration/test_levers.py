@@ -113,7 +113,7 @@ async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
 def letters_of(rig: Rig) -> Letters:
     pipelines = MemoryPipelines()
     pipelines.apply("default", {})
-    return Letters(rig.client, rig.client, ClientSayer(rig.client, 60), pipelines)
+    return Letters(rig.client, rig.client, ClientSayer(rig.client, 60), pipelines, 60)
 
 
 async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_letters(rig: Rig) -> None:
@@ -184,9 +184,11 @@ async def test_an_edited_letter_replaces_the_one_it_was(rig: Rig) -> None:
             await letters.retry(letter, Order())
 
         number = await letters.edit(letter, {"text": "Why?"})
+        kept = await rig.client.jetstream().get_msg("DEAD", number)
         (edited,) = await collected(letters.kept, [], Wanted())
         done = await letters.retry(edited, Order())
         event = await rig.event(done.id, QuestionApproved)
 
     assert (edited.number, edited.edited) == (number, True)
+    assert (kept.headers or {})["Nats-TTL"] == "60s"  # as raw as it was
     assert event.payload == QuestionApproved(question=Question(text="Why?"))
