@@ -51,6 +51,12 @@ class Settings(BaseSettings):
     retention_hours: float = Field(default=72, gt=0, description="How long the log is kept.")
     max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")
     raw_ttl_seconds: int = Field(default=3600, ge=1, description="privacy.raw_ttl: how long unmoderated text stays.")
+    raw_erase_share: float = Field(
+        default=0.1,
+        ge=0,
+        le=0.5,
+        description="Share of the time that may be spent on erasing it from the disk; 0: none.",
+    )
     ack_wait_seconds: float = Field(
         default=6,
         ge=1,

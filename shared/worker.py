@@ -115,7 +115,7 @@ class Worker:
             asker=connection,
             log=event_log,
             dead=dead,
-            eraser=NatsEraser(lambda: connection.jetstream, event_log, dead),
+            eraser=NatsEraser(lambda: connection.jetstream, event_log, dead, share=self.settings.raw_erase_share),
             pipelines=self.pipelines,
             facts=lambda stage: Publisher(
                 connection.broker,

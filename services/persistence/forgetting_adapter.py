@@ -67,9 +67,10 @@ def forgetting_of(
 ) -> tuple[Forgetting, Sweeper]:
     """Who hears what is to be forgotten, and what is erased by and by."""
     traces = SqlTraces(record)
-    raw_text = RawText(resources.eraser, resources.settings.raw_ttl_seconds)
+    settings = resources.settings
+    raw_text = (RawText(resources.eraser, settings.raw_ttl_seconds),) if settings.raw_erase_share else ()
     forgetting = Forgetting(traces, resources.log, resources.eraser, sessions, answers)
-    return forgetting, Sweeper(raw_text, Stragglers(traces, resources.eraser))
+    return forgetting, Sweeper(*raw_text, Stragglers(traces, resources.eraser))
 
 
 @contextmanager

@@ -27,11 +27,11 @@ from shared.errors import UnavailableError
 log = structlog.get_logger()
 
 #: How long before its time is up raw text is erased: this part of the time, within seconds.
-PART, SHORTEST, LONGEST = 0.2, 0.5, 60.0
+PART, SHORTEST, LONGEST = 0.2, 0.5, 600.0
 #: When no deadline is left that began before a question was forgotten; and how far back one that starts looks.
 OVER, BACK = timedelta(minutes=16), timedelta(hours=6)
-#: Seconds between two looks for stragglers.
-PAUSE = 60.0
+#: Seconds between two looks for stragglers, and at most for raw text.
+PAUSE, OFTEN = 60.0, 10.0
 
 
 class Chore(Protocol):
@@ -54,7 +54,7 @@ class RawText:
         self._eraser = eraser
         lead = min(max(ttl * PART, SHORTEST), LONGEST)
         self._age = timedelta(seconds=max(ttl - lead, 0))
-        self.pause = lead / 4
+        self.pause = min(lead / 4, OFTEN)
 
     async def look(self, now: datetime) -> int:
         erased = await self._eraser.raw_text(now - self._age)

@@ -27,8 +27,6 @@ from shared.log import EventLog
 
 #: The server's codes for a message that is not there (any more).
 _GONE = (10037, 10043, 10057)
-#: To erase from a block that is full rewrites the block: between two the stream works for others, so many times longer.
-REST = 4.0
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -40,11 +38,15 @@ class NatsEraser:
         jetstream: Callable[[], JetStreamContext],
         event_log: EventLog,
         dead: DeadLetters,
+        *,
+        share: float = 0.5,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`share` of the time may be spent on raw text: to erase from a full block rewrites it, and others wait."""
         self._jetstream = jetstream
         self._log = event_log
         self._dead = dead
+        self._rest = 1 / max(share, 0.01) - 1
         self._sleep = sleep
         #: How far raw text has been erased; what is older is gone.
         self._swept = dict.fromkeys(Lane, _EPOCH)
@@ -86,7 +88,7 @@ class NatsEraser:
         try:
             return await self._erase(stream, sequence)
         finally:
-            await self._sleep(REST * (time.monotonic() - began))
+            await self._sleep(self._rest * (time.monotonic() - began))
 
     async def _erase(self, stream: str, sequence: int) -> bool:
         """Whether it was there."""

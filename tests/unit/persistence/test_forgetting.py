@@ -177,7 +177,7 @@ async def test_raw_text_is_erased_before_its_time_is_up() -> None:
     assert await RawText(eraser, ttl=3600).look(NOON) == 2
     assert await RawText(eraser, ttl=10).look(NOON) == 2
 
-    assert eraser.before == [NOON - timedelta(seconds=3540), NOON - timedelta(seconds=8)]
+    assert eraser.before == [NOON - timedelta(seconds=3000), NOON - timedelta(seconds=8)]
 
 
 async def test_a_forgotten_question_is_looked_at_once_more_when_every_deadline_has_passed() -> None:
