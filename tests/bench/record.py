@@ -2,8 +2,9 @@
 
 `worker`: endings wait on the log (fsynced, with passages, citations and a timeline, about 6 KB each) when one worker
 starts; its rate is between its first and its last `ExchangeRecorded`, with the session and the kept answer of each.
-`large`: a record of `size` exchanges, written by the record's own statements in batches, then read through its own
-reads: conversations, figures, pages.
+`large`: a record of `size` exchanges, read through its own reads: conversations, figures, pages. The first 20,000 are
+written by the record's own statements, with their figures; the others are copies of them under other ids and in other
+conversations, made by the database.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from statistics import median, quantiles
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from sqlalchemy import func, insert, literal, select
 
 from services.persistence import fold
 from services.persistence.adapters import SqlRecord
 from services.persistence.app import build
 from services.persistence.asks import Archivist
+from services.persistence.models import exchange_sources, exchanges
 from services.persistence.ports import Cursor, Sought
 from shared import subjects
 from shared.asks.persistence import Exchange, StatsRequest
@@ -66,6 +69,8 @@ DATABASES = ("SQLite", "PostgreSQL")
 TURNS = 20
 BATCH = 2_000
 READS = 300
+#: Exchanges written as a worker writes them; the rest are copies.
+WRITTEN = 20_000
 #: Days over which the large record is spread.
 DAYS = 90
 PIPELINES = ("default", "government", "support", "intranet", "research")
@@ -80,6 +85,8 @@ LARGE = (
     "page of a source ms",
     "deep page ms",
 )
+#: The first digits of every id written in these years (a uuid7 begins with its time).
+_FIRST = new_correlation_id()[:4]
 _SENTENCE = "The office keeps every form for five years and sends a copy to whoever asks for it in writing. "
 _STAGES = ("moderation", "translation", "retrieval", "answer", "verifier")
 
@@ -169,8 +176,7 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
     try:
         loaded = await _load(record, size, say)
         rng = random.Random(7)
-        conversations = max(1, size // TURNS)
-        talk = [await _timed(lambda: _conversation(record, rng.randrange(conversations))) for _ in range(READS)]
+        talk = [await _timed(lambda: _conversation(record, _some_conversation(rng, size))) for _ in range(READS)]
         archivist = Archivist(record)
         middle = Cursor(datetime.now(UTC) - timedelta(days=DAYS / 2), "f")
         few = READS // 10
@@ -190,26 +196,56 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
         await record.close()
 
 
-async def _conversation(record: SqlRecord, number: int) -> None:
-    found = await record.conversation(f"conversation-{number}", 100)
+async def _conversation(record: SqlRecord, name: str) -> None:
+    found = await record.conversation(name, 100)
     assert found, "a conversation of the load is not there"
 
 
+def _some_conversation(rng: random.Random, size: int) -> str:
+    """One of the written ones, or of a copy."""
+    copy = rng.randrange(max(1, size // WRITTEN))
+    name = f"conversation-{rng.randrange(max(1, min(size, WRITTEN) // TURNS))}"
+    return f"{name}-{copy:04x}" if copy else name
+
+
 async def _load(record: SqlRecord, size: int, say: Callable[[str], None]) -> float:
-    """Write them spread over the days, a conversation's exchanges lying far apart; exchanges a second."""
+    """Write them spread over the days, a conversation's exchanges lying far apart; exchanges a second, as written."""
     began = time.perf_counter()
+    written = min(size, WRITTEN)
     beginning = datetime.now(UTC) - timedelta(days=DAYS)
-    step = timedelta(days=DAYS) / size
-    conversations = max(1, size // TURNS)
-    for start in range(0, size, BATCH):
+    step = timedelta(days=DAYS) / written
+    conversations = max(1, written // TURNS)
+    for start in range(0, written, BATCH):
         batch: list[Exchange] = []
-        for number in range(start, min(size, start + BATCH)):
+        for number in range(start, min(written, start + BATCH)):
             event = ending(number, beginning + step * number, conversation=number % conversations)
             batch.append(fold.fold(event.payload, event))
         await record.database().write(batch)
-        if start and start % 100_000 == 0:
-            say(f"record: {start:,} written")
-    return size / (time.perf_counter() - began)
+    took = time.perf_counter() - began
+    for copy in range(1, size // written):
+        await _copy(record, f"{copy:04x}")
+        if copy % 10 == 0:
+            say(f"record: {copy * written:,} of {size:,}")
+    return written / took
+
+
+async def _copy(record: SqlRecord, mark: str) -> None:
+    """Everything that was written, once more: the first four digits of an id are the copy's."""
+    changed = {"id": literal(mark).concat(func.substr(exchanges.c.id, 5))}
+    changed["conversation_id"] = exchanges.c.conversation_id.concat(literal(f"-{mark}"))
+    columns = [changed.get(column.name, column) for column in exchanges.c]
+    named = [column.name for column in exchanges.c]
+    originals = exchanges.c.id.like(f"{_FIRST}%")
+    source = {"exchange_id": literal(mark).concat(func.substr(exchange_sources.c.exchange_id, 5))}
+    of_sources = [source.get(column.name, column) for column in exchange_sources.c]
+    async with record.database().engine.begin() as connection:
+        await connection.execute(insert(exchanges).from_select(named, select(*columns).where(originals)))
+        await connection.execute(
+            insert(exchange_sources).from_select(
+                [column.name for column in exchange_sources.c],
+                select(*of_sources).where(exchange_sources.c.exchange_id.like(f"{_FIRST}%")),
+            )
+        )
 
 
 async def _usual(work: Callable[[], Awaitable[object]], times: int) -> float:
