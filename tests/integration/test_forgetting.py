@@ -236,7 +236,7 @@ async def test_all_of_an_asker_is_forgotten_by_the_pseudonym_or_its_beginning(ri
 async def test_raw_text_is_off_the_disk_when_its_time_is_up_also_as_a_dead_letter(rig: Rig, tmp_path: Path) -> None:
     rig.options |= {"data_dir": tmp_path / "data", "raw_ttl_seconds": 3}
     await provision(rig, persistence)
-    publisher = rig.publisher(raw_ttl=3)
+    publisher = rig.publisher(raw_ttl=60)  # so that however slowly the worker starts, it is not expiry that is seen
     raw, neighbour = asked(f"Where is {SECRET}?"), asked("Where is it?")
     await publisher.say(raw)
     approved = following("moderation", QuestionApproved(question=Question(text=OTHER)), neighbour)
