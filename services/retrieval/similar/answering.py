@@ -125,15 +125,14 @@ class SimilarAnswers:
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
-    async def forget(self, questions: Sequence[str]) -> None:
-        """Let go of these questions, by their ids.
+    async def forget(self, questions: Sequence[str]) -> bool:
+        """Let go of these questions, by their ids; whether there was one of them.
 
         Raises:
             TransientError: the store is away.
         """
         try:
-            for origin in questions:
-                await self._asked.forget(origin)
+            return any([await self._asked.forget(origin) for origin in questions])
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+
+import structlog
 
 from services.retrieval.embed.embeddings import Embeddings
 from services.retrieval.index.choose import index_of
@@ -10,6 +13,7 @@ from services.retrieval.ports import VectorIndex
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.similar.answering import Looked, SimilarAnswers
 from services.retrieval.similar.asked import AskedQuestions
+from services.retrieval.similar.leftovers import Leftovers
 from shared.asks.retrieval import SearchRequest
 from shared.domain import Question
 from shared.envelope import Envelope
@@ -18,6 +22,10 @@ from shared.languages import UNKNOWN
 from shared.resources import Resources
 from shared.text import guess_language
 
+log = structlog.get_logger()
+
+#: The index of questions, beside that of the documents.
+ASKED = "asked"
 #: Questions kept at once by a worker: few, as live questions are waiting for the same index.
 KEPT_AT_ONCE = 4
 
@@ -25,12 +33,17 @@ KEPT_AT_ONCE = 4
 class SimilarLookup:
     """Gives `SimilarAnswers` what it needs of an event, or of a search; a port of the stage."""
 
-    def __init__(self, asked: AskedQuestions, similar: SimilarAnswers, resources: Resources) -> None:
+    def __init__(
+        self, asked: AskedQuestions, similar: SimilarAnswers, resources: Resources, leftovers: Leftovers
+    ) -> None:
         self._asked = asked
+        self._leftovers = leftovers
         self._similar = similar
         self._resources = resources
 
     async def open(self) -> None:
+        if await asyncio.to_thread(self._leftovers.remove):
+            log.info("the index of questions begins anew, as some were to be forgotten")
         await self._asked.open()
 
     async def close(self) -> None:
@@ -72,15 +85,18 @@ class SimilarLookup:
         await self._similar.dispute(given, envelope, settings.similar)
 
     async def forget(self, questions: Sequence[str]) -> None:
-        """Let go of these questions, by their ids.
+        """Let go of these questions, by their ids: at once, and off the disk when the worker next starts.
 
         Raises:
             TransientError: the store is away.
         """
-        await self._similar.forget(questions)
+        if not self._leftovers.empty and await self._similar.forget(questions):
+            self._leftovers.note()
 
 
 def lookup_of(resources: Resources, index: VectorIndex, embeddings: Embeddings | None) -> SimilarLookup:
     """The lookup, with an index of questions of its own; `index` is that of the documents."""
-    asked = AskedQuestions(index_of(resources.settings, "asked"), embeddings)
-    return SimilarLookup(asked, SimilarAnswers(asked, index, resources.asker, resources.models), resources)
+    here = resources.settings
+    asked = AskedQuestions(index_of(here, ASKED), embeddings)
+    leftovers = Leftovers(None if here.vector_url else here.data_dir / "retrieval" / ASKED)
+    return SimilarLookup(asked, SimilarAnswers(asked, index, resources.asker, resources.models), resources, leftovers)

@@ -1,0 +1,78 @@
+"""Questions for comparison that are forgotten: out of every search at once, off the disk at the next start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from services.retrieval.index.choose import index_of
+from services.retrieval.similar.asked import AskedQuestions
+from services.retrieval.similar.lookup import SimilarLookup, lookup_of
+from services.retrieval.similar.settings import SimilarSettings
+from shared.domain import PipelineRef, Reusable
+from shared.envelope import opening
+from shared.facts import QuestionAsked
+from shared.settings import Settings
+from shared.testing import MemoryBus
+
+SECRET = "zyxquwertvbnalsk"
+
+
+def lookup(data: Path) -> SimilarLookup:
+    settings = Settings(data_dir=data)
+    return lookup_of(MemoryBus(settings=settings).resources(), index_of(settings), None)
+
+
+async def kept(data: Path) -> str:
+    """Keep a question, as a worker that runs no more; its id."""
+    event = opening(
+        "gateway", QuestionAsked(text="?"), pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60
+    )
+    asked = AskedQuestions(index_of(Settings(data_dir=data), "asked"), None)
+    reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
+    await asked.keep(reusable, "version", event, SimilarSettings())
+    await asked.close()
+    return event.correlation_id
+
+
+def holds(folder: Path) -> bool:
+    return any(SECRET.encode() in path.read_bytes().lower() for path in folder.rglob("*") if path.is_file())
+
+
+def made(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+async def test_a_forgotten_question_is_off_the_disk_when_the_worker_starts_again(tmp_path: Path) -> None:
+    question = await kept(tmp_path)
+    first = lookup(tmp_path)
+    await first.open()
+    await first.forget([question])
+    await first.close()
+    before = holds(tmp_path)
+
+    second = lookup(tmp_path)
+    await second.open()
+    await second.close()
+
+    assert before  # when this fails, the index has learned to rewrite its files
+    assert not holds(tmp_path)
+
+
+async def test_questions_stay_when_none_of_them_was_to_be_forgotten(tmp_path: Path) -> None:
+    await kept(tmp_path)
+    for _ in range(2):
+        worker = lookup(tmp_path)
+        await worker.open()
+        await worker.forget(["0" * 32])
+        await worker.close()
+
+    assert holds(tmp_path)
+
+
+async def test_where_no_question_was_ever_kept_forgetting_makes_no_index(tmp_path: Path) -> None:
+    worker = lookup(tmp_path)
+    await worker.open()
+    await worker.forget(["0" * 32])
+    await worker.close()
+
+    assert made(tmp_path) == []
