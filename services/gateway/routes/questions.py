@@ -47,7 +47,7 @@ class QuestionIn(BaseModel):
     pipeline: str = Field(default="", max_length=100, description="Default: the server's default pipeline.")
     conversation_id: str = Field(default="", description="Questions with the same one follow up on each other.")
     language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: recognised.")
-    client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context, e.g. referring_url.")
+    client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators): never in the way of a live question.")
     turns: tuple[Turn, ...] = Field(default=(), max_length=50, description="Turns before it; background lane only.")
 
