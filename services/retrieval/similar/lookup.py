@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import structlog
@@ -28,6 +29,8 @@ log = structlog.get_logger()
 ASKED = "asked"
 #: Questions kept at once by a worker: few, as live questions are waiting for the same index.
 KEPT_AT_ONCE = 4
+#: Forgotten questions that are remembered to have been.
+LATEST = 10_000
 
 
 class SimilarLookup:
@@ -38,6 +41,8 @@ class SimilarLookup:
     ) -> None:
         self._asked = asked
         self._leftovers = leftovers
+        #: The latest that were forgotten: the word that one is on record may be heard after that.
+        self._forgotten: OrderedDict[str, None] = OrderedDict()
         self._similar = similar
         self._resources = resources
 
@@ -78,6 +83,8 @@ class SimilarLookup:
 
     async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
         """Keep an answered question that may serve others."""
+        if envelope.correlation_id in self._forgotten:
+            return
         await self._similar.keep(recorded, envelope, settings.similar)
 
     async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
@@ -90,6 +97,9 @@ class SimilarLookup:
         Raises:
             TransientError: the store is away.
         """
+        self._forgotten.update(dict.fromkeys(questions))
+        while len(self._forgotten) > LATEST:
+            self._forgotten.popitem(last=False)
         if not self._leftovers.empty and await self._similar.forget(questions):
             self._leftovers.note()
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
+
+import pytest
 
 from services.retrieval.index.choose import index_of
+from services.retrieval.ports import VectorIndex
+from services.retrieval.settings import RetrievalSettings
 from services.retrieval.similar.asked import AskedQuestions
 from services.retrieval.similar.lookup import SimilarLookup, lookup_of
 from services.retrieval.similar.settings import SimilarSettings
+from shared.asks.retrieval import IndexedDocument
 from shared.domain import PipelineRef, Reusable
 from shared.envelope import opening
-from shared.facts import QuestionAsked
+from shared.facts import ExchangeRecorded, QuestionAsked
 from shared.settings import Settings
 from shared.testing import MemoryBus
 
+PIPELINE = PipelineRef(name="default", revision=1)
+CID = "0" * 32
+SINCE = "2026-11-20T12:00:00+00:00"
 SECRET = "zyxquwertvbnalsk"
 
 
@@ -24,9 +33,7 @@ def lookup(data: Path) -> SimilarLookup:
 
 async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
-    event = opening(
-        "gateway", QuestionAsked(text="?"), pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60
-    )
+    event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     asked = AskedQuestions(index_of(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
     await asked.keep(reusable, "version", event, SimilarSettings())
@@ -63,16 +70,42 @@ async def test_questions_stay_when_none_of_them_was_to_be_forgotten(tmp_path: Pa
     for _ in range(2):
         worker = lookup(tmp_path)
         await worker.open()
-        await worker.forget(["0" * 32])
+        await worker.forget([CID])
         await worker.close()
 
     assert holds(tmp_path)
 
 
+class Shelf:
+    """The index of the documents, as far as it tells that one is there."""
+
+    async def document(self, source: str) -> IndexedDocument:
+        return IndexedDocument(source=source, digest="d", version="v", title="", chunks=1, indexed_at=SINCE)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_not_kept(
+    tmp_path: Path, forgotten: bool
+) -> None:
+    resources = MemoryBus(settings=Settings(data_dir=tmp_path)).resources()
+    worker = lookup_of(resources, cast("VectorIndex", Shelf()), None)
+    await worker.open()
+    reusable = Reusable(question=f"Where is {SECRET}?", language="eng", answer="digest", sources=("kb:a",))
+    fact = ExchangeRecorded(record=CID, outcome="answered", reusable=reusable)
+    event = opening("persistence", fact, pipeline=PIPELINE, deadline_seconds=60, correlation_id=CID)
+    if forgotten:
+        await worker.forget([CID])
+
+    await worker.keep(fact, event, RetrievalSettings.model_validate({"similar": {"mode": "on"}}))
+    await worker.close()
+
+    assert holds(tmp_path) != forgotten
+
+
 async def test_where_no_question_was_ever_kept_forgetting_makes_no_index(tmp_path: Path) -> None:
     worker = lookup(tmp_path)
     await worker.open()
-    await worker.forget(["0" * 32])
+    await worker.forget([CID])
     await worker.close()
 
     assert made(tmp_path) == []
