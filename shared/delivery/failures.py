@@ -67,7 +67,14 @@ class Failures:
         return "handed_back"
 
     async def give_up(
-        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, *, stage: str = "", sequence: int = 0
+        self,
+        subject: str,
+        data: bytes,
+        event: Event[Fact] | None,
+        error: Exception,
+        *,
+        stage: str = "",
+        sequence: int = 0,
     ) -> None:
         """End the question for its asker, and keep the event as a dead letter with its reason.
 
