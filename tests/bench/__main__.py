@@ -14,6 +14,7 @@ from rich.console import Console
 
 from . import (
     answers,
+    broker_away,
     cache,
     chains,
     clients,
@@ -34,7 +35,7 @@ from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "record", "http", "clients", "lanes", "poison", "history", "replay", "cluster")
+NAMED = ("retrieval", "record", "http", "clients", "lanes", "poison", "history", "replay", "cluster", "broker-away")
 PARTS = (*USUAL, *NAMED)
 
 
@@ -94,6 +95,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await cluster.compare(rounds=rounds, say=say))
     if "poison" in parts:
         sections.append(await poison.compare(rounds=rounds, quick=arguments.quick, say=say))
+    if "broker-away" in parts:
+        sections.append(await broker_away.compare(quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "http" in parts:

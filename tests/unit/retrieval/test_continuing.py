@@ -16,9 +16,7 @@ from shared.errors import UnavailableError
 from shared.facts import PassagesRetrieved, QuestionCleared
 
 FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
-CITED = Passage(
-    id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year."
-)
+CITED = Passage(id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year.")
 TURN = Turn(question="What is the rent of a garden plot?", answer="Forty euros.")
 SETTINGS = RetrievalSettings()
 
