@@ -25,6 +25,8 @@ from .report import Section
 PIPELINE = PipelineRef(name="default", revision=1)
 KILLS = ("leader", "leader again", "follower")
 ASKERS = 4
+#: Questions that must be stored in a row before nodes are well.
+STEADY = 30
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Asking:
         stored = len(self.acknowledged)
 
         async def again() -> bool:
-            return len(self.acknowledged) > stored + 2
+            return len(self.acknowledged) > stored + STEADY
 
         await until(again, "a question stored again")
         gap, self.gap = self.gap, 0.0

@@ -44,12 +44,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory, servers: dict[str, ModelS
 
 
 async def answered(platform: Platform) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Ask; the result, and the calls of models it took."""
+    """Ask; the result, and the calls of models it took. A share of the answers is judged later, in another process."""
     asked = await ask(platform.url, f"{RENT} ({next(NUMBERS)})")
     result: dict[str, Any] = (await wait_result(platform.url, asked["id"]))["result"]
     async with httpx.AsyncClient(base_url=platform.url, trust_env=False) as client:
         events = (await client.get(f"/api/v1/events/{asked['id']}")).json()
-    return result, max((event["model_calls"] for event in events), key=len)
+    calls = max((event["model_calls"] for event in events), key=len)
+    return result, [call for call in calls if call["stage"] == "answer"]
 
 
 async def answered_for(platform: Platform, seconds: float) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -56,8 +56,16 @@ class Town:
         return [json.loads(line) for line in response.text.splitlines() if line]
 
 
+@pytest.fixture(scope="module")
+def plain_logs_stay() -> Iterator[None]:
+    """A process logs in one way for as long as it lives, and this one is that of all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shared.telemetry.configure_logging", lambda *_: None)
+        yield
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def town(plain_logs_stay: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("town"), log_level="error")
     async with platform(settings) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         documents = [
