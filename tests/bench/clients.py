@@ -101,7 +101,8 @@ async def compare(*, quick: bool, say: Say) -> list[Section]:
         questions, documents = corpus(root)
         # An hour for a question that may take long here: none is to be given up while it waits.
         pipeline = write_pipeline(root / "default", deadline_seconds=900)
-        with running(root / "data") as platform:
+        # Questions wait for minutes here, which else refuses new ones.
+        with running(root / "data", env={"ANSWERBUS_ADMISSION_SECONDS": "900"}) as platform:
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             applied = cli("pipelines", "apply", str(pipeline), "--data", str(platform.data))
             if applied.returncode:
