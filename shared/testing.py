@@ -166,6 +166,7 @@ class MemoryBus:
         self._key_values: dict[str, MemoryKeyValue] = {}
         self._objects: dict[str, MemoryObjects] = {}
         self._waiting: deque[tuple[Hearing, _Message]] = deque()
+        self._at_work = 0
         self._arrived = asyncio.Event()
         self._withdrawals: list[Withdrawals] = []
         self._works: dict[str, Work] = {}
@@ -222,7 +223,9 @@ class MemoryBus:
         while self._waiting:
             hearing, message = self._waiting.popleft()
             # A task of its own, as in a worker: a withdrawal cancels it.
+            self._at_work += 1
             await asyncio.create_task(self._works[hearing.stage].do(Job(hearing, cast("NatsMessage", message))))
+            self._at_work -= 1
             if message.delay is not None:
                 self.handed_back.append((hearing.word, message.delay))
                 self._waiting.append((hearing, _Message(message.stored, message.delivery + 1)))
@@ -233,6 +236,11 @@ class MemoryBus:
             await self._arrived.wait()
             self._arrived.clear()
             await self.run()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to do and nobody is at work, where `serve` works beside the test."""
+        return not self._waiting and not self._at_work
 
     def biography(self, correlation_id: str) -> list[Event[Fact]]:
         """What was said of a question, in order, read back from its bytes."""
@@ -252,7 +260,6 @@ class MemoryBus:
         assert len(found) == 1, f"{len(found)} {kind.__name__} among {self.names(correlation_id)}"
         return found[0]
 
-    # Stores, Speaker, Asker
     def key_value(self, bucket: str) -> MemoryKeyValue:
         return self._key_values.setdefault(bucket, MemoryKeyValue())
 

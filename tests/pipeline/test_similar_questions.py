@@ -17,7 +17,7 @@ OTHER_WORDS = "Please tell me what the rent of a plot of the garden is"
 async def _rent(here: Town) -> dict[str, Any]:
     first = await here.ask(RENT, language="en")
     await until(lambda: "ExchangeRecorded" in here.bus.names(first["id"]))
-    await here.bus.run()
+    await until(lambda: here.bus.idle)
     return first
 
 
@@ -77,7 +77,7 @@ async def test_a_thumb_down_takes_the_answer_back_also_where_it_was_given_again(
 
         await here.http.post(asked[rated]["links"]["feedback"], json={"rating": "down"})
         await until(lambda: "FeedbackGiven" in here.bus.names(asked[rated]["id"]))
-        await here.bus.run()
+        await until(lambda: here.bus.idle)
 
         later = await here.ask("What is the rent of a plot in the garden, please?", language="en")
         assert later["result"]["outcome"] == "answered"
