@@ -28,7 +28,7 @@ up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), 
 	@$(BIN)/answerbus up --port $(PORT) --data $(DATA)
 
 test: lint ## Lint, types, generated pages, then every test
-	$(BIN)/python -m shared.ops.reference --check
+	$(BIN)/python -m cli.docsgen.reference --check
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff and mypy
@@ -37,7 +37,7 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/mypy
 
 docs: $(STAMP) ## Write the generated pages under docs/ anew
-	$(BIN)/python -m shared.ops.reference
+	$(BIN)/python -m cli.docsgen.reference
 
 bench: $(STAMP) ## Measure the chain beside its baselines (about six minutes)
 	$(BIN)/python -m tests.bench

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from shared.access import Access
-from shared.signals import Token
+from shared.contracts.requests.directory import AvailabilityRequest, BookRequest, ContentRequest, ExpertsRequest
+from shared.contracts.requests.retrieval import SearchRequest
+from shared.contracts.signals import Token
+from shared.contracts.stage import Access
 
 #: The agent's tools ask the stores; the asker reads along.
 ACCESS = Access(
     asks=(
-        *("persistence.content", "persistence.experts", "persistence.availability", "persistence.book"),
-        "retrieval.search",
+        ContentRequest,
+        ExpertsRequest,
+        AvailabilityRequest,
+        BookRequest,
+        SearchRequest,
     ),
     signals=(Token,),
 )

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from services.answer.access import ACCESS
-from services.answer.agent import Agent
-from services.answer.chat import Chat
-from services.answer.extractive import Extractive
+from services.answer.engines.agent import Agent
+from services.answer.engines.chat import Chat
+from services.answer.engines.extractive import Extractive
 from services.answer.handler import Answerer
 from services.answer.ports import Engine
 from services.answer.settings import AnswerSettings
-from services.answer.tools.every import tools
-from services.answer.tools.web import Web
-from shared.resources import Resources
-from shared.stage import Stage
+from services.answer.tools.registry import tools
+from services.answer.tools.web_clients import Web
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
 
 #: Model calls a worker holds at once: waiting for one costs little.
 CALLS = 128
 
 
-def build(resources: Resources) -> Stage:
-    models = resources.models
-    web = Web(resources.settings)
+def build(context: StageContext) -> Stage:
+    models = context.models
+    web = Web(context.settings)
     engines: dict[str, Engine] = {
         "extractive": Extractive(),
         "chat": Chat(models),
-        "agent": Agent(models, tools(resources.asker, web)),
+        "agent": Agent(models, tools(context.requests, web)),
     }
-    answerer = Answerer(engines, resources.speaker, models)
+    answerer = Answerer(engines, context.signals, models)
     # Quoting takes events in batches; a worker that waits for models takes them one by one.
     waits = models.has("main")
     concurrency = CALLS if waits else 0
@@ -37,6 +37,6 @@ def build(resources: Resources) -> Stage:
 
 
 if __name__ == "__main__":
-    from shared.worker import run
+    from shared.runtime.worker import run
 
     run(build)

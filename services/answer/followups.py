@@ -6,19 +6,19 @@ from pydantic import BaseModel, Field
 
 from services.answer import prompts
 from services.answer.settings import AnswerSettings
-from services.answer.structured import in_words
-from shared.domain import Question
-from shared.errors import ModelError
-from shared.languages import localised
-from shared.models.blocks import DATA_RULES, blocks
-from shared.models.ports import Models
-from shared.models.prompts import assemble
-from shared.payloads import (
+from services.answer.structured_answers import in_words
+from shared.contracts.domain import Question
+from shared.contracts.errors import ModelError
+from shared.contracts.payloads import (
     ContentRecommendationsPayload,
     ExpertAvailabilityPayload,
     ExpertProfilesPayload,
     Payload,
 )
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import DATA_RULES, blocks
+from shared.llm.prompts import assemble
+from shared.text.languages import localised
 
 STEP = "followups"
 MOST = 3

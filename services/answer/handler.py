@@ -9,13 +9,13 @@ import structlog
 
 from services.answer.ports import AskedBack, Draft, Engine
 from services.answer.settings import AnswerSettings
-from services.answer.speaking import Stream
-from shared.envelope import Envelope
-from shared.errors import ModelError
-from shared.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
-from shared.fingerprints import marks
-from shared.models.ports import Models
-from shared.stores.ports import Speaker
+from services.answer.token_stream import Stream
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
+from shared.llm.ports import Models
+from shared.stores.ports import SignalPublisher
+from shared.text.fingerprints import marks
 
 log = structlog.get_logger()
 
@@ -26,16 +26,16 @@ QUOTES = "extractive"
 class Answerer:
     """Has the pipeline's engine write the draft; when its model fails, the sentences of the passages are quoted."""
 
-    def __init__(self, engines: Mapping[str, Engine], speaker: Speaker, models: Models) -> None:
+    def __init__(self, engines: Mapping[str, Engine], signals: SignalPublisher, models: Models) -> None:
         self._engines = engines
-        self._speaker = speaker
+        self._signals = signals
         self._models = models
 
     async def answer(
         self, retrieved: PassagesRetrieved, envelope: Envelope, settings: AnswerSettings
     ) -> AnswerDrafted | ClarificationRequested:
         """The draft with everything its verifier needs, or a question back."""
-        stream = Stream(self._speaker, envelope, silent=settings.stream == "verified")
+        stream = Stream(self._signals, envelope, silent=settings.stream == "verified")
         try:
             engine, draft, fault = await self._write(retrieved, envelope, settings, stream)
             if isinstance(draft, Draft):

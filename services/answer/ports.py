@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from services.answer.settings import AnswerSettings
-from shared.domain import Answer, Citation, Passage, Usage
-from shared.envelope import Envelope
-from shared.facts import PassagesRetrieved
+from shared.contracts.domain import Answer, Citation, Passage, Usage
+from shared.contracts.envelope import Envelope
+from shared.contracts.facts import PassagesRetrieved
 
 
 class Speech(Protocol):

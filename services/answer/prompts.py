@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from shared.domain import Passage, Question, Turn
-from shared.facts import PassagesRetrieved
-from shared.languages import UNKNOWN, english_name
-from shared.models.blocks import DATA_RULES, block, turn_blocks
+from shared.contracts.domain import Passage, Question, Turn
+from shared.contracts.facts import PassagesRetrieved
+from shared.llm.prompt_blocks import DATA_RULES, block, turn_blocks
+from shared.text.languages import UNKNOWN, english_name
 
 CHAT = """You answer people's questions from passages of documents that are given to you.
 Answer what was asked, plainly and briefly, and only with what the passages say. When they answer a part only, answer
@@ -114,7 +114,7 @@ def language_name(question: Question) -> str:
 
 
 def wrong_language(question: Question) -> str:
-    """Said when the answer was not in the asker's language."""
+    """PublishResult when the answer was not in the asker's language."""
     return f"That is not in {language_name(question)}. Write the same answer again, in {language_name(question)} only."
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from services.answer.prompts import AGENT, CHAT, FOLLOWUPS
-from shared.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection
 
 #: Language -> what the asker reads when the passages do not answer the question.
 DEFAULT_NOT_FOUND = {

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from shared.access import Access
-from shared.signals import Token
-from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET, STREAM_SUBJECTS, live, signal
+from shared.contracts.requests.moderation import InspectRequest
+from shared.contracts.requests.persistence import (
+    ConversationRequest,
+    ExchangeRequest,
+    ExchangesRequest,
+    ExportRequest,
+    StatsRequest,
+)
+from shared.contracts.requests.retrieval import DocumentsRequest, KbIndexRequest, RemoveRequest, SearchRequest
+from shared.contracts.signals import Token
+from shared.contracts.stage import Access
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET, STREAM_SUBJECTS, live, signal
 
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
-        *("retrieval.search", "retrieval.documents", "retrieval.kb_index", "retrieval.remove"),
-        *("persistence.conversation", "persistence.exchange", "persistence.exchanges"),
-        *("persistence.export", "persistence.stats", "moderation.inspect"),
+        SearchRequest,
+        DocumentsRequest,
+        KbIndexRequest,
+        RemoveRequest,
+        ConversationRequest,
+        ExchangeRequest,
+        ExchangesRequest,
+        ExportRequest,
+        StatsRequest,
+        InspectRequest,
     ),
     follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
     log=True,

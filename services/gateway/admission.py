@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from services.gateway.problems import Problem
-from shared import telemetry
-from shared.errors import UnavailableError
+from shared.contracts.errors import UnavailableError
+from shared.observability import telemetry
 
 log = structlog.get_logger()
 

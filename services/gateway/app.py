@@ -5,41 +5,47 @@ from __future__ import annotations
 from services.gateway.access import ACCESS
 from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
-from services.gateway.face import HttpFace
 from services.gateway.handler import Reception
+from services.gateway.http_server import HttpFace
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import Gateway
 from services.gateway.stream import LiveFeed
-from shared.facts import AnswerReused, DocumentSubmitted, FeedbackGiven, QuestionAsked, QuestionWithdrawn
-from shared.facts_forgetting import ErasureRequested
-from shared.resources import Resources
-from shared.stage import Stage
-from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.facts import (
+    AnswerReused,
+    DocumentSubmitted,
+    ErasureRequested,
+    FeedbackGiven,
+    QuestionAsked,
+    QuestionWithdrawn,
+)
+from shared.contracts.stage import Stage
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.runtime.context import StageContext
 
 
-def build(resources: Resources) -> Stage:
+def build(context: StageContext) -> Stage:
     stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
-    stage.says(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted, ErasureRequested)
-    feed = LiveFeed(resources.log)
-    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
+    stage.publishes(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted, ErasureRequested)
+    feed = LiveFeed(context.log)
+    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     reception = Reception(
-        settings=resources.settings,
-        pipelines=resources.pipelines,
-        facts=resources.facts("gateway"),
-        event_log=resources.log,
+        settings=context.settings,
+        pipelines=context.pipelines,
+        facts=context.facts("gateway"),
+        event_log=context.log,
         feed=feed,
-        sessions=resources.stores.key_value(SESSIONS_BUCKET),
-        asker=resources.asker,
-        bodies=resources.stores.objects(DOCUMENTS_BUCKET),
-        answers=resources.stores.key_value(ANSWERS_BUCKET),
+        sessions=context.stores.key_value(SESSIONS_BUCKET),
+        asker=context.requests,
+        bodies=context.stores.objects(DOCUMENTS_BUCKET),
+        answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
     )
     stage.opens(admission)
-    stage.opens(HttpFace(Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)))
+    stage.opens(HttpFace(Gateway(context, reception, feed, Doorkeeper(context.settings), admission)))
     return stage
 
 
 if __name__ == "__main__":
-    from shared.worker import run
+    from shared.runtime.worker import run
 
     run(build)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from services.gateway.problems import Problem
-from shared.settings import Settings
+from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
 _RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from shared.signals import Token
+from shared.contracts.signals import Token
 
 #: Drafts kept at once, and the longest text of one, in characters.
 DRAFTS = 2000

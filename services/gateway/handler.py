@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from services.gateway.answer_cache import EarlyAnswers
+from services.gateway.conversation_history import Recall
 from services.gateway.cursor import Cursor
-from services.gateway.early import EarlyAnswers
-from services.gateway.rating import Rated, masked, of_log, of_record, rated
-from services.gateway.recall import Recall
+from services.gateway.feedback import Rated, masked, of_log, of_record, rated
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
-from shared.askers import USER, asker_id
-from shared.asks.persistence import ExchangeReply, ExchangeRequest
-from shared.domain import Document, Lane, ObjectRef, PipelineRef, Turn
-from shared.envelope import Event, correlation_id_for, following, new_correlation_id, opening
-from shared.errors import NotFoundError, RefusedError, UnavailableError
-from shared.facts import (
+from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, readable
+from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, Turn
+from shared.contracts.envelope import Event, correlation_id_for, following, new_correlation_id, opening
+from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.facts import (
     FACTS,
     AnswerReused,
     DocumentIndexed,
@@ -32,12 +31,13 @@ from shared.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
-from shared.log import EventLog, StoredEvent, readable
-from shared.pipelines import PipelineSource, Sections, is_candidate
-from shared.resources import FactSayer, Said
-from shared.settings import Settings
-from shared.stores.ports import Asker, KeyValue, ObjectStore
-from shared.subjects import DOCUMENTS_BUCKET, parse
+from shared.contracts.pipelines import PipelineSource, Sections, is_candidate
+from shared.contracts.pseudonyms import USER, asker_id
+from shared.contracts.requests.persistence import ExchangeRequest
+from shared.contracts.requests.request import RequestClient
+from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
+from shared.runtime.settings import Settings
+from shared.stores.ports import KeyValue, ObjectStore
 
 log = structlog.get_logger()
 
@@ -85,11 +85,11 @@ class Reception:
         self,
         settings: Settings,
         pipelines: PipelineSource,
-        facts: FactSayer,
+        facts: FactPublisher,
         event_log: EventLog,
         feed: LiveFeed,
         sessions: KeyValue,
-        asker: Asker,
+        asker: RequestClient,
         bodies: ObjectStore,
         answers: KeyValue,
         admit: Callable[[], None],
@@ -101,7 +101,7 @@ class Reception:
         self._facts = facts
         self._log = event_log
         self._feed = feed
-        self._asker = asker
+        self._requests = asker
         self._recall = Recall(sessions, event_log, asker, settings.tenant)
         self._bodies = bodies
         self._early = EarlyAnswers(answers, settings.tenant)
@@ -150,8 +150,8 @@ class Reception:
             reuse_key=key,
             asker=asker_id(self._settings.tenant, asking.client.get("key", ""), asking.client.get(USER, "")),
         )
-        said = await self._facts.say(event, first=bool(asking.idempotency_key))
-        if said is Said.NEW:
+        said = await self._facts.publish(event, first=bool(asking.idempotency_key))
+        if said is PublishResult.NEW:
             if event.lane is Lane.LIVE:
                 self._recall.asked(event.conversation_id, cid)
             return event
@@ -178,7 +178,7 @@ class Reception:
         Raises:
             NotFoundError: nothing is known under that id.
         """
-        stored = await self._log.biography(correlation_id)
+        stored = await self._log.history(correlation_id)
         if not stored:
             raise NotFoundError(f"nothing is known of {correlation_id} in the log")
         return stored
@@ -190,7 +190,7 @@ class Reception:
             NotFoundError: nothing is known under that id, or it is a document's.
         """
         stored = await self.find(correlation_id)
-        if all(FACTS[parse(one.subject).fact].aside for one in stored):
+        if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             raise NotFoundError(f"no question {correlation_id} in the log; ask one with POST /api/v1/questions")
         return stored
 
@@ -208,7 +208,7 @@ class Reception:
         if ended is not None:
             return ended.decode()
         said = following("gateway", QuestionWithdrawn(by=by), _newest(stored))
-        if await self._facts.say(said) is not Said.LOST:
+        if await self._facts.publish(said) is not PublishResult.REJECTED:
             return said
         ended = await self._log.ending(correlation_id)
         return ended.decode() if ended else said
@@ -222,10 +222,10 @@ class Reception:
             UnavailableError: a comment cannot be freed of private data now, or nobody knows the question now.
         """
         answer = await self._rated(correlation_id)
-        feedback = await masked(rated(feedback, answer), answer.cause.pipeline.name, self._asker)
+        feedback = await masked(rated(feedback, answer), answer.cause.pipeline.name, self._requests)
         # Several people may rate one answer: the millisecond tells their facts apart.
         event = following("gateway", feedback, answer.cause, number=time.time_ns() // 1_000_000)
-        await self._facts.say(event)
+        await self._facts.publish(event)
         return event
 
     async def submit_and_wait(self, submission: Submission, patience: float) -> tuple[Event[Fact], Event[Fact] | None]:
@@ -260,7 +260,7 @@ class Reception:
             correlation_id=cid,
             tenant=self._settings.tenant,
         )
-        await self._facts.say(event)
+        await self._facts.publish(event)
         return event
 
     async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
@@ -272,12 +272,12 @@ class Reception:
 
     async def _rated(self, correlation_id: str) -> Rated:
         """What is rated, as the log has it or, when it is no longer there, the record."""
-        stored = await self._log.biography(correlation_id)
-        if not all(FACTS[parse(one.subject).fact].aside for one in stored):
+        stored = await self._log.history(correlation_id)
+        if not all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             ending = next((one.payload for one in readable(stored) if one.payload.terminal), None)
             return of_log(_newest(stored), ending)
         request = ExchangeRequest(id=correlation_id)
-        reply = await self._asker.ask("persistence", "exchange", request, ExchangeReply)
+        reply = await self._requests.ask(request)
         if reply.exchange is None:
             raise NotFoundError(f"no question {correlation_id} in the log or on record")
         return of_record(reply.exchange)
@@ -296,7 +296,7 @@ class Reception:
         Raises:
             RefusedError: it is another one.
         """
-        stored = await self._log.biography(cid)
+        stored = await self._log.history(cid)
         first = stored[0].decode() if stored else None
         if first is None:
             raise UnavailableError("the question was asked before but its record could not be read; try again")

@@ -1,6 +1,6 @@
 """From facts to what a client sees: the question's JSON and the frames of its stream. Pure.
 
-Whatever a fact says, what leaves here is clean as `shared.clean` has it.
+Whatever a fact says, what leaves here is clean as `shared.text.sanitizer` has it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from zlib import crc32
 
 from services.gateway.cursor import Cursor
-from shared import facts
-from shared.clean import Cleaner, clean, cleaned
-from shared.domain import Link
-from shared.envelope import Envelope, Event
-from shared.facts import Fact
-from shared.payloads import EmergencyPayload
-from shared.signals import Token
+from shared.contracts import facts
+from shared.contracts.domain import Link
+from shared.contracts.envelope import Envelope, Event
+from shared.contracts.facts import Fact
+from shared.contracts.payloads import EmergencyPayload
+from shared.contracts.signals import Token
+from shared.text.sanitizer import Cleaner, clean, cleaned
 
 STATUS: dict[type[Fact], str] = {
     facts.QuestionAsked: "MODERATING_QUESTION",
@@ -255,7 +255,7 @@ class Presenter:
 
     def _frames(self, event: Event[Fact]) -> list[Frame]:
         fact = event.payload
-        if fact.aside:
+        if fact.out_of_band:
             return []
         status = Frame(
             "status", {"status": status_of(fact), "stage": event.timeline[-1].stage if event.timeline else "gateway"}

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from shared.errors import (
+from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
     DocumentError,

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from shared.pipelines import Section
+from shared.contracts.pipelines import Section
 
 
 class GatewaySettings(Section):

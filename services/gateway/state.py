@@ -8,15 +8,15 @@ from fastapi import Request
 
 from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
-from services.gateway.forgetting import Oblivion
+from services.gateway.erasure import Oblivion
 from services.gateway.handler import Reception
 from services.gateway.stream import LiveFeed
-from shared.resources import Resources
+from shared.runtime.context import StageContext
 
 
 @dataclass(frozen=True)
 class Gateway:
-    resources: Resources
+    context: StageContext
     reception: Reception
     feed: LiveFeed
     doorkeeper: Doorkeeper
@@ -24,7 +24,7 @@ class Gateway:
 
     @property
     def oblivion(self) -> Oblivion:
-        here = self.resources
+        here = self.context
         return Oblivion(here.settings, here.pipelines, here.facts("gateway"), here.log, self.feed)
 
 

@@ -16,17 +16,17 @@ from pydantic import ValidationError
 from services.gateway.cursor import Cursor
 from services.gateway.drafts import Drafts
 from services.gateway.presenter import Frame, Presenter, overdue
-from shared import subjects
-from shared.envelope import Event
-from shared.errors import InvalidEventError, UnavailableError
-from shared.facts import AnswerDrafted, Fact
-from shared.log import EventLog, StoredEvent
-from shared.signals import Token
+from shared.bus.ports import EventLog, StoredEvent
+from shared.contracts import subjects
+from shared.contracts.envelope import Event
+from shared.contracts.errors import InvalidEventError, UnavailableError
+from shared.contracts.facts import AnswerDrafted, Fact
+from shared.contracts.signals import Token
 
 log = structlog.get_logger()
 
 #: What comes live: facts, and the tokens of drafts; None ends it.
-Heard = asyncio.Queue[StoredEvent | Token | None]
+StreamAccumulator = asyncio.Queue[StoredEvent | Token | None]
 #: Events a slow client may lag behind before its stream is closed; it resumes from the log.
 QUEUE_LIMIT = 1000
 #: Seconds of silence after which the client gets a sign of life.
@@ -42,7 +42,7 @@ class LiveFeed:
 
     def __init__(self, event_log: EventLog) -> None:
         self._log = event_log
-        self._queues: dict[str, set[Heard]] = {}
+        self._queues: dict[str, set[StreamAccumulator]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
         self.drafts = Drafts()
 
@@ -59,18 +59,18 @@ class LiveFeed:
         for stop in self._stops:
             await stop()
 
-    def watch(self, correlation_id: str) -> Heard:
+    def watch(self, correlation_id: str) -> StreamAccumulator:
         """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops).
 
         A draft that is being written comes first, as far as it was written.
         """
-        queue: Heard = asyncio.Queue(QUEUE_LIMIT)
+        queue: StreamAccumulator = asyncio.Queue(QUEUE_LIMIT)
         if written := self.drafts.so_far(correlation_id):
             queue.put_nowait(written)
         self._queues.setdefault(correlation_id, set()).add(queue)
         return queue
 
-    def forget(self, correlation_id: str, queue: Heard) -> None:
+    def forget(self, correlation_id: str, queue: StreamAccumulator) -> None:
         queues = self._queues.get(correlation_id, set())
         queues.discard(queue)
         if not queues:
@@ -104,7 +104,7 @@ class LiveFeed:
                 queue.put_nowait(heard)
 
 
-def _end(queue: Heard) -> None:
+def _end(queue: StreamAccumulator) -> None:
     while queue.full():
         queue.get_nowait()
     queue.put_nowait(None)
@@ -139,7 +139,7 @@ class QuestionStream:
         finally:
             self._feed.forget(self._cid, queue)
 
-    async def _next(self, queue: Heard) -> list[Frame]:
+    async def _next(self, queue: StreamAccumulator) -> list[Frame]:
         """The frames of all that has come; none after a silence."""
         frames: list[Frame] = []
         while not (frames or self._presenter.ended or self._closed):
@@ -191,7 +191,7 @@ class QuestionStream:
 
     async def _history(self) -> list[Frame]:
         try:
-            stored = await self._log.biography(self._cid)
+            stored = await self._log.history(self._cid)
         except UnavailableError:
             log.warning("history not read; the stream goes on live", correlation_id=self._cid)
             return []
@@ -214,7 +214,7 @@ class QuestionStream:
 
 async def wait_for(
     wanted: Callable[[StoredEvent], bool],
-    queue: Heard,
+    queue: StreamAccumulator,
     event_log: EventLog,
     correlation_id: str,
     patience: float,
@@ -244,7 +244,7 @@ async def wait_for(
 async def _or_nothing(event_log: EventLog, correlation_id: str) -> list[StoredEvent]:
     """The biography, or nothing while the bus is away."""
     try:
-        return await event_log.biography(correlation_id)
+        return await event_log.history(correlation_id)
     except UnavailableError:
         await asyncio.sleep(0.2)
         return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings, PrivateKind
-from shared.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine

@@ -18,8 +18,8 @@ from pathlib import Path
 import structlog
 from pydantic import BaseModel, Field, ValidationError
 
-from services.moderation.folding import fold
-from shared.errors import ConfigurationError
+from services.moderation.normalizer import fold
+from shared.contracts.errors import ConfigurationError
 
 log = structlog.get_logger()
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from services.moderation.settings import ModerationSettings
-from shared import telemetry
-from shared.errors import AnswerbusError, ConfigurationError
-from shared.models.ports import Message, Models
+from shared.contracts.errors import AnswerbusError, ConfigurationError
+from shared.llm.ports import Message, Models
+from shared.observability import telemetry
 
 if TYPE_CHECKING:
     from nemoguardrails import LLMRails

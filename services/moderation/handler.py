@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from services.moderation.canonical_text import tidy
 from services.moderation.checks import (
     FINE,
     FIRST_LOOK,
@@ -22,11 +23,9 @@ from services.moderation.messages import language_of, message_for, region_of, se
 from services.moderation.model_steps import ModelSteps, Told
 from services.moderation.ports import Guard, PrivateData
 from services.moderation.settings import ModerationSettings
-from services.moderation.tidy import tidy
-from shared import telemetry
-from shared.domain import Link, Question, Turn
-from shared.envelope import Envelope
-from shared.facts import (
+from shared.contracts.domain import Link, Question, Turn
+from shared.contracts.envelope import Envelope
+from shared.contracts.facts import (
     QuestionApproved,
     QuestionAsked,
     QuestionCleared,
@@ -34,6 +33,7 @@ from shared.facts import (
     QuestionRejected,
     QuestionTranslated,
 )
+from shared.observability import telemetry
 
 
 class Moderator:

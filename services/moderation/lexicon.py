@@ -24,9 +24,9 @@ from itertools import product
 
 import ahocorasick
 
-from services.moderation.folding import fold, origins, readings
-from shared.languages import UNKNOWN, code3
-from shared.text import stop_words
+from services.moderation.normalizer import fold, origins, readings
+from shared.text.analysis import stop_words
+from shared.text.languages import UNKNOWN, code3
 
 #: Phrases in whose midst no other entry counts.
 ALLOWED = "allowed"

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from services.moderation.checks.language import seeming
 from services.moderation.settings import ModerationSettings
-from shared.domain import Link
-from shared.languages import LANGUAGES, UNKNOWN, code2, code3, localised
+from shared.contracts.domain import Link
+from shared.text.languages import LANGUAGES, UNKNOWN, code2, code3, localised
 
 #: ISO 639-3 -> the language's own name.
 OWN_NAMES = {language.code3: language.own_name for language in LANGUAGES}

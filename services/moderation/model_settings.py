@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from services.moderation.prompts import EMERGENCY, GATE, PRIVATE
-from shared.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection
 
 
 class ModelStepSettings(PromptedSection):

@@ -16,13 +16,13 @@ from pydantic import BaseModel, Field
 
 from services.moderation.model_settings import ModelStepSettings
 from services.moderation.prompts import EMERGENCY_RULES, GATE_RULES, PRIVATE_RULES
-from shared.domain import Finding, Turn
-from shared.errors import ModelError
-from shared.facts import RejectionKind
-from shared.models.blocks import block, turn_blocks
-from shared.models.ports import Models
-from shared.models.prompts import assemble
-from shared.sessions import newest
+from shared.contracts.domain import Finding, Turn
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import RejectionKind
+from shared.contracts.sessions import newest
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import block, turn_blocks
+from shared.llm.prompts import assemble
 
 MASK = "XXX"
 #: What the model reads: of the message, of earlier turns and how many of them, in characters.

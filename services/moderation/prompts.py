@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.models.blocks import DATA_RULES
+from shared.llm.prompt_blocks import DATA_RULES
 
 EMERGENCY = """\
 You read messages that people send to an answering service, and look for one thing: may the writer, or somebody they

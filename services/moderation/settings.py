@@ -7,12 +7,12 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from services.moderation.default_messages import DEFAULT_MESSAGES, DEFAULT_RESOURCES
 from services.moderation.lexicon import Lexicon, LexiconError, compiled
 from services.moderation.model_settings import ModelStepSettings
-from services.moderation.packaged import packaged
-from services.moderation.words import DEFAULT_MESSAGES, DEFAULT_RESOURCES
-from shared.facts import RejectionKind
-from shared.languages import UNKNOWN, code3, localised
+from services.moderation.packaged_lexicons import packaged
+from shared.contracts.facts import RejectionKind
+from shared.text.languages import UNKNOWN, code3, localised
 
 #: What happens to private data of one kind: the question is refused, goes on without it, or is left as it is.
 Policy = Literal["block", "redact", "off"]

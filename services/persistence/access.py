@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.access import Access
-from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.stage import Access
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 
 #: It reads the log to end the questions whose stages fell silent, and erases from it what is to be forgotten: event by
 #: event, as only that takes them off the disk. It may not purge.

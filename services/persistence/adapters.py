@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
 from services.persistence.ports import Cursor, Entry, Remarks, Sought, Tally
-from services.persistence.tallying import Figures, Place
-from shared.asks.persistence import Exchange, Rating
-from shared.domain import AnswerEvaluation
-from shared.errors import PermanentError, TransientError, UnavailableError
+from services.persistence.rollups import Figures, Place
+from shared.contracts.domain import AnswerEvaluation
+from shared.contracts.errors import PermanentError, TransientError, UnavailableError
+from shared.contracts.requests.persistence import Exchange, Rating
 
 if TYPE_CHECKING:
     from services.persistence.sql import Database
@@ -60,7 +60,7 @@ class SqlRecord:
         return self._database
 
     async def save(self, entry: Entry) -> bool:
-        from services.persistence.forgetting_sql import key_of
+        from services.persistence.erasure_sql import key_of
 
         await self._commits.submit(entry)
         key = key_of(entry)
@@ -91,30 +91,30 @@ class SqlRecord:
         )
 
     async def tally(self, since: datetime) -> Tally:
-        from services.persistence import sql, sql_reading
+        from services.persistence import sql, sql_queries
 
         figures: dict[str, Figures] = {}
-        for row in await self._read(sql_reading.figures(since)):
+        for row in await self._read(sql_queries.figures(since)):
             figures.setdefault(row["pipeline"], Figures()).add(Figures.read(row["figures"]))
         documents = await self._read(sql.document_counts())
         return Tally(figures=figures, documents={row["name"]: row["count"] for row in documents})
 
     async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
-        from services.persistence import sql_reading
+        from services.persistence import sql_queries
 
-        rows = await self._read(sql_reading.page(sought, after, limit, whole=whole))
+        rows = await self._read(sql_queries.page(sought, after, limit, whole=whole))
         return [Exchange.model_validate(row) for row in rows]
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        from services.persistence import sql_reading
+        from services.persistence import sql_queries
 
-        rows = await self._read(sql_reading.balances(ids)) if ids else ()
+        rows = await self._read(sql_queries.balances(ids)) if ids else ()
         return {row["exchange_id"]: (row["up"], row["down"]) for row in rows}
 
     async def evaluated(self, ids: Sequence[str]) -> set[str]:
-        from services.persistence import sql_reading
+        from services.persistence import sql_queries
 
-        return {row["exchange_id"] for row in await self._read(sql_reading.evaluated(ids))} if ids else set()
+        return {row["exchange_id"] for row in await self._read(sql_queries.evaluated(ids))} if ids else set()
 
     async def expire(self, before: datetime, most: int) -> int:
         from services.persistence.sql import ERRORS, named

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from services.persistence.matching import fitting_content, fitting_experts, named
+from services.persistence.directory_search import fitting_content, fitting_experts, named
 from services.persistence.ports import Catalogue
-from shared.asks.directory import (
+from shared.contracts.errors import NotFoundError, RefusedError
+from shared.contracts.payloads import Expert, Session, Slot
+from shared.contracts.requests.directory import (
     AvailabilityReply,
     AvailabilityRequest,
     BookReply,
@@ -20,8 +22,6 @@ from shared.asks.directory import (
     LoadReply,
     LoadRequest,
 )
-from shared.errors import NotFoundError, RefusedError
-from shared.payloads import Expert, Session, Slot
 
 #: Other times offered when a slot is taken.
 OFFERED = 5

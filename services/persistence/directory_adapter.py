@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from services.persistence.adapters import SqlRecord
-from shared.errors import UnavailableError
-from shared.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.errors import UnavailableError
+from shared.contracts.payloads import ContentItem, Expert, Session, Slot
 
 
 class SqlCatalogue:

@@ -7,8 +7,8 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 from services.persistence.ports import Record
-from shared import telemetry
-from shared.errors import UnavailableError
+from shared.contracts.errors import UnavailableError
+from shared.observability import telemetry
 
 #: Exchanges deleted in one commit, and seconds in which others may write before the next.
 BATCH = 200

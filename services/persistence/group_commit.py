@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from shared.errors import TransientError
+from shared.contracts.errors import TransientError
 
 T = TypeVar("T")
 

@@ -6,16 +6,15 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from services.persistence import fold
+from services.persistence import projection
+from services.persistence.answer_cache import AnswerShelf, reusable_of
+from services.persistence.conversation_summary import Summaries
 from services.persistence.ports import Entry, Record
-from services.persistence.remember import kept_turns, recent, turn_of
-from services.persistence.reuse import AnswerShelf, reusable_of
+from services.persistence.session_policy import kept_turns, recent, turn_of
 from services.persistence.settings import PersistenceSettings
-from services.persistence.summary import Summaries
-from shared.asks.persistence import Exchange
-from shared.envelope import Envelope
-from shared.errors import TransientError, UnavailableError
-from shared.facts import (
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import TransientError, UnavailableError
+from shared.contracts.facts import (
     AnswerReused,
     DocumentIndexed,
     DocumentRefused,
@@ -24,8 +23,17 @@ from shared.facts import (
     ExchangeRecorded,
     FeedbackGiven,
 )
-from shared.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turn, with_turns
-from shared.telemetry import DEGRADED
+from shared.contracts.requests.persistence import Exchange
+from shared.contracts.sessions import (
+    Session,
+    SessionTurn,
+    decode_session,
+    encode_session,
+    session_key,
+    with_turn,
+    with_turns,
+)
+from shared.observability.telemetry import DEGRADED
 
 #: Seconds a session may take; a slow store costs the conversation its memory, not the record its pace.
 SESSION_SECONDS = 2.0
@@ -58,7 +66,7 @@ class Recorder:
 
         An exact repeat is recorded without a word: it has nothing new to find or to score (decision 14).
         """
-        exchange = fold.fold(ending, envelope)
+        exchange = projection.fold(ending, envelope)
         await self._remember(exchange, settings)
         if not await self._kept(exchange, envelope):
             return None
@@ -70,7 +78,7 @@ class Recorder:
 
     async def feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
         """Keep the rating; an answer that somebody disliked is not given again."""
-        kept = await self._kept(fold.feedback(given, envelope), envelope)
+        kept = await self._kept(projection.feedback(given, envelope), envelope)
         if kept and given.rating < 0:
             try:
                 await self._shelf.dispute(envelope, settings)
@@ -78,13 +86,13 @@ class Recorder:
                 raise TransientError(str(error)) from error
 
     async def evaluated(self, fact: ExchangeEvaluated, envelope: Envelope) -> None:
-        await self._kept(fold.evaluation(fact, envelope), envelope)
+        await self._kept(projection.evaluation(fact, envelope), envelope)
 
     async def indexed(self, fact: DocumentIndexed, envelope: Envelope) -> None:
-        await self._record.save(fold.indexed(fact, envelope))
+        await self._record.save(projection.indexed(fact, envelope))
 
     async def refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
-        await self._record.save(fold.refused(fact, envelope))
+        await self._record.save(projection.refused(fact, envelope))
 
     async def _kept(self, entry: Entry, envelope: Envelope) -> bool:
         """Save it; what is about a forgotten question is not kept, and erased wherever else it was left."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import Field
 
-from shared.asks.persistence import Exchange, Rating
-from shared.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
-from shared.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
+from shared.contracts.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.requests.persistence import Exchange, Rating
 
 if TYPE_CHECKING:
-    from services.persistence.tallying import Figures
+    from services.persistence.rollups import Figures
 
 
 class Feedback(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from services.persistence.prompts import SUMMARY
-from shared.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection
 
 
 class PersistenceSettings(PromptedSection):

@@ -18,12 +18,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from services.persistence import forgetting_sql, migrations, sql_reading
+from services.persistence import erasure_sql, migrations, sql_queries
 from services.persistence.models import documents, evaluations, exchanges, feedback
 from services.persistence.ports import Entry
-from services.persistence.sql_writing import Writing
-from services.persistence.tallying import Figures, Place
-from shared.errors import ConfigurationError
+from services.persistence.rollups import Figures, Place
+from services.persistence.sql_writer import Writing
+from shared.contracts.errors import ConfigurationError
 
 #: What a database can raise: the library's errors, and those of files and sockets it has not wrapped.
 ERRORS = (SQLAlchemyError, OSError, sqlite3.Error)
@@ -74,14 +74,14 @@ class Database:
         async with self.engine.begin() as connection:
             totals = await self._writing.write(connection, entries)
             # After the rows: with the lock that writing took, no mark can come in between.
-            return totals, await forgetting_sql.dropped(connection, entries)
+            return totals, await erasure_sql.dropped(connection, entries)
 
     async def expire(self, before: datetime, most: int) -> int:
         """Delete some of what ended before then; how many exchanges that were."""
         async with self.engine.begin() as connection:
-            found = await connection.execute(sql_reading.ended_before(before, most))
+            found = await connection.execute(sql_queries.ended_before(before, most))
             ids = list(found.scalars())
-            for statement in sql_reading.without(ids) if ids else (sql_reading.comments_before(before),):
+            for statement in sql_queries.without(ids) if ids else (sql_queries.comments_before(before),):
                 await connection.execute(statement)
         return len(ids)
 
@@ -129,7 +129,7 @@ def exchange(exchange_id: str) -> Select[Any]:
 
 def conversation(conversation_id: str, limit: int) -> Select[Any]:
     """The newest first, without what makes rows large."""
-    mine = select(*sql_reading.LIGHT).where(exchanges.c.conversation_id == conversation_id)
+    mine = select(*sql_queries.LIGHT).where(exchanges.c.conversation_id == conversation_id)
     return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
 
 

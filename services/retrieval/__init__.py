@@ -7,5 +7,5 @@ to keep such questions. Hears `DocumentSubmitted` and says `DocumentIndexed` or 
 votes and questions.
 
 Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
-`shared.asks.retrieval`). It is the only owner of the index: everybody else asks.
+`shared.contracts.requests.retrieval`). It is the only owner of the index: everybody else asks.
 """

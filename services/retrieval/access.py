@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from shared.access import Access
-from shared.domain import Lane
-from shared.facts import FeedbackGiven
-from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, heard, live
+from shared.contracts.domain import Lane
+from shared.contracts.facts import FeedbackGiven
+from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest
+from shared.contracts.stage import Access
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, consume_filter, live
 
 ACCESS = Access(
     keeps=(ANSWERS_BUCKET,),
     objects=(DOCUMENTS_BUCKET,),
-    asks=("persistence.exchange", "persistence.conversation"),
-    follows=tuple(live(heard(FeedbackGiven, lane)) for lane in Lane),
+    asks=(ExchangeRequest, ConversationRequest),
+    follows=tuple(live(consume_filter(FeedbackGiven, lane)) for lane in Lane),
 )

@@ -8,33 +8,23 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from services.retrieval.embed.embeddings import Embeddings
-from services.retrieval.extraction.reading import Extraction
+from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.extract import EXTRACTION, extract
 from services.retrieval.graph.ports import Counts, Graph, Graphlet
-from services.retrieval.index.points import ENCODING
-from services.retrieval.ingest.prepare import Prepared, prepare, version
-from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, within_budget
-from services.retrieval.parts import search_all
+from services.retrieval.indexing.extraction.extractor import Extraction
+from services.retrieval.indexing.prepare import Prepared, prepare, version
+from services.retrieval.multi_query import search_all
 from services.retrieval.ports import Vector, VectorIndex
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.query_rewriting.rewriter import Step, Understanding, Understood
+from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
+from services.retrieval.searcher import Searcher, Sought
+from services.retrieval.semantic_cache.cache import Looked
+from services.retrieval.semantic_cache.lookup import SimilarLookup
 from services.retrieval.settings import LEGS, RetrievalSettings
-from services.retrieval.similar.answering import Looked
-from services.retrieval.similar.lookup import SimilarLookup
-from services.retrieval.understanding.reading import Step, Understanding, Understood
-from shared.asks.retrieval import (
-    DocumentsReply,
-    DocumentsRequest,
-    RemoveReply,
-    RemoveRequest,
-    SearchReply,
-    SearchRequest,
-    StatsReply,
-    StatsRequest,
-)
-from shared.domain import Context, Document, Passage, Question
-from shared.envelope import Envelope
-from shared.errors import (
+from services.retrieval.stores.points import ENCODING
+from shared.contracts.domain import Context, Document, Passage, Question, part_of, part_source
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import (
     ConfigurationError,
     DocumentError,
     NotFoundError,
@@ -42,7 +32,7 @@ from shared.errors import (
     TransientError,
     UnavailableError,
 )
-from shared.facts import (
+from shared.contracts.facts import (
     AnswerRefuted,
     AnswerReused,
     ClarificationRequested,
@@ -52,9 +42,18 @@ from shared.facts import (
     PassagesRetrieved,
     QuestionCleared,
 )
-from shared.languages import UNKNOWN
-from shared.parts import part_of, part_source
+from shared.contracts.requests.retrieval import (
+    DocumentsReply,
+    DocumentsRequest,
+    IndexStatsReply,
+    IndexStatsRequest,
+    RemoveReply,
+    RemoveRequest,
+    SearchReply,
+    SearchRequest,
+)
 from shared.stores.ports import ObjectStore
+from shared.text.languages import UNKNOWN
 
 #: So many parts in a row may be missing because they were refused.
 _REFUSED_PARTS = 8
@@ -225,11 +224,11 @@ class Librarian:
                 removed.append(source)
         return RemoveReply(removed=tuple(removed))
 
-    async def stats(self, request: StatsRequest) -> StatsReply:
+    async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
         """How much can be found: `ask.retrieval.stats`."""
         languages = await self._index.languages()
         documents = await self._index.documents()
-        return StatsReply(
+        return IndexStatsReply(
             documents=len(documents),
             passages=sum(languages.values()),
             languages=languages,

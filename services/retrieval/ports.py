@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument
 
 Vector = Sequence[float]
 

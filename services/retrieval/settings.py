@@ -7,22 +7,22 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from services.retrieval.extraction.settings import ExtractionSettings
-from services.retrieval.judgements.acronyms import AcronymSettings
-from services.retrieval.judgements.categories import CategorySettings
-from services.retrieval.judgements.departments import DepartmentSettings
-from services.retrieval.judgements.feedback import FeedbackSettings
-from services.retrieval.judgements.progression import ProgressionSettings
-from services.retrieval.judgements.prompts import SOURCES
-from services.retrieval.judgements.recency import RecencySettings
-from services.retrieval.judgements.reranking import RerankingSettings
-from services.retrieval.judgements.scenarios import ScenarioSettings
-from services.retrieval.judgements.sources import SourceSettings
-from services.retrieval.similar.settings import SimilarSettings
-from services.retrieval.understanding.settings import UnderstandingSettings
-from shared.errors import NotFoundError
-from shared.pipelines import PromptedSection, Sections
-from shared.resources import Resources
+from services.retrieval.indexing.extraction.settings import ExtractionSettings
+from services.retrieval.query_rewriting.settings import UnderstandingSettings
+from services.retrieval.rankers.acronyms import AcronymSettings
+from services.retrieval.rankers.categories import CategorySettings
+from services.retrieval.rankers.departments import DepartmentSettings
+from services.retrieval.rankers.feedback import FeedbackSettings
+from services.retrieval.rankers.progression import ProgressionSettings
+from services.retrieval.rankers.prompts import SOURCES
+from services.retrieval.rankers.recency import RecencySettings
+from services.retrieval.rankers.reranking import RerankingSettings
+from services.retrieval.rankers.scenarios import ScenarioSettings
+from services.retrieval.rankers.sources import SourceSettings
+from services.retrieval.semantic_cache.settings import SimilarSettings
+from shared.contracts.errors import NotFoundError
+from shared.contracts.pipelines import PromptedSection, Sections
+from shared.runtime.context import StageContext
 
 LEGS = ("bm25", "dense", "graph", "web")
 
@@ -143,15 +143,15 @@ class RetrievalSettings(PromptedSection):
         return self
 
 
-def settings_by_name(resources: Resources) -> Callable[[str], Awaitable[RetrievalSettings]]:
+def settings_by_name(context: StageContext) -> Callable[[str], Awaitable[RetrievalSettings]]:
     """The settings of the pipeline of that name as it is now; an empty name is the default pipeline's."""
-    sections = Sections(resources.pipelines)
+    sections = Sections(context.pipelines)
 
     async def settings(name: str) -> RetrievalSettings:
-        name = name or resources.settings.default_pipeline
-        current = resources.pipelines.current(name)
+        name = name or context.settings.default_pipeline
+        current = context.pipelines.current(name)
         if current is None:
-            raise NotFoundError(f"no pipeline is called {name}; pipelines: {', '.join(resources.pipelines.names())}")
+            raise NotFoundError(f"no pipeline is called {name}; pipelines: {', '.join(context.pipelines.names())}")
         return await sections.section(current, "retrieval", RetrievalSettings)
 
     return settings

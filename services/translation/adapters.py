@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from services.translation.ports import Guess
-from shared.errors import ConfigurationError
-from shared.languages import UNKNOWN
+from shared.contracts.errors import ConfigurationError
+from shared.text.languages import UNKNOWN
 
 if TYPE_CHECKING:
     from lingua import LanguageDetector

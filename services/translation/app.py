@@ -5,19 +5,19 @@ from __future__ import annotations
 from services.translation.adapters import LinguaIdentifier
 from services.translation.handler import Translator
 from services.translation.settings import TranslationSettings
-from shared.resources import Resources
-from shared.stage import Stage
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
 
 
-def build(resources: Resources) -> Stage:
+def build(context: StageContext) -> Stage:
     identifier = LinguaIdentifier(preload=TranslationSettings().languages)
     stage = Stage("translation", settings=TranslationSettings)
-    stage.on(Translator(identifier, resources.models).translate)
+    stage.on(Translator(identifier, context.models).translate)
     stage.opens(identifier)
     return stage
 
 
 if __name__ == "__main__":
-    from shared.worker import run
+    from shared.runtime.worker import run
 
     run(build)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from services.translation.model_translation import is_pivot, translated
 from services.translation.ports import Guess, LanguageIdentifier
 from services.translation.settings import TranslationSettings
-from services.translation.translating import is_pivot, translated
-from shared.domain import Question
-from shared.envelope import Envelope
-from shared.facts import QuestionApproved, QuestionCleared, QuestionTranslated
-from shared.languages import UNKNOWN, code3
-from shared.models.ports import Models
+from shared.contracts.domain import Question
+from shared.contracts.envelope import Envelope
+from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTranslated
+from shared.llm.ports import Models
+from shared.text.languages import UNKNOWN, code3
 
 
 class Translator:

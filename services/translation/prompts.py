@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.models.blocks import DATA_RULES
+from shared.llm.prompt_blocks import DATA_RULES
 
 TRANSLATE = """\
 You translate questions that people put to an answering service, so that documents in another language can be searched

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from services.translation.prompts import TRANSLATE
-from shared.languages import UNKNOWN, code3
-from shared.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection
+from shared.text.languages import UNKNOWN, code3
 
 
 class TranslationSettings(PromptedSection):

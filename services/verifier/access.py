@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from shared.access import Access
-from shared.subjects import URLS_BUCKET
+from shared.contracts.requests.moderation import GuardAnswerRequest
+from shared.contracts.requests.persistence import ExchangeRequest
+from shared.contracts.stage import Access
+from shared.contracts.subjects import URLS_BUCKET
 
 #: It reads a recorded answer when it evaluates it.
-ACCESS = Access(keeps=(URLS_BUCKET,), asks=("moderation.guard_answer", "persistence.exchange"))
+ACCESS = Access(keeps=(URLS_BUCKET,), asks=(GuardAnswerRequest, ExchangeRequest))

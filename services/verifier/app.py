@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from services.verifier.access import ACCESS
 from services.verifier.evaluator import AT_ONCE, Evaluator
+from services.verifier.guardrails_client import ModerationRails
 from services.verifier.handler import Verifier
-from services.verifier.looking import WebUrls
-from services.verifier.rails import ModerationRails
 from services.verifier.settings import VerifierSettings
-from shared.resources import Resources
-from shared.stage import Stage
-from shared.subjects import URLS_BUCKET
+from services.verifier.url_checker import WebUrls
+from shared.contracts.stage import Stage
+from shared.contracts.subjects import URLS_BUCKET
+from shared.runtime.context import StageContext
 
 
-def build(resources: Resources) -> Stage:
+def build(context: StageContext) -> Stage:
     stage = Stage("verifier", settings=VerifierSettings, access=ACCESS)
-    urls = WebUrls(resources.settings, resources.stores.key_value(URLS_BUCKET))
+    urls = WebUrls(context.settings, context.stores.key_value(URLS_BUCKET))
     stage.opens(urls)
-    stage.on(Verifier(resources.models, urls, ModerationRails(resources.asker)).verify)
-    stage.on(Evaluator(resources.models, resources.asker).evaluate, concurrency=AT_ONCE)
+    stage.on(Verifier(context.models, urls, ModerationRails(context.requests)).verify)
+    stage.on(Evaluator(context.models, context.requests).evaluate, concurrency=AT_ONCE)
     return stage
 
 
 if __name__ == "__main__":
-    from shared.worker import run
+    from shared.runtime.worker import run
 
     run(build)

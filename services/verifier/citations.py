@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.addresses import well_formed
-from shared.domain import Answer, Citation, Passage
+from shared.contracts.domain import Answer, Citation, Passage
+from shared.text.urls import well_formed
 
 
 def faults(answer: Answer, citations: Sequence[Citation], passages: Sequence[Passage]) -> list[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from services.verifier.evaluating import evaluated, of_record, sampled
+from services.verifier.evaluation import evaluated, of_record, sampled
 from services.verifier.judge import judged
 from services.verifier.rules import states_nothing
 from services.verifier.settings import VerifierSettings
-from shared.asks.persistence import ExchangeReply, ExchangeRequest
-from shared.domain import Lane
-from shared.envelope import Envelope
-from shared.errors import TransientError, UnavailableError
-from shared.facts import AnswerDrafted, ExchangeEvaluated, ExchangeRecorded
-from shared.models.ports import Models
-from shared.stores.ports import Asker
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import TransientError, UnavailableError
+from shared.contracts.facts import AnswerDrafted, ExchangeEvaluated, ExchangeRecorded
+from shared.contracts.requests.persistence import ExchangeRequest
+from shared.contracts.requests.request import RequestClient
+from shared.llm.ports import Models
 
 #: Exchanges that a worker evaluates at once: few, as drafts of live questions wait for the same processor and models.
 AT_ONCE = 2
@@ -21,9 +21,9 @@ AT_ONCE = 2
 class Evaluator:
     """Evaluates a share of the live answers, and all of the background lane's."""
 
-    def __init__(self, models: Models, asker: Asker) -> None:
+    def __init__(self, models: Models, asker: RequestClient) -> None:
         self._models = models
-        self._asker = asker
+        self._requests = asker
 
     async def evaluate(
         self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
@@ -57,7 +57,7 @@ class Evaluator:
         """
         request = ExchangeRequest(id=recorded.record)
         try:
-            reply = await self._asker.ask("persistence", "exchange", request, ExchangeReply)
+            reply = await self._requests.ask(request)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
         if reply.exchange is None or reply.exchange.event_id != envelope.causation_id:

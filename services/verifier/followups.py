@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.verifier.support import plain
-from shared.domain import Citation, Passage
+from services.verifier.groundedness import plain
+from shared.contracts.domain import Citation, Passage
 
 
 def followups(

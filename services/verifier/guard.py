@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shared.facts import FACTS, AnswerDrafted
-from shared.fingerprints import repeats
-from shared.text import words
+from shared.contracts.facts import FACTS, AnswerDrafted
+from shared.text.analysis import words
+from shared.text.fingerprints import repeats
 
 #: Words of how the platform is built; an answer may say them where a passage does.
 INTERNAL = (

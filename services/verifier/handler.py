@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from services.verifier.checking import CitationCheck
-from services.verifier.closing import best_of, nothing, passed
-from services.verifier.evaluating import inline
-from services.verifier.finding import Finding
+from services.verifier.citation_check import CitationCheck
+from services.verifier.draft_assessment import Finding
+from services.verifier.evaluation import inline
 from services.verifier.guard import STOPPED, leaks, read_by_asker
 from services.verifier.judge import judged
-from services.verifier.keeping import same_again, with_refuted
+from services.verifier.partial_answer import same_again, with_refuted
 from services.verifier.ports import Rails, Urls
 from services.verifier.rewrite import rewrite
 from services.verifier.rules import asked_text, examine, language_of, states_nothing
-from services.verifier.scoring import answer_stems, weigh
+from services.verifier.scores import answer_stems, weigh
 from services.verifier.settings import VerifierSettings
-from shared.domain import Attempts
-from shared.envelope import Envelope
-from shared.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
-from shared.models.ports import Models
+from services.verifier.verdict import best_of, nothing, passed
+from shared.contracts.domain import Attempts
+from shared.contracts.envelope import Envelope
+from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
+from shared.llm.ports import Models
 
 #: Another attempt gets begun when this many times what the last one took is left, and so many seconds besides.
 _TIMES, _SPARE_SECONDS = 1.5, 0.5

@@ -12,17 +12,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from services.verifier.finding import Finding
+from services.verifier.draft_assessment import Finding
 from services.verifier.prompts import RULES
 from services.verifier.rules import asked_text, examine, stating
-from services.verifier.scoring import weigh
+from services.verifier.scores import weigh
 from services.verifier.settings import VerifierSettings
-from shared.domain import Passage
-from shared.errors import ModelError
-from shared.facts import AnswerDrafted
-from shared.models.blocks import block
-from shared.models.ports import Models
-from shared.models.prompts import assemble
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import AnswerDrafted
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import block
+from shared.llm.prompts import assemble
 
 #: Characters that the judge reads: of the question, of a sentence and of all, of a passage and of all.
 QUESTION, SENTENCE, ANSWER, PASSAGE, PASSAGES = 2000, 1500, 8000, 2500, 16_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from services.verifier.settings import VerifierSettings
-from shared.domain import Value
-from shared.envelope import Envelope
+from shared.contracts.domain import Value
+from shared.contracts.envelope import Envelope
 
 
 class Seen(Value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.models.blocks import DATA_RULES
+from shared.llm.prompt_blocks import DATA_RULES
 
 JUDGE = """\
 You check answers before people rely on them. You get a question, the answer that was drafted for it, sentence by

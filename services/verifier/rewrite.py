@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shared.text import stems
+from shared.text.analysis import stems
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 

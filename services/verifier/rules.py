@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from services.verifier.citations import faults
-from services.verifier.finding import Finding
-from services.verifier.scoring import score
+from services.verifier.draft_assessment import Finding
+from services.verifier.groundedness import says_more, unsupported
+from services.verifier.scores import score
 from services.verifier.settings import VerifierSettings
-from services.verifier.support import says_more, unsupported
-from shared.domain import Answer, Scores
-from shared.facts import AnswerDrafted
-from shared.languages import UNKNOWN
-from shared.text import guess_language, stop_words, words
+from shared.contracts.domain import Answer, Scores
+from shared.contracts.facts import AnswerDrafted
+from shared.text.analysis import guess_language, stop_words, words
+from shared.text.languages import UNKNOWN
 
 #: Engines that may only quote: each of their sentences must be in its passage word for word.
 QUOTING = frozenset(["extractive"])

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from services.verifier.prompts import JUDGE
-from shared.addresses import well_formed
-from shared.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection
+from shared.text.urls import well_formed
 from shared.web.hosts import host_list
 
 #: Language -> what the asker reads when nothing of any draft held.

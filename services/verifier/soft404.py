@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from services.verifier.ports import Seen
-from shared.text import normalise
+from shared.text.analysis import normalise
 
 #: A title is judged in the parts that these divide: `Page not found | The Library`.
 _DIVIDERS = re.compile(r"\s+[-|–—·:»]\s+|\s*\|\s*|:\s+")

@@ -16,7 +16,7 @@ import nats.errors
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
-from shared.errors import UnavailableError
+from shared.contracts.errors import UnavailableError
 from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Keys the server can spell as they are; all others are hashed, and `=` marks those so that no plain key equals one.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from shared.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.stores.ports import UPDATE_TRIES, Change
 
 #: Seconds to connect, and to wait for a reply.

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from shared import subjects
-from shared.dead import PAGE, DeadLetter, Wanted
-from shared.domain import PipelineRef
-from shared.erasure import Erased
-from shared.errors import NotFoundError, PipelineError, UnavailableError
-from shared.log import StoredEvent
-from shared.pipelines import Pipeline, is_candidate
+from shared.contracts.domain import PipelineRef
+from shared.contracts.errors import NotFoundError, PipelineError, UnavailableError
+from shared.contracts.pipelines import Pipeline, is_candidate
+from shared.contracts.subjects import CANDIDATE_PREFIX
 from shared.stores.ports import Change
-from shared.subjects import CANDIDATE_PREFIX
 
 
 class MemoryKeyValue:
@@ -69,53 +64,6 @@ class MemoryObjects:
 
     async def delete(self, name: str) -> None:
         self.bodies.pop(name, None)
-
-
-class MemoryDeadLetters:
-    """`DeadLetters` over what was kept: subject, headers and bytes, numbered from 1."""
-
-    def __init__(self, kept: Callable[[], Sequence[tuple[str, Mapping[str, str], bytes]]]) -> None:
-        self._kept = kept
-        self._since = datetime.now(UTC)
-
-    async def page(self, wanted: Wanted, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
-        return [one for one in self._letters() if one.number > after and wanted.takes(one)][:limit]
-
-    async def get(self, number: int) -> DeadLetter:
-        found = next((one for one in self._letters() if one.number == number), None)
-        if found is None:
-            raise NotFoundError(f"there is no dead letter {number}")
-        return found
-
-    def _letters(self) -> list[DeadLetter]:
-        return [DeadLetter.read(n, *one, self._since) for n, one in enumerate(self._kept(), start=1)]
-
-
-class _Kept(Protocol):
-    """What a log in memory keeps."""
-
-    stored: list[StoredEvent]
-    dead: list[Any]
-
-
-class MemoryEraser:
-    """An `Eraser` of a log in memory."""
-
-    def __init__(self, log: _Kept) -> None:
-        self._log = log
-
-    async def question(self, correlation_id: str) -> Erased:
-        return self._erase(lambda one: one.correlation_id == correlation_id)
-
-    async def raw_text(self, before: datetime) -> Erased:
-        return self._erase(lambda one: one.time < before and subjects.is_raw(one.subject))
-
-    def _erase(self, wanted: Callable[[StoredEvent], bool]) -> Erased:
-        events = [one for one in self._log.stored if wanted(one)]
-        letters = [one for one in self._log.dead if any(one.data == event.data for event in events)]
-        self._log.stored[:] = [one for one in self._log.stored if one not in events]
-        self._log.dead[:] = [one for one in self._log.dead if one not in letters]
-        return Erased(len(events), len(letters))
 
 
 class MemoryPipelines:

@@ -13,7 +13,7 @@ import nats.errors
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, ObjectDeletedError, ObjectNotFoundError
 
-from shared.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import NotFoundError, UnavailableError
 
 #: Seconds for one body; the client alone would wait for ever for a chunk that a dead connection owes it.
 TIMEOUT = 60.0

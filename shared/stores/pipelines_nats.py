@@ -19,10 +19,10 @@ from nats.js.errors import (
 )
 from nats.js.kv import KeyValue
 
-from shared import subjects
-from shared.domain import PipelineRef
-from shared.errors import PipelineError, UnavailableError
-from shared.pipelines import Pipeline, is_candidate
+from shared.contracts import subjects
+from shared.contracts.domain import PipelineRef
+from shared.contracts.errors import PipelineError, UnavailableError
+from shared.contracts.pipelines import Pipeline, is_candidate
 
 log = structlog.get_logger()
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from pydantic import BaseModel
-
-from shared.signals import Signal
-
-M = TypeVar("M", bound=BaseModel)
+from shared.contracts.signals import Signal
 
 #: What becomes of a value (None: there was none); pure, as it may be called more than once.
 Change = Callable[[bytes | None], bytes]
@@ -61,19 +57,7 @@ class ObjectStore(Protocol):
     async def delete(self, name: str) -> None: ...
 
 
-class Speaker(Protocol):
+class SignalPublisher(Protocol):
     """Says signals about one question; they may get lost."""
 
     async def speak(self, correlation_id: str, signal: Signal) -> None: ...
-
-
-class Asker(Protocol):
-    """Asks another service's store by request/reply."""
-
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[M], timeout: float = 5.0) -> M:
-        """The reply, waited for `timeout` seconds.
-
-        Raises:
-            UnavailableError: nobody answers within the timeout.
-            RefusedError: the asked stage declined; the text says why.
-        """

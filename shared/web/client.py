@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 
 import httpcore
 
-from shared.errors import RefusedError, UnavailableError
+from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.hosts import matches
 from shared.web.pace import Pace
 from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from shared.errors import RefusedError
+from shared.contracts.errors import RefusedError
 from shared.web.client import Fetched
 
 _HTML = ("text/html", "application/xhtml+xml")

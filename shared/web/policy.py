@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 import idna
 
-from shared.errors import RefusedError
+from shared.contracts.errors import RefusedError
 from shared.web.hosts import matches, within
 from shared.web.ranges import Address, is_public, parse_address
-
-if TYPE_CHECKING:
-    from shared.settings import Settings
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -154,7 +151,25 @@ class Policy:
         return matches(host, self.inside) or within(address, self.inside)
 
 
-def policy_of(settings: Settings, *, only: tuple[str, ...] = (), deny: tuple[str, ...] = (), **limits: Any) -> Policy:
+class WebSettings(Protocol):
+    """The process settings of outgoing requests; `shared.runtime.settings.Settings` has them. Read only."""
+
+    @property
+    def web_allow(self) -> tuple[str, ...]: ...
+
+    @property
+    def web_deny(self) -> tuple[str, ...]: ...
+
+    @property
+    def web_inside(self) -> tuple[str, ...]: ...
+
+    @property
+    def web_per_second(self) -> float: ...
+
+
+def policy_of(
+    settings: WebSettings, *, only: tuple[str, ...] = (), deny: tuple[str, ...] = (), **limits: Any
+) -> Policy:
     """The operator's lists and pace, narrowed by a pipeline's `only` and `deny`; `limits` are fields of `Policy`."""
     return Policy(
         allow=settings.web_allow,

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("services", "shared")
+OURS = ("services", "shared", "cli")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -41,7 +41,8 @@ class Module:
     def imports(self) -> frozenset[str]:
         """Dotted names of everything imported anywhere in the file, also inside functions.
 
-        `from a.b import c` counts as `a.b.c`, so that a rule about a package covers both spellings.
+        `from a.b import c` counts as `a.b.c`, so that a rule about a package covers both spellings. A module that is
+        loaded by name (`import_module`, `__import__`) counts too; the variable part of its name is `*`.
         """
         return frozenset(self._imported())
 
@@ -57,12 +58,28 @@ class Module:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.Call) and _is_import_call(node):
+                yield _pattern(node.args[0])
             elif isinstance(node, ast.ImportFrom):
                 base = node.module or ""
                 if node.level:
                     parents = self.package.split(".")
                     base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
                 yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _is_import_call(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("import_module", "__import__") and bool(call.args)
+
+
+def _pattern(argument: ast.expr) -> str:
+    """The module's name as far as it is spelled; `*` for what is computed."""
+    if isinstance(argument, ast.Constant):
+        return str(argument.value)
+    if isinstance(argument, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in argument.values)
+    return "*"
 
 
 @cache

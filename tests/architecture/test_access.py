@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from shared.ops.catalogue import STAGES, builder, offline_resources, stages
-from shared.permissions import users
-from shared.stage import Stage
+from cli.host.catalogue import STAGES, builder, offline_context, stages
+from shared.contracts.stage import Stage
+from shared.runtime.permissions import users
 from shared.stores.ports import KeyValue, ObjectStore
 from tests.architecture.source import modules
 
-#: `.ask("retrieval", "search", ...)`, however it is broken into lines.
-ASKS = re.compile(r"""\.ask\(\s*"([a-z]+)",\s*"([a-z_]+)\"""")
+#: `ExchangeRequest(...)`: where a request is made, it is sent.
+REQUEST = re.compile(r"\b([A-Z]\w+Request)[(.]")
 DECLARED = {stage.name: stage for stage in stages()}
 
 
@@ -35,16 +35,19 @@ class Recording:
         return cast("ObjectStore", self)
 
 
-def asked(stage: str) -> set[str]:
-    """`retrieval.search` and so on, as the stage's files have it."""
-    files = (module.text for module in modules() if module.path.startswith(f"services/{stage}/"))
-    return {".".join(found) for text in files for found in ASKS.findall(text)}
+def sent(stage: str) -> set[str]:
+    """Names of the requests to other stages that this stage's files make."""
+    files = [module.text for module in modules() if module.path.startswith(f"services/{stage}/")]
+    others = {
+        handler.request.__name__ for one in DECLARED.values() if one.name != stage for handler in one.request_handlers
+    }
+    return {name for text in files for name in REQUEST.findall(text)} & others
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_buckets_that_a_stage_opens_are_declared(stage: str) -> None:
     recording = Recording()
-    builder(stage)(offline_resources(stores=cast("Any", recording)))
+    builder(stage)(offline_context(stores=cast("Any", recording)))
     access = DECLARED[stage].access
 
     assert recording.buckets == {*access.reads, *access.keeps}
@@ -52,11 +55,11 @@ def test_buckets_that_a_stage_opens_are_declared(stage: str) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_questions_that_a_stage_puts_to_others_are_declared_and_answered(stage: str) -> None:
+def test_requests_that_a_stage_sends_are_declared_and_answered(stage: str) -> None:
     access = DECLARED[stage].access
-    answered = {f"{one.name}.{answering.verb}" for one in DECLARED.values() for answering in one.answerings}
+    answered = {handler.request for one in DECLARED.values() for handler in one.request_handlers}
 
-    assert asked(stage) == set(access.asks)
+    assert sent(stage) == {request.__name__ for request in access.asks}
     assert set(access.asks) <= answered
 
 
@@ -64,7 +67,7 @@ def test_questions_that_a_stage_puts_to_others_are_declared_and_answered(stage: 
 def test_signals_the_log_and_what_is_followed_are_declared(stage: str) -> None:
     """By what `build` takes out of the resources."""
     taken: set[str] = set()
-    resources = offline_resources()
+    resources = offline_context()
 
     class Watching:
         def __getattr__(self, name: str) -> Any:
@@ -75,7 +78,7 @@ def test_signals_the_log_and_what_is_followed_are_declared(stage: str) -> None:
     access = DECLARED[stage].access
 
     assert ("log" in taken) == bool(access.log or access.follows)
-    assert ("speaker" in taken) == bool(access.signals)
+    assert ("signals" in taken) == bool(access.signals)
 
 
 def test_a_new_stage_has_a_user_of_its_own() -> None:

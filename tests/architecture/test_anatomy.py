@@ -9,10 +9,10 @@ from importlib import import_module
 
 import pytest
 
-from shared.facts import FACTS
-from shared.ops.catalogue import STAGES, section_kinds, stages
-from shared.pipelines import Section
-from shared.stage import Stage
+from cli.host.catalogue import STAGES, section_kinds, stages
+from shared.contracts.facts import FACTS
+from shared.contracts.pipelines import Section
+from shared.contracts.stage import Stage
 from tests.architecture.source import ROOT, Module, modules
 
 FILES = ("__init__.py", "app.py", "handler.py", "settings.py", "README.md")
@@ -54,7 +54,7 @@ def test_readme_of_a_stage_names_no_fact_that_is_not_one(stage: Stage) -> None:
 @every_built_stage
 def test_docstring_of_a_stage_names_what_it_hears(stage: Stage) -> None:
     docstring = import_module(f"services.{stage.name}").__doc__ or ""
-    single = [hearing.facts[0].__name__ for hearing in stage.hearings if len(hearing.facts) == 1]
+    single = [subscription.facts[0].__name__ for subscription in stage.subscriptions if len(subscription.facts) == 1]
 
     assert [name for name in single if name not in docstring] == []
 
@@ -64,7 +64,9 @@ def test_wiring_is_short_and_can_be_run(stage: str) -> None:
     app = Module(f"services/{stage}/app.py")
 
     assert app.lines <= APP_LINES
-    assert app.text.endswith('if __name__ == "__main__":\n    from shared.worker import run\n\n    run(build)\n')
+    assert app.text.endswith(
+        'if __name__ == "__main__":\n    from shared.runtime.worker import run\n\n    run(build)\n'
+    )
 
 
 @every_stage
@@ -72,12 +74,14 @@ def test_wiring_declares_one_stage_named_like_its_folder(stage: str) -> None:
     built = [one for one in stages() if one.name == stage]
 
     assert len(built) == 1
-    assert built[0].hearings or built[0].also_says
+    assert built[0].subscriptions or built[0].also_publishes
 
 
 @every_built_stage
 def test_handlers_of_a_stage_are_async(stage: Stage) -> None:
-    handlers = [hearing.handler for hearing in stage.hearings] + [ask.handler for ask in stage.answerings]
+    handlers = [subscription.handler for subscription in stage.subscriptions] + [
+        ask.handler for ask in stage.request_handlers
+    ]
 
     assert [handler for handler in handlers if not inspect.iscoroutinefunction(handler)] == []
 

@@ -15,11 +15,11 @@ import typer
 import yaml
 from pydantic import SecretStr
 
-from shared.ops.catalogue import STAGES, stages
-from shared.ops.cli import app
-from shared.ops.credentials import issue
-from shared.ops.pipelines_cli import register
-from shared.settings import Settings
+from cli.commands.pipelines import register
+from cli.host.catalogue import STAGES, stages
+from cli.main import app
+from cli.operations.credentials import issue
+from shared.runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -75,7 +75,7 @@ def _shown(default: object) -> str:
 
 
 def test_runbook_explains_every_metric() -> None:
-    telemetry = (ROOT / "shared" / "telemetry.py").read_text("utf-8")
+    telemetry = (ROOT / "shared" / "observability" / "telemetry.py").read_text("utf-8")
     runbook = (ROOT / "deploy" / "runbook.md").read_text("utf-8")
 
     assert set(re.findall(r"^\| `(answerbus_\w+)` \|", runbook, re.MULTILINE)) == set(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.ops.reference import stale
+from cli.docsgen.reference import stale
 
 
 def test_generated_documents_are_up_to_date() -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from shared.ops.catalogue import STAGES
+from cli.host.catalogue import STAGES
 from tests.architecture.source import ROOT, Module, imports_any, modules, within
 
 BROKER = ("faststream", "nats")
 #: The doors to the broker; everything else gets ports.
-BROKER_DOORS = ("shared/delivery/", "shared/worker.py", "shared/testing.py", "shared/stores/", "shared/ops/")
+BROKER_DOORS = ("shared/bus/", "shared/runtime/testing.py", "shared/stores/", "cli/")
 
 #: Libraries that any file may use.
 EVERYWHERE = {"pydantic", "structlog", "orjson"}
@@ -22,61 +21,65 @@ EVERYWHERE = {"pydantic", "structlog", "orjson"}
 PLACES: dict[str, tuple[str, ...]] = {
     "faststream": BROKER_DOORS,
     "nats": BROKER_DOORS,
-    "nkeys": ("shared/ops/credentials.py",),
+    "nkeys": ("cli/operations/credentials.py",),
     "redis": ("shared/stores/keyvalue_redis.py",),
     "sqlalchemy": (
         "services/persistence/models.py",
         "services/persistence/sql.py",
-        "services/persistence/sql_reading.py",
-        "services/persistence/sql_writing.py",
+        "services/persistence/sql_queries.py",
+        "services/persistence/sql_writer.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",
-        "services/persistence/forgetting_sql.py",
-        "services/persistence/watch_adapter.py",
+        "services/persistence/erasure_sql.py",
+        "services/persistence/deadline_monitor_adapter.py",
         "services/persistence/migrations/",
     ),
     "alembic": ("services/persistence/migrations/",),
-    "qdrant_edge": ("services/retrieval/index/",),
+    "qdrant_edge": ("services/retrieval/stores/",),
     "neo4j": ("services/retrieval/graph/neo4j.py",),
-    "qdrant_client": ("services/retrieval/index/server.py",),
-    "markdown_it": ("services/retrieval/ingest/markdown.py",),
-    "pypdf": ("services/retrieval/ingest/pdf.py",),
-    "selectolax": ("services/retrieval/ingest/html.py", "shared/web/page.py"),
+    "qdrant_client": ("services/retrieval/stores/server.py",),
+    "markdown_it": ("services/retrieval/indexing/readers/markdown.py",),
+    "pypdf": ("services/retrieval/indexing/readers/pdf.py",),
+    "selectolax": ("services/retrieval/indexing/readers/html.py", "shared/web/page.py"),
     "ahocorasick": ("services/moderation/lexicon.py",),
     "presidio_analyzer": ("services/moderation/adapters.py",),
     "spacy": ("services/moderation/adapters.py",),
     "tldextract": ("services/moderation/adapters.py",),
-    "sklearn": ("services/moderation/training.py",),
+    "sklearn": ("services/moderation/classifier_training.py",),
     "nemoguardrails": ("services/moderation/guardrails.py",),
-    "sacrebleu": ("shared/ops/evaluate_followups.py",),
+    "sacrebleu": ("cli/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
     "starlette": ("services/gateway/",),
-    "uvicorn": ("services/gateway/face.py", "shared/probes.py"),
-    "uvloop": ("shared/worker.py", "shared/ops/output.py"),
-    "fastembed": ("services/retrieval/embed/local.py",),
-    "docx": ("services/retrieval/ingest/office.py",),
-    "pptx": ("services/retrieval/ingest/office.py",),
-    "openpyxl": ("services/retrieval/ingest/office.py",),
-    "langchain_openai": ("shared/models/chats.py",),
-    "langchain_anthropic": ("shared/models/anthropic.py",),
-    "httpx2": ("shared/models/chats.py",),
+    "uvicorn": ("services/gateway/http_server.py", "shared/observability/health.py"),
+    "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
+    "fastembed": ("services/retrieval/embeddings/local.py",),
+    "docx": ("services/retrieval/indexing/readers/office.py",),
+    "pptx": ("services/retrieval/indexing/readers/office.py",),
+    "openpyxl": ("services/retrieval/indexing/readers/office.py",),
+    "langchain_openai": ("shared/llm/chat_clients.py",),
+    "langchain_anthropic": ("shared/llm/anthropic.py",),
+    "httpx2": ("shared/llm/chat_clients.py",),
     "httpcore": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),
-    "httpx": ("services/retrieval/embed/endpoint.py", "shared/ops/"),
-    "typer": ("shared/ops/",),
-    "rich": ("shared/ops/",),
+    "httpx": ("services/retrieval/embeddings/endpoint.py", "cli/"),
+    "typer": ("cli/",),
+    "rich": ("cli/",),
     "yaml": (
-        "shared/pipelines.py",
-        "shared/ops/directory.py",
-        "shared/models/settings.py",
-        "shared/ops/pipelines_cli.py",
-        "services/retrieval/ingest/markdown.py",
+        "shared/runtime/pipelines.py",
+        "cli/operations/directory_file.py",
+        "shared/llm/settings.py",
+        "cli/commands/pipelines.py",
+        "services/retrieval/indexing/readers/markdown.py",
     ),
-    "pydantic_settings": ("shared/settings.py",),
-    "prometheus_client": ("shared/telemetry.py", "shared/probes.py", "services/gateway/routes/operations.py"),
-    "opentelemetry": ("shared/telemetry.py",),
-    "Stemmer": ("shared/text.py",),
+    "pydantic_settings": ("shared/runtime/settings.py",),
+    "prometheus_client": (
+        "shared/observability/telemetry.py",
+        "shared/observability/health.py",
+        "services/gateway/routes/operations.py",
+    ),
+    "opentelemetry": ("shared/observability/telemetry.py",),
+    "Stemmer": ("shared/text/analysis.py",),
 }
 
 
@@ -99,27 +102,19 @@ def test_stage_imports_no_other_stage(stage: str) -> None:
     assert offenders(others, allowed=(), among=(f"services/{stage}/",)) == {}
 
 
-def test_shared_imports_no_stage() -> None:
-    """Only the commands that run whole platforms know stages, and only to build them."""
-    assert offenders(("services",), allowed=("shared/ops/",), among=("shared/",)) == {}
-
-
-def test_commands_import_no_more_of_a_stage_than_running_it_needs() -> None:
-    assert offenders(("services",), allowed=("shared/ops/in_process.py",), among=("shared/ops/",)) == {}
-
-
-def test_stages_are_named_as_modules_by_the_catalogue_and_the_supervisor_only() -> None:
-    naming = {module.path for module in modules() if re.search("""["']services\\.""", module.text)}
-
-    assert {path for path in naming if path.startswith("shared/")} == {"shared/ops/catalogue.py", "shared/ops/up.py"}
-
-
 def test_broker_is_imported_behind_its_doors_only() -> None:
     assert offenders(BROKER, allowed=BROKER_DOORS) == {}
 
 
-def test_delivery_is_known_to_the_worker_and_the_commands_only() -> None:
-    assert offenders(("shared.delivery",), allowed=BROKER_DOORS) == {}
+def test_stages_know_the_bus_by_its_ports_only() -> None:
+    adapters = tuple(
+        f"shared.bus.{module.path.split('/')[-1].removesuffix('.py')}"
+        for module in modules()
+        if module.path.startswith("shared/bus/") and not module.path.endswith(("__init__.py", "ports.py"))
+    )
+
+    assert adapters
+    assert offenders(adapters, allowed=(*BROKER_DOORS, "shared/runtime/worker.py")) == {}
 
 
 def test_stages_know_stores_by_their_roles_only() -> None:
@@ -130,17 +125,13 @@ def test_stages_know_stores_by_their_roles_only() -> None:
     )
 
     assert stores
-    assert offenders(stores, allowed=BROKER_DOORS) == {}
-
-
-def test_commands_are_imported_by_commands_only() -> None:
-    assert offenders(("shared.ops",), allowed=("shared/ops/",)) == {}
+    assert offenders(stores, allowed=(*BROKER_DOORS, "shared/runtime/worker.py")) == {}
 
 
 def test_worker_is_imported_by_the_wiring_and_the_commands_only() -> None:
     wiring = tuple(f"services/{stage}/app.py" for stage in STAGES)
 
-    assert offenders(("shared.worker",), allowed=("shared/ops/", "shared/testing.py", *wiring)) == {}
+    assert offenders(("shared.runtime.worker",), allowed=("cli/", "shared/runtime/testing.py", *wiring)) == {}
 
 
 def test_tests_are_imported_by_no_part_of_the_program() -> None:
@@ -166,12 +157,11 @@ def test_every_place_is_used() -> None:
 
 def test_stage_and_facts_know_no_library_but_pydantic() -> None:
     pure = {
-        "shared/domain.py",
-        "shared/fact.py",
-        "shared/facts.py",
-        "shared/subjects.py",
-        "shared/envelope.py",
-        "shared/stage.py",
+        "shared/contracts/domain.py",
+        "shared/contracts/facts.py",
+        "shared/contracts/subjects.py",
+        "shared/contracts/envelope.py",
+        "shared/contracts/stage.py",
     }
 
     assert {name for module in modules() if module.path in pure for name in module.libraries} == {"pydantic"}
@@ -180,7 +170,7 @@ def test_stage_and_facts_know_no_library_but_pydantic() -> None:
 def test_heavy_libraries_are_not_loaded_by_the_help_text() -> None:
     program = (
         "import sys\n"
-        "from shared.ops.cli import main\n"
+        "from cli.main import main\n"
         "sys.argv = ['answerbus', '--help']\n"
         "try:\n"
         "    main()\n"

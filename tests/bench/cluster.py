@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.delivery import Connection, Publisher
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import PipelineRef
-from shared.envelope import opening
-from shared.errors import UnavailableError
-from shared.facts import QuestionAsked
-from shared.ops import bus
-from shared.settings import Settings
+from cli.operations import bus
+from shared.bus import Connection, Publisher
+from shared.bus.event_log import NatsEventLog
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import opening
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import QuestionAsked
+from shared.runtime.settings import Settings
 from tests.support.cluster import Cluster, cluster, until
 
 from .report import Section
@@ -44,7 +44,7 @@ class Asking:
         while True:
             event = opening("gateway", QuestionAsked(text="Does it stay?"), pipeline=PIPELINE, deadline_seconds=600)
             try:
-                await self.publisher.say(event, first=True)
+                await self.publisher.publish(event, first=True)
             except UnavailableError:
                 self.refused += 1
                 continue
@@ -77,9 +77,9 @@ class Outcome:
 
 @contextlib.asynccontextmanager
 async def _asking(town: Cluster) -> AsyncIterator[Asking]:
-    speaker = Connection(Settings(nats_url=town.urls, replicas=3), "bench")
-    await speaker.open()
-    asking = Asking(Publisher(speaker.broker, "gateway", budget=30, raw_ttl=3600))
+    signals = Connection(Settings(nats_url=town.urls, replicas=3), "bench")
+    await signals.open()
+    asking = Asking(Publisher(signals.broker, "gateway", budget=30, raw_ttl=3600))
     tasks = [asyncio.create_task(asking.run()) for _ in range(ASKERS)]
     try:
         yield asking
@@ -87,7 +87,7 @@ async def _asking(town: Cluster) -> AsyncIterator[Asking]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await speaker.close()
+        await signals.close()
 
 
 async def killed(folder: Path, kills: Sequence[str] = KILLS, say: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -114,7 +114,7 @@ async def killed(folder: Path, kills: Sequence[str] = KILLS, say: Callable[[str]
                 say(f"all three killed: nothing stored for {outages['all three']:.2f} s")
             await town.whole(client)
             log = NatsEventLog(lambda: client)
-            lost = [cid for cid in asking.acknowledged if not await log.biography(cid)]
+            lost = [cid for cid in asking.acknowledged if not await log.history(cid)]
             return Outcome(len(asking.acknowledged), len(lost), asking.refused, outages)
 
 

@@ -17,11 +17,12 @@ import nats
 import orjson
 from nats.aio.client import Client
 
-from shared import subjects
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import Lane
-from shared.envelope import new_correlation_id
-from shared.facts import (
+from cli.operations import bus
+from shared.bus.event_log import NatsEventLog
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import new_correlation_id
+from shared.contracts.facts import (
     AnswerDrafted,
     AnswerVerified,
     ExchangeRecorded,
@@ -31,8 +32,7 @@ from shared.facts import (
     QuestionAsked,
     QuestionCleared,
 )
-from shared.ops import bus
-from shared.settings import Settings
+from shared.runtime.settings import Settings
 
 from .chains import Say
 from .report import Section
@@ -112,7 +112,7 @@ async def _read(client: Client, cids: Sequence[str]) -> list[float]:
     for number in range(2 * READ):
         cid = chosen.choice(cids)
         began = time.perf_counter()
-        found = await log.biography(cid)
+        found = await log.history(cid)
         if number >= READ:
             seconds.append(time.perf_counter() - began)
         if len(found) != len(CHAIN):

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from nats.aio.client import Client
 
-from shared import subjects
-from shared.delivery.courtesy import QUIET_AFTER
-from shared.domain import Lane
-from shared.envelope import REPLAY, opening
-from shared.facts import QuestionAsked
-from shared.ops import bus
-from shared.ops.catalogue import STAGES
-from shared.ops.datadir import DataDir
-from shared.ops.saying import Desk, desk
-from shared.ops.stages import Levers
-from shared.settings import Settings
+from cli.host.catalogue import STAGES
+from cli.host.data_dir import DataDir
+from cli.operations import bus
+from cli.operations.operator_session import OperatorSession, operator_session
+from cli.operations.stage_control import Levers
+from shared.bus.background_throttle import QUIET_AFTER
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import REPLAY, opening
+from shared.contracts.facts import QuestionAsked
+from shared.runtime.settings import Settings
 from tests.support.platform import cli, running
 
 from .chains import Say
@@ -59,7 +59,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> Section:
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             await load(platform.url, bodies(questions, WARM_UP, distinct=True), in_flight=4)
             settings = settings_of(root / "data")
-            async with desk(settings) as here:
+            async with operator_session(settings) as here:
                 await queue(here, questions, QUICK if quick else QUEUED)
             async with bus.connected(settings, "bench") as client:
                 for number in range(rounds * TURNS):
@@ -83,7 +83,7 @@ def settings_of(data: Path) -> Settings:
     return Settings(nats_url=at.nats_url, data_dir=data)
 
 
-async def queue(here: Desk, questions: Sequence[str], count: int) -> None:
+async def queue(here: OperatorSession, questions: Sequence[str], count: int) -> None:
     """Put distinct questions on the background lane, as a replay of all of them would."""
     ref = here.pipelines.current("default")
     if ref is None:
@@ -95,7 +95,7 @@ async def queue(here: Desk, questions: Sequence[str], count: int) -> None:
         for number in numbers:
             fact = QuestionAsked(text=f"{questions[number % len(questions)]} (background {began}-{number})")
             event = opening("gateway", fact, pipeline=ref, deadline_seconds=3600, lane=Lane.BACKGROUND)
-            await here.facts.say(event.model_copy(update={"origin": REPLAY}))
+            await here.facts.publish(event.model_copy(update={"origin": REPLAY}))
 
     await asyncio.gather(*(lane() for _ in range(AT_ONCE)))
 

@@ -21,10 +21,10 @@ import httpx2
 import orjson
 from pydantic import BaseModel
 
-from shared.models.cascade import Cascade
-from shared.models.choose import models_of
-from shared.models.ports import Message
-from shared.models.settings import ModelsSettings
+from shared.llm.choose import models_of
+from shared.llm.fallback import FallbackModels
+from shared.llm.ports import Message
+from shared.llm.settings import ModelsSettings
 from tests.support.servers import free_port
 
 from .chains import Say
@@ -137,7 +137,7 @@ async def _callers(url: str) -> AsyncIterator[dict[str, tuple[Step, Stream]]]:
         await ours.close()
 
 
-def _ours(url: str) -> Cascade:
+def _ours(url: str) -> FallbackModels:
     endpoint = {"name": "bench", "base_url": url, "model": "m", "json_mode": "schema", "concurrency": 200}
     return models_of(ModelsSettings.model_validate({"endpoints": [endpoint]}))
 
@@ -179,7 +179,7 @@ async def _chain_stream(chat: Any) -> tuple[float, int]:
     return first, chunks
 
 
-async def _our_stream(models: Cascade) -> tuple[float, int]:
+async def _our_stream(models: FallbackModels) -> tuple[float, int]:
     ears, began = Ears(), time.perf_counter()
     await models.converse("main", "answer", _asked(), listener=ears)
     return ears.first - began, TOKENS + 2

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from nats.aio.msg import Msg
 
-from shared import subjects, telemetry
-from shared.dead import DeadLetter, Wanted, collected
-from shared.delivery.dead_letters import NatsDeadLetters
-from shared.domain import Lane, Question
-from shared.errors import PermanentError
-from shared.facts import QuestionApproved, QuestionAsked
-from shared.settings import Settings
+from shared.bus.dead_letters import NatsDeadLetters
+from shared.bus.ports import DeadLetter, Wanted
+from shared.contracts import subjects
+from shared.contracts.domain import Lane, Question
+from shared.contracts.errors import PermanentError
+from shared.contracts.facts import QuestionApproved, QuestionAsked
+from shared.history.dead_letters import collected
+from shared.observability import telemetry
 from tests.integration.rig import Rig, asked, rig_on, stage_of, until
 from tests.support.servers import nats_server
 
@@ -74,7 +75,7 @@ async def mixed(rig: Rig, good: int, bad: int, seed: int = 1) -> Figures:
             done.set()
 
     subscription = await rig.client.subscribe(
-        subjects.live(subjects.heard(QuestionApproved, Lane.LIVE)), cb=heard, pending_msgs_limit=1_000_000
+        subjects.live(subjects.consume_filter(QuestionApproved, Lane.LIVE)), cb=heard, pending_msgs_limit=1_000_000
     )
     await rig.known()
     async with rig.worker(stage, max_deliveries=TRIES):
@@ -123,7 +124,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> Section:
     Raises:
         RuntimeError: a good event was harmed, or a poisonous one is not in dead letters with its reason.
     """
-    telemetry.configure_logging(Settings(), "bench")  # as a worker tells it: a line for each failure
+    telemetry.configure_logging("bench", level="info", form="json")  # as a worker tells it: a line for each failure
     good, bad = (QUICK, BAD * QUICK // GOOD) if quick else (GOOD, BAD)
     section = Section(
         name="poison",

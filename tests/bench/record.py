@@ -27,15 +27,15 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from sqlalchemy import func, insert, literal, select
 
-from services.persistence import fold
+from cli.operations import bus
+from services.persistence import projection
 from services.persistence.adapters import SqlRecord
 from services.persistence.app import build
-from services.persistence.asks import Archivist
 from services.persistence.models import exchange_sources, exchanges
 from services.persistence.ports import Cursor, Sought
-from shared import subjects
-from shared.asks.persistence import Exchange, StatsRequest
-from shared.domain import (
+from services.persistence.record_queries import Archivist
+from shared.contracts import subjects
+from shared.contracts.domain import (
     Answer,
     Citation,
     Lane,
@@ -48,11 +48,11 @@ from shared.domain import (
     Timing,
     Usage,
 )
-from shared.envelope import Event, event_type, new_correlation_id
-from shared.facts import AnswerVerified, ExchangeRecorded
-from shared.ops import bus
-from shared.settings import Settings
-from shared.testing import MemoryBus
+from shared.contracts.envelope import Event, event_type, new_correlation_id
+from shared.contracts.facts import AnswerVerified, ExchangeRecorded
+from shared.contracts.requests.persistence import Exchange, StatsRequest
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.servers import postgres_server
 
 from .chain import ROOT, START_SECONDS
@@ -122,7 +122,7 @@ async def _worker(url: str, count: int) -> dict[str, float]:
     with running_bus(fsync=True) as server, tempfile.TemporaryDirectory(prefix="bench-data-") as data:
         client = await nats.connect(server.url)
         try:
-            await bus.provision(client, Settings(nats_url=server.url), [build(MemoryBus().resources())])
+            await bus.provision(client, Settings(nats_url=server.url), [build(MemoryBus().context())])
             await _publish(client, count)
             return await _drained(client, server.url, url, data, count)
         finally:
@@ -148,7 +148,7 @@ async def _drained(client: Client, nats_url: str, url: str, data: str, count: in
         if len(recorded) == count:
             whole.set()
 
-    await client.subscribe(subjects.live(subjects.heard(ExchangeRecorded, Lane.LIVE)), cb=heard)
+    await client.subscribe(subjects.live(subjects.consume_filter(ExchangeRecorded, Lane.LIVE)), cb=heard)
     await client.flush()
     environment = {
         **os.environ,
@@ -219,7 +219,7 @@ async def _load(record: SqlRecord, size: int, say: Callable[[str], None]) -> flo
         batch: list[Exchange] = []
         for number in range(start, min(written, start + BATCH)):
             event = ending(number, beginning + step * number, conversation=number % conversations)
-            batch.append(fold.fold(event.payload, event))
+            batch.append(projection.fold(event.payload, event))
         await record.database().write(batch)
     took = time.perf_counter() - began
     for copy in range(1, size // written):

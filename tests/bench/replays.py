@@ -7,10 +7,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from shared.ops.datadir import DataDir
-from shared.ops.replay import Order, Replayer, opened
-from shared.ops.replay_many import Report, replay_many
-from shared.settings import Settings
+from cli.host.data_dir import DataDir
+from cli.operations.bulk_replay import Report, replay_many
+from cli.operations.replay import Order, Replayer, opened
+from shared.runtime.settings import Settings
 from tests.support.platform import cli, running
 
 from .chains import Say

@@ -21,18 +21,18 @@ from statistics import quantiles
 
 import uvloop
 
-from services.retrieval.embed.embeddings import Embeddings
-from services.retrieval.graph.leg import GraphLeg
+from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
-from services.retrieval.legs import LinksLeg, MeaningLeg, WordsLeg
 from services.retrieval.ports import Leg, Wanted
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.retrievers.graph import GraphLeg
+from services.retrieval.retrievers.parallel import LinksLeg, MeaningLeg, WordsLeg
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Document
-from shared.facts import DocumentIndexed, DocumentSubmitted
-from shared.garbage import spare_what_stays
+from services.retrieval.stores.edge import EdgeIndex
+from shared.contracts.domain import Document
+from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
+from shared.runtime.gc_tuning import spare_what_stays
 from shared.stores.memory import MemoryObjects
 
 from .worlds import Article, Asked, articles, questions

@@ -12,10 +12,11 @@ from collections.abc import Awaitable, Callable
 
 from nats.aio.client import Client
 
-from shared import subjects
-from shared.domain import Answer, Lane, Passage, PipelineRef, Question, Turn
-from shared.envelope import opening as opening_event
-from shared.facts import (
+from cli.operations import bus
+from shared.contracts import subjects
+from shared.contracts.domain import Answer, Lane, Passage, PipelineRef, Question, Turn
+from shared.contracts.envelope import opening as opening_event
+from shared.contracts.facts import (
     AnswerDrafted,
     AnswerVerified,
     Ending,
@@ -26,11 +27,10 @@ from shared.facts import (
     QuestionAsked,
     QuestionCleared,
 )
-from shared.ops import bus
-from shared.resources import Resources
-from shared.settings import Settings
-from shared.stage import Stage
-from shared.worker import run
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
+from shared.runtime.worker import run
 
 from .chain import Chain, Opening, module_command
 
@@ -78,10 +78,10 @@ _HOPS: tuple[tuple[str, Callable[..., Awaitable[Fact | None]]], ...] = (
 )
 
 
-def build_hop(hop: int) -> Callable[[Resources], Stage]:
+def build_hop(hop: int) -> Callable[[StageContext], Stage]:
     """What the worker of hop 0..5 runs."""
 
-    return lambda _resources: _stage(*_HOPS[hop])
+    return lambda _context: _stage(*_HOPS[hop])
 
 
 def _stage(name: str, handler: Callable[..., Awaitable[Fact | None]]) -> Stage:
@@ -113,7 +113,7 @@ CHAIN = Chain(
     provision=provision,
     hop=lambda hop, url: module_command("tests.bench.stage_chain", hop, url),
     opening=opening,
-    finished=subjects.live(subjects.heard(ExchangeRecorded, Lane.LIVE)),
+    finished=subjects.live(subjects.consume_filter(ExchangeRecorded, Lane.LIVE)),
     key_token=4,
     ready='"working"',
     environment=lambda _hop, url: {"ANSWERBUS_NATS_URL": url},

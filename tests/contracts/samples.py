@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from shared.domain import (
+from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
     Attempts,
@@ -39,8 +39,8 @@ from shared.domain import (
     Turn,
     Usage,
 )
-from shared.envelope import Event, event_id, event_type
-from shared.facts import (
+from shared.contracts.envelope import Event, event_id, event_type
+from shared.contracts.facts import (
     AnswerDrafted,
     AnswerRefuted,
     AnswerReused,
@@ -49,6 +49,7 @@ from shared.facts import (
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
+    ErasureRequested,
     ExchangeEvaluated,
     ExchangeRecorded,
     Fact,
@@ -60,10 +61,10 @@ from shared.facts import (
     QuestionCleared,
     QuestionEscalated,
     QuestionRejected,
+    QuestionsForgotten,
     QuestionTranslated,
     QuestionWithdrawn,
 )
-from shared.facts_forgetting import ErasureRequested, QuestionsForgotten
 
 GOLDEN = Path(__file__).parent / "golden"
 ASKED_AT = datetime(2026, 3, 2, 8, 15, 30, 250_000, tzinfo=UTC)

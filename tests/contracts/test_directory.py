@@ -13,7 +13,9 @@ import pytest
 from services.persistence.adapters import SqlRecord
 from services.persistence.directory import Directory
 from services.persistence.directory_adapter import SqlCatalogue
-from shared.asks.directory import (
+from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.payloads import ContentItem, Expert, Slot
+from shared.contracts.requests.directory import (
     AvailabilityRequest,
     BookRequest,
     ContentRequest,
@@ -21,8 +23,6 @@ from shared.asks.directory import (
     ExpertsRequest,
     LoadRequest,
 )
-from shared.errors import NotFoundError, RefusedError, UnavailableError
-from shared.payloads import ContentItem, Expert, Slot
 from tests.support.servers import PostgresServer, free_port, postgres_server
 
 pytestmark = pytest.mark.integration

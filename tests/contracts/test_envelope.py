@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared import subjects
-from shared.domain import Answer, Lane, PipelineRef, Question, Timing
-from shared.envelope import (
+from shared.contracts import subjects
+from shared.contracts.domain import Answer, Lane, PipelineRef, Question, Timing
+from shared.contracts.envelope import (
     SCHEMA_VERSION,
     Envelope,
     Event,
@@ -25,8 +25,8 @@ from shared.envelope import (
     new_correlation_id,
     opening,
 )
-from shared.errors import InvalidEventError, PermanentError
-from shared.facts import (
+from shared.contracts.errors import InvalidEventError, PermanentError
+from shared.contracts.facts import (
     FACTS,
     AnswerDrafted,
     AnswerRefuted,
@@ -53,7 +53,7 @@ def refuted() -> AnswerRefuted:
 
 def test_new_correlation_ids_sort_by_the_time_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter(range(1_767_225_600_000_000_000, 1_767_225_600_100_000_000, 1_000_000))
-    monkeypatch.setattr("shared.envelope.time.time_ns", lambda: next(moments))
+    monkeypatch.setattr("shared.contracts.envelope.time.time_ns", lambda: next(moments))
 
     ids = [new_correlation_id() for _ in range(100)]
 

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.domain import Lane, PipelineRef, Question, Value
-from shared.envelope import decode, opening
-from shared.facts import (
+from cli.host.catalogue import STAGES
+from shared.contracts.domain import Lane, PipelineRef, Question, Value
+from shared.contracts.envelope import decode, opening
+from shared.contracts.facts import (
     FACTS,
     TERMINAL,
     AnswerDrafted,
@@ -23,10 +24,9 @@ from shared.facts import (
     FeedbackGiven,
     QuestionAsked,
     QuestionRejected,
+    QuestionsForgotten,
     QuestionWithdrawn,
 )
-from shared.facts_forgetting import FORGETTING, QuestionsForgotten
-from shared.ops.catalogue import STAGES
 
 every_fact = pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS)
 
@@ -67,16 +67,15 @@ def values_like(model: type[Value]) -> st.SearchStrategy[Any]:
 
 
 def test_every_subclass_of_fact_is_listed_once_in_flow_order() -> None:
-    assert [fact for fact in FACTS.values() if fact not in FORGETTING] + [*FORGETTING] == [*FACTS.values()]
     assert set(FACTS.values()) == set(Fact.__subclasses__())
     assert next(iter(FACTS.values())) is QuestionAsked
 
 
 @every_fact
 def test_fact_names_its_sayers_and_hearers_among_the_stages(fact: type[Fact]) -> None:
-    assert fact.said_by
-    assert fact.heard_by
-    assert set(fact.said_by) | set(fact.heard_by) <= set(STAGES)
+    assert fact.published_by
+    assert fact.consumed_by
+    assert set(fact.published_by) | set(fact.consumed_by) <= set(STAGES)
 
 
 @every_fact
@@ -102,11 +101,11 @@ def test_ending_is_exactly_the_terminal_facts() -> None:
 
 
 def test_every_ending_is_heard_by_persistence_alone() -> None:
-    assert {fact.heard_by for fact in TERMINAL} == {("persistence",)}
+    assert {fact.consumed_by for fact in TERMINAL} == {("persistence",)}
 
 
 def test_no_ending_is_an_aside_or_opens_an_attempt() -> None:
-    assert not [fact for fact in TERMINAL if fact.aside or fact.opens_attempt]
+    assert not [fact for fact in TERMINAL if fact.out_of_band or fact.opens_attempt]
 
 
 def test_only_a_refuted_answer_and_a_step_of_forgetting_open_an_attempt() -> None:
@@ -114,11 +113,11 @@ def test_only_a_refuted_answer_and_a_step_of_forgetting_open_an_attempt() -> Non
 
 
 def test_every_step_of_a_question_can_be_reached_from_its_asking() -> None:
-    steps = {fact for fact in FACTS.values() if not fact.aside}
+    steps = {fact for fact in FACTS.values() if not fact.out_of_band}
     reached: set[type[Fact]] = {QuestionAsked}
     while True:
-        stages = {stage for fact in reached for stage in fact.heard_by}
-        further = reached | {fact for fact in steps if stages & set(fact.said_by)}
+        stages = {stage for fact in reached for stage in fact.consumed_by}
+        further = reached | {fact for fact in steps if stages & set(fact.published_by)}
         if further == reached:
             break
         reached = further
@@ -127,7 +126,7 @@ def test_every_step_of_a_question_can_be_reached_from_its_asking() -> None:
 
 
 def test_raw_text_is_heard_by_moderation_alone() -> None:
-    assert QuestionAsked.heard_by == ("moderation",)
+    assert QuestionAsked.consumed_by == ("moderation",)
 
 
 @pytest.mark.parametrize("rating", [0, 2, -2, "up", None])

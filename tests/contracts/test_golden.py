@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from shared import subjects
-from shared.domain import Lane
-from shared.envelope import decode, event_id
-from shared.facts import FACTS
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import decode, event_id
+from shared.contracts.facts import FACTS
 from tests.contracts.samples import GOLDEN, sample_events, write_missing
 
 #: The subjects the golden events were stored under; `{}` stands for the correlation id.
@@ -105,7 +105,8 @@ def test_golden_event_has_the_id_that_its_sayer_gives_it_today(name: str) -> Non
     _, _, document = stored(name)
 
     ids = {
-        event_id(stage, FACTS[name], document["correlation_id"], document["attempt"]) for stage in FACTS[name].said_by
+        event_id(stage, FACTS[name], document["correlation_id"], document["attempt"])
+        for stage in FACTS[name].published_by
     }
 
     assert document["event_id"] in ids

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.graph.addresses import entity_of, own_addresses
+from services.retrieval.graph.document_links import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
-from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.neo4j import Neo4jGraph
 from services.retrieval.graph.ports import Counts, Edge, Graph, Graphlet, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.graph.sqlite_writing import Writer
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
-from shared.errors import ConfigurationError, UnavailableError
+from services.retrieval.retrievers.graph import GraphLeg
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.requests.retrieval import IndexedDocument
 from tests.support.neo4j import neo4j_server
 from tests.support.servers import free_port
 

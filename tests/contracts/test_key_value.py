@@ -12,7 +12,7 @@ import nats
 import pytest
 from nats.js.api import StreamConfig
 
-from shared.errors import ConfigurationError, NotFoundError, UnavailableError
+from shared.contracts.errors import ConfigurationError, NotFoundError, UnavailableError
 from shared.stores.keyvalue_nats import NatsKeyValue
 from shared.stores.keyvalue_redis import RedisKeyValue
 from shared.stores.objects_nats import NatsObjects

@@ -16,14 +16,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from services.persistence import fold, migrations
+from services.persistence import migrations, projection
 from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
 from services.persistence.ports import Cursor, DocumentState, Evaluation, Feedback, Record, Sought
 from services.persistence.sql import Database, create_engine, into_wal
-from shared.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
-from shared.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
-from shared.facts import Ending, QuestionRejected, QuestionWithdrawn
+from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
+from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
+from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.support.servers import PostgresServer, free_port, postgres_server
 
@@ -68,7 +68,7 @@ async def save(record: Record, ending: Ending, number: int = 0, seconds: float =
     event = said(
         ending, question=question_id(number), at=NOON + timedelta(seconds=seconds), lane=lane, timeline=TIMELINE
     )
-    await record.save(fold.fold(ending, event))
+    await record.save(projection.fold(ending, event))
     return event.correlation_id
 
 
@@ -80,7 +80,7 @@ def rated(event: str, rating: int, *, exchange: str = "x", at: datetime = NOON) 
 
 async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
     event = said(verified("Où? 🙂 \"'%;--"), timeline=TIMELINE)
-    exchange = fold.fold(event.payload, event)
+    exchange = projection.fold(event.payload, event)
 
     await record.save(exchange)
 
@@ -98,7 +98,7 @@ async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
 )
 async def test_an_exchange_without_passages_or_with_odd_text_is_kept_too(record: Record, ending: Ending) -> None:
     event = said(ending)
-    exchange = fold.fold(ending, event)
+    exchange = projection.fold(ending, event)
 
     await record.save(exchange)
 
@@ -141,7 +141,7 @@ async def test_a_conversation_is_its_last_exchanges_oldest_first(record: Record)
     for number in (3, 1, 4, 2):
         await save(record, verified(f"Question {number}?"), number, seconds=number)
     other = said(verified("elsewhere"), question=question_id(9), conversation="other")
-    await record.save(fold.fold(other.payload, other))
+    await record.save(projection.fold(other.payload, other))
 
     exchanges = await record.conversation("conversation", 3)
 

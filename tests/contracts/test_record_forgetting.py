@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from services.persistence import fold
+from services.persistence import projection
 from services.persistence.adapters import SqlRecord
-from services.persistence.forgetting import mark
-from services.persistence.forgetting_adapter import SqlTraces
+from services.persistence.erasure import mark
+from services.persistence.erasure_adapter import SqlTraces
 from services.persistence.ports import Feedback
-from shared.asks.persistence import Exchange
+from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, question_id, said, verified
 from tests.support.servers import PostgresServer, postgres_server
 
@@ -45,7 +45,7 @@ def exchange(number: int, **fields: object) -> Exchange:
     """The n-th question of a conversation, asked by somebody."""
     fact = verified(f"Where is {SECRET} {number}?")
     event = said(fact, question=question_id(number), at=NOON + timedelta(seconds=number))
-    return fold.fold(fact, event).model_copy(update={"asker": "a" * 32, **fields})
+    return projection.fold(fact, event).model_copy(update={"asker": "a" * 32, **fields})
 
 
 def rating(number: int, event: str) -> Feedback:

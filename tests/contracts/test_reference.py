@@ -11,14 +11,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from shared import subjects
-from shared.domain import Lane
-from shared.facts import FACTS, Fact
-from shared.ops.asyncapi import asyncapi, event_schema
-from shared.ops.contract import Contract, read_contract
-from shared.ops.facts_page import facts_page
-from shared.ops.flow_page import chart, flow_page
-from shared.ops.reference import decisions_index, main, pages, stale, write
+from cli.docsgen.asyncapi import asyncapi, event_schema
+from cli.docsgen.contract import Contract, read_contract
+from cli.docsgen.facts_page import facts_page
+from cli.docsgen.flow_page import chart, flow_page
+from cli.docsgen.reference import decisions_index, main, pages, stale, write
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.facts import FACTS, Fact
 from tests.contracts.samples import GOLDEN
 
 CONTRACT = read_contract()
@@ -151,14 +151,14 @@ def test_asyncapi_replies_go_to_an_address_that_the_request_names() -> None:
 
 def test_asyncapi_operations_are_exactly_what_the_stages_declare() -> None:
     declared = {
-        *((s.name, "says", fact.__name__) for s in CONTRACT.stages for fact in s.said),
-        *((s.name, "hears", fact.__name__) for s in CONTRACT.stages for h in s.hearings for fact in h.facts),
-        *((s.name, "answers", ask.verb) for s in CONTRACT.stages for ask in s.answerings),
+        *((s.name, "publishes", fact.__name__) for s in CONTRACT.stages for fact in s.published),
+        *((s.name, "consumes", fact.__name__) for s in CONTRACT.stages for h in s.subscriptions for fact in h.facts),
+        *((s.name, "replies", ask.verb) for s in CONTRACT.stages for ask in s.request_handlers),
     }
 
     assert {tuple(name.split("_", 2)) for name in DOCUMENT["operations"]} == declared
     for name, operation in DOCUMENT["operations"].items():
-        assert operation["action"] == ("send" if "_says_" in name else "receive")
+        assert operation["action"] == ("send" if "_publishes_" in name else "receive")
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -234,14 +234,12 @@ def test_links_of_the_pages_lead_somewhere(page: str) -> None:
         assert not anchor or anchor in anchors[name]
 
 
-def test_flow_chart_draws_an_arrow_for_every_declaration_and_a_dashed_one_for_every_reservation() -> None:
+def test_flow_chart_draws_an_arrow_for_every_declaration() -> None:
     drawn = chart(CONTRACT, list(CONTRACT.facts))
 
-    says = {(stage.name, fact.__name__) for stage in CONTRACT.stages for fact in stage.said}
-    hears = {(f.__name__, stage.name) for stage in CONTRACT.stages for h in stage.hearings for f in h.facts}
-    assert set(re.findall(r"^  (\w+) --> (\w+)$", drawn, re.MULTILINE)) == says | hears
-    later = CONTRACT.reserved_says | {(fact, stage) for stage, fact in CONTRACT.reserved_hears}
-    assert set(re.findall(r"^  (\w+) -\.-> (\w+)$", drawn, re.MULTILINE)) == later
+    publishes = {(stage.name, fact.__name__) for stage in CONTRACT.stages for fact in stage.published}
+    consumes = {(f.__name__, stage.name) for stage in CONTRACT.stages for h in stage.subscriptions for f in h.facts}
+    assert set(re.findall(r"^  (\w+) --> (\w+)$", drawn, re.MULTILINE)) == publishes | consumes
 
 
 def test_flow_chart_names_every_node_before_it_is_used() -> None:

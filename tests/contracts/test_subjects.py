@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared import subjects
-from shared.domain import Lane
-from shared.envelope import new_correlation_id
-from shared.facts import FACTS, TERMINAL, AnswerVerified, Fact, QuestionAsked
-from shared.ops.catalogue import stages
+from cli.host.catalogue import stages
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import new_correlation_id
+from shared.contracts.facts import FACTS, TERMINAL, AnswerVerified, Fact, QuestionAsked
 
 CID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
 #: Participles that do not end in -ed.
@@ -62,13 +62,13 @@ def test_parse_takes_apart_what_event_spelled(fact: type[Fact], lane: Lane, cid:
 def test_event_is_heard_by_its_own_filters_and_by_no_other(fact: type[Fact], lane: Lane, cid: str, number: int) -> None:
     subject = subjects.event(fact, lane, cid, number)
 
-    assert [f for f in FACTS.values() for at in Lane if matches(subjects.heard(f, at), subject) and at is lane] == [
-        fact
-    ]
-    assert [at for at in Lane if matches(subjects.heard(fact, at), subject)] == [lane]
+    assert [
+        f for f in FACTS.values() for at in Lane if matches(subjects.consume_filter(f, at), subject) and at is lane
+    ] == [fact]
+    assert [at for at in Lane if matches(subjects.consume_filter(fact, at), subject)] == [lane]
     assert matches(subjects.endings(lane), subject) is fact.terminal
     assert matches(subjects.ending_of(lane, cid), subject) is fact.terminal
-    assert any(matches(pattern, subject) for pattern in subjects.biography(cid))
+    assert any(matches(pattern, subject) for pattern in subjects.history_filters(cid))
     assert any(matches(pattern, subject) for pattern in subjects.STREAM_SUBJECTS)
 
 
@@ -78,7 +78,7 @@ def test_biography_of_one_question_holds_no_event_of_another(
 ) -> None:
     subject = subjects.event(fact, lane, cid, 0)
 
-    assert any(matches(pattern, subject) for pattern in subjects.biography(other)) is (cid == other)
+    assert any(matches(pattern, subject) for pattern in subjects.history_filters(other)) is (cid == other)
 
 
 @given(cid=cids)
@@ -145,7 +145,9 @@ def test_subject_of_no_known_fact_is_refused_by_name() -> None:
 
 
 def test_durables_are_named_once_and_fit_a_server() -> None:
-    durables = [hearing.durable(lane) for stage in stages() for hearing in stage.hearings for lane in Lane]
+    durables = [
+        subscription.durable(lane) for stage in stages() for subscription in stage.subscriptions for lane in Lane
+    ]
 
     assert len(set(durables)) == len(durables)
     assert all(re.fullmatch(r"[a-z-]{1,64}", name) for name in durables)

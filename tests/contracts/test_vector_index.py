@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.index.edge import EdgeIndex
-from services.retrieval.index.points import passage_id
-from services.retrieval.index.server import ServerIndex
 from services.retrieval.ports import VectorIndex
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
-from shared.errors import ConfigurationError, UnavailableError
+from services.retrieval.stores.edge import EdgeIndex
+from services.retrieval.stores.points import passage_id
+from services.retrieval.stores.server import ServerIndex
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.requests.retrieval import IndexedDocument
 
 
 def _local_client() -> Any:
@@ -285,7 +285,7 @@ async def test_edge_names_the_process_that_holds_the_index(tmp_path: Path) -> No
         await EdgeIndex(tmp_path).open()
     program = (
         "import asyncio, pathlib, sys\n"
-        "from services.retrieval.index.edge import EdgeIndex\n"
+        "from services.retrieval.stores.edge import EdgeIndex\n"
         "try: asyncio.run(EdgeIndex(pathlib.Path(sys.argv[1])).open())\n"
         "except Exception as error: print(type(error).__name__, '|', error)\n"
     )

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.support.http_client import QUESTIONS, ask, stream, wait_result
-from tests.support.model_server import Asked, ModelServer, Said, Scripted
+from tests.support.model_server import Asked, ModelServer, Scripted, ScriptedReply
 from tests.support.platform import Platform, cli, running, write_corpus
 from tests.support.reassembly import Reassembled, follow
 
@@ -36,27 +36,27 @@ TAGS = (
 JSON = '{"answer": "The rent of a garden plot is forty euros. [1]", "confidence": 9}'
 
 #: The recorded conversation: what the model says to each question, step by step.
-CONVERSATION: dict[str, list[Said | str]] = {
+CONVERSATION: dict[str, list[ScriptedReply | str]] = {
     "Show me articles about stress": [
-        Said(calls=(("search_content", {"topic": "stress", "type": "articles"}),)),
+        ScriptedReply(calls=(("search_content", {"topic": "stress", "type": "articles"}),)),
         "<answer>Here are some articles about stress.</answer>",
     ],
     "Suggest me some content": ["<answer>Gladly. What would you like to read or watch about?</answer>"],
     "I'm stressed about work": ["<answer>That sounds tiring. I am here if you want to tell me more.</answer>"],
     "Show me some videos": [
-        Said(text="Let me look.", calls=(("search_content", {"topic": "stress", "type": "videos"}),)),
+        ScriptedReply(text="Let me look.", calls=(("search_content", {"topic": "stress", "type": "videos"}),)),
         "<answer>These videos may help with stress.</answer>",
     ],
     "I want to talk to someone about anxiety": [
-        Said(calls=(("search_experts", {"topic": "anxiety"}),)),
+        ScriptedReply(calls=(("search_experts", {"topic": "anxiety"}),)),
         "<answer>These people work with anxiety.</answer>",
     ],
     "I'd like to book with Dr. Smith": [
-        Said(calls=(("get_expert_availability", {"expert": "Dr. Smith"}),)),
+        ScriptedReply(calls=(("get_expert_availability", {"expert": "Dr. Smith"}),)),
         "<answer>Dr. Smith is free at these times.</answer>",
     ],
     "Tomorrow at 10am": [
-        Said(calls=(("book_session", {"expert": "Dr. Smith", "slot": TOMORROW_AT_TEN.isoformat()}),)),
+        ScriptedReply(calls=(("book_session", {"expert": "Dr. Smith", "slot": TOMORROW_AT_TEN.isoformat()}),)),
         "<answer>Your session with Dr. Smith is booked.</answer>",
     ],
 }
@@ -77,12 +77,12 @@ def recorded(asked: Asked) -> Scripted:
         step = sum(1 for message in asked.messages if message["role"] == "tool")
         return CONVERSATION[question][step]
     if "stall" in question:
-        return Said(TAGS, stall_after=4)
+        return ScriptedReply(TAGS, stall_after=4)
     if "slowly" in question:
-        return Said(TAGS, token=0.06)
+        return ScriptedReply(TAGS, token=0.06)
     if "break" in question:
         once = sum(1 for one in SERVED[0].asked if question_of(one) == question) == 1
-        return Said(TAGS, cut_after=5) if once else TAGS
+        return ScriptedReply(TAGS, cut_after=5) if once else TAGS
     if "nothing" in question:
         return ""
     return JSON if "JSON" in asked.system else TAGS

@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.domain import PipelineRef
-from shared.envelope import opening
-from shared.facts import QuestionAsked
-from shared.ops import bus
-from shared.ops.datadir import DataDir
-from shared.permissions import INJECTOR
-from shared.settings import Settings
+from cli.host.data_dir import DataDir
+from cli.operations import bus
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import opening
+from shared.contracts.facts import QuestionAsked
+from shared.runtime.permissions import INJECTOR
+from shared.runtime.settings import Settings
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 from tests.support.reassembly import follow
 

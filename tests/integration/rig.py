@@ -14,21 +14,21 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import ConsumerInfo, RawStreamMsg
 
-from shared import subjects
-from shared.delivery import Connection, Publisher
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import PipelineRef
-from shared.envelope import Event, opening
-from shared.facts import Fact, QuestionAsked
-from shared.ops import bus
-from shared.resources import Resources
-from shared.settings import Settings
-from shared.stage import Stage
-from shared.worker import Worker
+from cli.operations import bus
+from shared.bus import Connection, Publisher
+from shared.bus.event_log import NatsEventLog
+from shared.contracts import subjects
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import Event, opening
+from shared.contracts.facts import Fact, QuestionAsked
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
+from shared.runtime.worker import Worker
 from tests.support.servers import Server
 
 Handler = Callable[..., Awaitable[Fact | None]]
-Build = Callable[[Resources], Stage]
+Build = Callable[[StageContext], Stage]
 
 PIPELINE = PipelineRef(name="default", revision=1)
 #: Seconds a condition may take on a busy machine; tests end as soon as it holds.
@@ -51,7 +51,7 @@ async def until(condition: Callable[[], Any], what: str = "", *, patience: float
 def stage_of(*handlers: Handler, name: str = "moderation", **options: Any) -> Build:
     """The `build` of a stage with these handlers."""
 
-    def build(_: Resources) -> Stage:
+    def build(_: StageContext) -> Stage:
         stage = Stage(name, **options)
         for handler in handlers:
             stage.on(handler)
@@ -71,14 +71,14 @@ class Rig:
 
     server: Server
     client: Client
-    speaker: Connection
+    signals: Connection
     options: dict[str, Any] = field(default_factory=dict)
 
     def settings(self, **options: Any) -> Settings:
         return Settings(nats_url=self.server.url, **{"graceful_seconds": 5, **self.options, **options})
 
     def publisher(self, stage: str = "gateway", *, budget: float = 10, raw_ttl: int = 60) -> Publisher:
-        return Publisher(self.speaker.broker, stage, budget=budget, raw_ttl=raw_ttl)
+        return Publisher(self.signals.broker, stage, budget=budget, raw_ttl=raw_ttl)
 
     async def provision(self, *builds: Build, **options: Any) -> dict[str, str]:
         """What was done to each thing, by its name."""
@@ -95,20 +95,20 @@ class Rig:
             if not worker.connection.closing:
                 await worker.stop()
 
-    async def say(self, event: Event[Fact]) -> Event[Fact]:
-        await self.publisher().say(event)
+    async def publish(self, event: Event[Fact]) -> Event[Fact]:
+        await self.publisher().publish(event)
         return event
 
     async def facts(self, cid: str) -> list[str]:
         """Names of what is known of the question, in order."""
-        stored = await NatsEventLog(lambda: self.client).biography(cid)
+        stored = await NatsEventLog(lambda: self.client).history(cid)
         return [subjects.parse(one.subject).fact for one in stored]
 
     async def event(self, cid: str, fact: type[Fact]) -> Event[Fact]:
         """The event of that fact, once it is there."""
 
         async def found() -> Event[Fact] | None:
-            stored = await NatsEventLog(lambda: self.client).biography(cid)
+            stored = await NatsEventLog(lambda: self.client).history(cid)
             return next((one.decode() for one in stored if subjects.parse(one.subject).fact == fact.__name__), None)
 
         event: Event[Fact] = await until(found, f"{fact.__name__} of {cid}")
@@ -156,12 +156,12 @@ class Rig:
 async def rig_on(server: Server) -> AsyncIterator[Rig]:
     """Connections to the server that outlive its restarts."""
     client = await nats.connect(server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=_quiet)
-    speaker = Connection(Settings(nats_url=server.url), "test")
-    await speaker.open()
+    signals = Connection(Settings(nats_url=server.url), "test")
+    await signals.open()
     try:
-        yield Rig(server, client, speaker)
+        yield Rig(server, client, signals)
     finally:
-        await speaker.close()
+        await signals.close()
         await client.close()
 
 

@@ -7,14 +7,15 @@ import time
 
 import pytest
 
-from shared import subjects
-from shared.asks.retrieval import RemoveReply, SearchReply, SearchRequest
-from shared.domain import Passage, Value
-from shared.errors import DocumentError, NotFoundError, RefusedError, UnavailableError
-from shared.facts import QuestionApproved, QuestionAsked
-from shared.resources import Resources
-from shared.roll_call import WorkerReport
-from shared.stage import Stage
+from shared.contracts import subjects
+from shared.contracts.domain import Passage
+from shared.contracts.errors import DocumentError, NotFoundError, RefusedError, UnavailableError
+from shared.contracts.facts import QuestionApproved, QuestionAsked
+from shared.contracts.requests.request import Request
+from shared.contracts.requests.retrieval import SearchReply, SearchRequest
+from shared.contracts.stage import Stage
+from shared.observability.worker_status import WorkerReport
+from shared.runtime.context import StageContext
 from tests.integration.rig import Rig, asked, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -36,14 +37,14 @@ async def search(request: SearchRequest) -> SearchReply:
     return SearchReply(passages=(Passage(id="1", source="kb:1", text=request.query),), took_ms=1.5)
 
 
-def build(_: Resources) -> Stage:
+def build(_: StageContext) -> Stage:
     stage = Stage("retrieval")
-    stage.answers("search", search)
+    stage.on_request(search)
     return stage
 
 
 async def ask(rig: Rig, query: str, timeout: float = 5.0) -> SearchReply:
-    return await rig.speaker.ask("retrieval", "search", SearchRequest(query=query), SearchReply, timeout)
+    return await rig.signals.ask(SearchRequest(query=query), timeout)
 
 
 async def test_a_stage_replies_to_what_it_is_asked(rig: Rig) -> None:
@@ -75,13 +76,15 @@ async def test_a_stage_that_declines_says_why_and_in_which_way(
 
 
 async def test_a_request_that_does_not_fit_is_refused(rig: Rig) -> None:
-    class Nothing(Value):
+    class Nothing(Request[SearchReply]):
         """No query at all."""
+
+        stage, verb = "retrieval", "search"
 
     await rig.provision(build)
     async with rig.worker(build):
         with pytest.raises(RefusedError, match="query"):
-            await rig.speaker.ask("retrieval", "search", Nothing(), RemoveReply)
+            await rig.signals.ask(Nothing())
 
 
 async def test_nobody_there_is_known_at_once(rig: Rig) -> None:
@@ -127,7 +130,7 @@ async def test_every_worker_answers_a_roll_call_with_what_it_holds(rig: Rig) -> 
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.worker(stage) as worker:
-        await rig.say(asked())
+        await rig.publish(asked())
         await until(lambda: worker.delivery.in_flight == 1, "it is at work")
         reply = await rig.client.request(subjects.ROLL_CALL, b"", timeout=5)
         report = WorkerReport.model_validate_json(reply.data)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared import subjects
-from shared.facts import QuestionApproved, QuestionAsked
+from shared.contracts import subjects
+from shared.contracts.facts import QuestionApproved, QuestionAsked
 from tests.integration.rig import Rig, asked, stage_of, until
 
 HEARD: list[str] = []
@@ -24,7 +24,7 @@ async def test_an_answer_of_the_bus_sent_to_the_subject_of_a_fact_is_a_dead_lett
             f"$JS.API.DIRECT.GET.KV_{subjects.URLS_BUCKET}.$KV.{subjects.URLS_BUCKET}.x", b"", reply=forged.subject
         )
         (letter,) = await until(rig.dead, "a dead letter")
-        await rig.say(asked("said"))
+        await rig.publish(asked("said"))
         await until(lambda: HEARD, "the one that was said")
 
     assert HEARD == ["said"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cli.host.catalogue import stages
+from cli.operations import bus
 from services.persistence.app import build as persistence
-from services.persistence.watch import LEASE
-from shared.facts import QuestionAbandoned
-from shared.ops import bus
-from shared.ops.catalogue import stages
+from services.persistence.deadline_monitor import LEASE
+from shared.contracts.facts import QuestionAbandoned
 from tests.integration.rig import Rig, asked, until
 
 pytestmark = pytest.mark.integration
@@ -26,7 +26,7 @@ async def test_a_question_that_no_worker_hears_is_ended_at_its_deadline_by_one_o
 ) -> None:
     await bus.provision(rig.client, rig.settings(), stages(rig.settings()))
     async with rig.worker(persistence, **options(tmp_path)), rig.worker(persistence, **options(tmp_path)):
-        event = await rig.say(asked(deadline=0.5))
+        event = await rig.publish(asked(deadline=0.5))
         ending = await rig.event(event.correlation_id, QuestionAbandoned)
         await rig.settled("persistence-ending")
 
@@ -40,9 +40,9 @@ async def test_a_question_that_no_worker_hears_is_ended_at_its_deadline_by_one_o
 async def test_what_was_asked_while_nobody_watched_is_ended_after_a_restart(rig: Rig, tmp_path: Path) -> None:
     await bus.provision(rig.client, rig.settings(), stages(rig.settings()))
     async with rig.worker(persistence, **options(tmp_path)):
-        first = await rig.say(asked(deadline=0.2))
+        first = await rig.publish(asked(deadline=0.2))
         await rig.event(first.correlation_id, QuestionAbandoned)
-    second = await rig.say(asked(deadline=0.2))
+    second = await rig.publish(asked(deadline=0.2))
     await until(lambda: second.remaining < -0.5)
 
     async with rig.worker(persistence, **options(tmp_path)):

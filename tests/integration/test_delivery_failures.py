@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from shared.domain import Question
-from shared.envelope import Envelope, opening
-from shared.errors import PermanentError, TransientError
-from shared.facts import (
+from shared.contracts.domain import Question
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.errors import PermanentError, TransientError
+from shared.contracts.facts import (
     DocumentIndexed,
     DocumentSubmitted,
     Ending,
@@ -43,7 +43,7 @@ async def test_work_that_fails_for_now_comes_again_after_a_delay_and_succeeds(ri
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.worker(stage):
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         await rig.event(event.correlation_id, QuestionApproved)
         await rig.settled(DURABLE)
 
@@ -61,7 +61,7 @@ async def test_work_that_never_can_succeed_ends_the_question_then_is_kept_then_a
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.tap() as seen, rig.worker(stage):
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         await rig.settled(DURABLE)
         await until(lambda: any(subject.startswith("$JS.ACK.QA.") for subject in seen), "the acknowledgement")
 
@@ -118,7 +118,7 @@ async def test_bytes_on_a_subject_that_is_none_of_ours_are_kept_and_stop_nothing
     await rig.provision(stage)
     async with rig.worker(stage):
         await rig.client.jetstream().publish("qa.question.asked.no-such-id.0", b"{}")
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         await rig.event(event.correlation_id, QuestionApproved)
         await rig.settled(DURABLE)
 
@@ -136,7 +136,7 @@ async def test_the_last_delivery_gives_up(rig: Rig) -> None:
     stage = stage_of(moderate)
     await rig.provision(stage, max_deliveries=2)
     async with rig.worker(stage, max_deliveries=2):
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         abandoned = await rig.event(event.correlation_id, QuestionAbandoned)
         await rig.settled(DURABLE)
 
@@ -155,7 +155,7 @@ async def test_a_bug_is_tried_again_and_its_text_stays_out_of_the_dead_letter(ri
     stage = stage_of(moderate)
     await rig.provision(stage, max_deliveries=2)
     async with rig.worker(stage, max_deliveries=2):
-        event = await rig.say(asked("My secret is zanzibar?"))
+        event = await rig.publish(asked("My secret is zanzibar?"))
         await rig.event(event.correlation_id, QuestionAbandoned)
         await rig.settled(DURABLE)
 
@@ -174,7 +174,7 @@ async def test_a_question_whose_time_is_up_is_abandoned_without_work(rig: Rig) -
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.worker(stage):
-        event = await rig.say(asked(deadline=-1))
+        event = await rig.publish(asked(deadline=-1))
         abandoned = await rig.event(event.correlation_id, QuestionAbandoned)
 
     assert isinstance(abandoned.payload, QuestionAbandoned)
@@ -196,7 +196,7 @@ async def test_a_handler_that_outlives_the_deadline_is_cancelled(rig: Rig) -> No
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.worker(stage):
-        event = await rig.say(asked(deadline=0.5))
+        event = await rig.publish(asked(deadline=0.5))
         abandoned = await rig.event(event.correlation_id, QuestionAbandoned)
         await rig.settled(DURABLE)
 
@@ -215,7 +215,7 @@ async def test_a_retry_is_not_put_off_beyond_the_deadline(rig: Rig) -> None:
     stage = stage_of(moderate)
     await rig.provision(stage)
     async with rig.worker(stage):
-        event = await rig.say(asked(deadline=0.7))
+        event = await rig.publish(asked(deadline=0.7))
         abandoned = await rig.event(event.correlation_id, QuestionAbandoned)
 
     # The first delay would end after 0.5 s, the second after 1.5 s.
@@ -230,7 +230,7 @@ async def test_an_ending_is_recorded_even_after_the_deadline(rig: Rig) -> None:
     await rig.provision(stage)
     ending = QuestionRejected(kind="off_topic", text="?", message="No.")
     async with rig.worker(stage):
-        late = await rig.say(opening("moderation", ending, pipeline=PIPELINE, deadline_seconds=-5))
+        late = await rig.publish(opening("moderation", ending, pipeline=PIPELINE, deadline_seconds=-5))
         recorded = await rig.event(late.correlation_id, ExchangeRecorded)
 
     assert isinstance(recorded.payload, ExchangeRecorded)
@@ -248,7 +248,7 @@ async def test_an_aside_that_fails_for_good_is_kept_and_abandons_nothing(rig: Ri
     await rig.provision(stage)
     fact = DocumentSubmitted.model_validate({"document": {"source": "kb:a", "text": "a"}})
     async with rig.worker(stage):
-        event = await rig.say(opening("gateway", fact, pipeline=PIPELINE, deadline_seconds=60))
+        event = await rig.publish(opening("gateway", fact, pipeline=PIPELINE, deadline_seconds=60))
         await until(rig.dead, "the dead letter")
         await rig.settled("retrieval-document-submitted")
 

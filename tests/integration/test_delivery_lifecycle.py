@@ -11,13 +11,13 @@ from functools import partial
 import pytest
 from prometheus_client import REGISTRY
 
-from shared.delivery import Delivery
-from shared.domain import Question
-from shared.envelope import Event, following
-from shared.errors import ConfigurationError
-from shared.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
-from shared.ops import bus
-from shared.worker import Worker
+from cli.operations import bus
+from shared.bus import Delivery
+from shared.contracts.domain import Question
+from shared.contracts.envelope import Event, following
+from shared.contracts.errors import ConfigurationError
+from shared.contracts.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
+from shared.runtime.worker import Worker
 from tests.integration.rig import Rig, asked, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -68,7 +68,7 @@ async def test_a_handler_that_takes_three_times_the_ack_wait_is_not_given_to_ano
     stage = stage_of(moderate, slow=True)
     await rig.provision(stage, ack_wait_seconds=1)
     async with rig.worker(stage, ack_wait_seconds=1), rig.worker(stage, ack_wait_seconds=1):
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         await rig.event(event.correlation_id, QuestionApproved)
         await rig.settled(DURABLE)
 
@@ -83,10 +83,10 @@ async def test_work_of_a_worker_that_vanished_is_given_to_another_and_said_once(
     stage = stage_of(gate.moderate)
     await rig.provision(stage, ack_wait_seconds=1)
     subscription = await rig.client.jetstream().pull_subscribe_bind(DURABLE, stream="QA")
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
     (message,) = await subscription.fetch(1, timeout=5)
     before = following("moderation", QuestionApproved(question=Question(text="Why is it so?")), event)
-    await rig.publisher("moderation").say(before)  # ... and here it dies
+    await rig.publisher("moderation").publish(before)  # ... and here it dies
     assert message.subject == event.subject
 
     async with rig.worker(stage, ack_wait_seconds=1):
@@ -101,7 +101,7 @@ async def test_a_slow_stage_holds_no_more_than_it_works_on(rig: Rig) -> None:
     gate = Gate()
     stage = stage_of(gate.moderate, slow=True, concurrency=3)
     await rig.provision(stage)
-    events = [await rig.say(asked(f"Question {number}?")) for number in range(12)]
+    events = [await rig.publish(asked(f"Question {number}?")) for number in range(12)]
     async with rig.worker(stage) as worker:
         await until(lambda: len(gate.started) == 3, "three are at work")
         for _ in range(20):  # the broker has had every chance to send more
@@ -118,7 +118,7 @@ async def test_a_fast_stage_works_on_many_at_once_but_not_more_than_its_limit(ri
     gate = Gate()
     stage = stage_of(gate.moderate)
     await rig.provision(stage)
-    events = [await rig.say(asked(f"Question {number}?")) for number in range(40)]
+    events = [await rig.publish(asked(f"Question {number}?")) for number in range(40)]
     async with rig.worker(stage, concurrency=16):
         await until(lambda: len(gate.started) == 16, "sixteen are at work")
         assert (await rig.info(DURABLE)).num_ack_pending == 16
@@ -136,7 +136,7 @@ async def test_two_workers_share_the_work_and_do_each_question_once(rig: Rig) ->
         rig.worker(stage_of(one.moderate), concurrency=4),
         rig.worker(stage_of(other.moderate), concurrency=4),
     ):
-        events = [await rig.say(asked(f"Question {number}?")) for number in range(20)]
+        events = [await rig.publish(asked(f"Question {number}?")) for number in range(20)]
         await until(lambda: len(one.started) == len(other.started) == 4, "both are full")
         one.open.set()
         other.open.set()
@@ -150,7 +150,7 @@ async def test_a_stopping_worker_lets_running_work_finish(rig: Rig) -> None:
     stage = stage_of(gate.moderate)
     await rig.provision(stage, ack_wait_seconds=30)
     async with rig.worker(stage, ack_wait_seconds=30) as worker:
-        event = await rig.say(asked())
+        event = await rig.publish(asked())
         await until(lambda: gate.started, "it is at work")
         stopping = asyncio.create_task(worker.stop())
         await until(lambda: worker.not_ready() == "starting", "it takes no more")
@@ -170,7 +170,7 @@ async def test_what_a_stopping_worker_cannot_finish_is_with_another_at_once(rig:
     await rig.provision(stage_of(stuck.moderate), ack_wait_seconds=30)
     first = Worker(stage_of(stuck.moderate), rig.settings(ack_wait_seconds=30, graceful_seconds=0.1, concurrency=8))
     await first.start()
-    events = [await rig.say(asked(f"Question {number}?")) for number in range(8)]
+    events = [await rig.publish(asked(f"Question {number}?")) for number in range(8)]
     await until(lambda: len(stuck.started) == 8, "all are held")
 
     async with rig.worker(stage_of(healthy.moderate), ack_wait_seconds=30):
@@ -215,7 +215,7 @@ async def _ask(rig: Rig, count: int) -> Sequence[Event[Fact]]:
     publisher = rig.publisher()
     events = [asked(f"Question {number}?") for number in range(count)]
     for event in events:
-        await publisher.say(event)
+        await publisher.publish(event)
     return events
 
 
@@ -226,11 +226,11 @@ async def test_queued_work_of_a_withdrawn_question_is_dropped_and_running_work_c
     labels = {"stage": "moderation", "reason": "withdrawn"}
     before = REGISTRY.get_sample_value("answerbus_dropped_total", labels) or 0
     async with rig.worker(stage):
-        running = await rig.say(asked("Running?"))
+        running = await rig.publish(asked("Running?"))
         await until(lambda: gate.started == ["Running?"], "the first is at work")
-        queued, kept = await rig.say(asked("Queued?")), await rig.say(asked("Kept?"))
+        queued, kept = await rig.publish(asked("Queued?")), await rig.publish(asked("Kept?"))
         for event in (queued, running):
-            await rig.say(following("gateway", QuestionWithdrawn(by="client"), event))
+            await rig.publish(following("gateway", QuestionWithdrawn(by="client"), event))
         await until(lambda: gate.started == ["Running?", "Kept?"], "the third is at work")
         gate.open.set()
         await approved(rig, [kept])
@@ -250,15 +250,15 @@ async def test_a_worker_goes_on_when_the_bus_was_killed_and_is_back(rig: Rig) ->
     stage = stage_of(gate.moderate)
     await rig.provision(stage, ack_wait_seconds=2)
     async with rig.worker(stage, ack_wait_seconds=2) as worker:
-        before = await rig.say(asked("Before?"))
+        before = await rig.publish(asked("Before?"))
         await until(lambda: gate.started, "it is at work")
         rig.server.kill()
         await until(lambda: not worker.connection.is_connected, "the loss is noticed")
         assert worker.not_ready() == "the bus is away"
         gate.open.set()
         rig.server.start()
-        await until(lambda: worker.connection.is_connected and rig.speaker.is_connected, "the bus is back")
-        after = await rig.say(asked("After?"))
+        await until(lambda: worker.connection.is_connected and rig.signals.is_connected, "the bus is back")
+        after = await rig.publish(asked("After?"))
         await approved(rig, [before, after])
         await rig.settled(DURABLE)
 
@@ -277,7 +277,7 @@ async def test_a_worker_can_be_stopped_while_the_bus_is_away(rig: Rig) -> None:
     await asyncio.wait_for(worker.stop(), timeout=10)
 
     rig.server.start()
-    await until(lambda: rig.speaker.is_connected and rig.client.is_connected, "the bus is back")
+    await until(lambda: rig.signals.is_connected and rig.client.is_connected, "the bus is back")
 
 
 async def test_a_worker_waits_for_its_durables_and_works_when_they_are_there(rig: Rig) -> None:
@@ -292,7 +292,7 @@ async def test_a_worker_waits_for_its_durables_and_works_when_they_are_there(rig
 
     await rig.provision(stage)
     await starting
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
     await approved(rig, [event])
     await worker.stop()
 
@@ -312,9 +312,9 @@ async def test_a_lane_has_its_own_durable_so_that_background_work_delays_nobody(
     stage = stage_of(gate.moderate, slow=True, concurrency=1)
     await rig.provision(stage)
     async with rig.worker(stage):
-        await rig.say(asked("Background?", lane="background"))
+        await rig.publish(asked("Background?", lane="background"))
         await until(lambda: gate.started == ["Background?"], "the background is full")
-        live = await rig.say(asked("Live?"))
+        live = await rig.publish(asked("Live?"))
         await until(lambda: "Live?" in gate.started, "the live question is worked on beside it")
         gate.open.set()
         await approved(rig, [live])

@@ -9,22 +9,29 @@ from typing import Any
 
 import pytest
 
+from cli.host.catalogue import offline_context
+from cli.operations import bus
 from services.persistence.app import build as persistence
-from services.retrieval.votes import BallotBox, Returning
-from shared import subjects
-from shared.delivery.dead_letters import NatsDeadLetters
-from shared.delivery.erasing import NatsEraser
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import Answer, Citation, Question
-from shared.envelope import Event, following, opening
-from shared.facts import AnswerVerified, Fact, FeedbackGiven, QuestionApproved, QuestionAsked
-from shared.facts_forgetting import ErasureRequested, QuestionsForgotten
-from shared.ops import bus
-from shared.ops.catalogue import offline_resources
-from shared.pipelines import Pipeline
-from shared.resources import Resources
-from shared.reuse import in_generation
-from shared.stage import Stage
+from services.retrieval.feedback_store import BallotBox, Returning
+from shared.bus.dead_letters import NatsDeadLetters
+from shared.bus.eraser import NatsEraser
+from shared.bus.event_log import NatsEventLog
+from shared.contracts import subjects
+from shared.contracts.answer_cache import in_generation
+from shared.contracts.domain import Answer, Citation, Question
+from shared.contracts.envelope import Event, following, opening
+from shared.contracts.facts import (
+    AnswerVerified,
+    ErasureRequested,
+    Fact,
+    FeedbackGiven,
+    QuestionApproved,
+    QuestionAsked,
+    QuestionsForgotten,
+)
+from shared.contracts.pipelines import Pipeline
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
 from shared.stores.pipelines_nats import NatsPipelines
 from tests.integration.rig import PIPELINE, Build, Rig, asked, until
 
@@ -48,8 +55,8 @@ def holding(folder: Path, word: str) -> list[str]:
 def voting(data: Path) -> Any:
     """Retrieval, as far as it keeps votes."""
 
-    def build(resources: Resources) -> Stage:
-        returning = Returning(BallotBox(data / "retrieval" / "votes.db"), resources.log)
+    def build(context: StageContext) -> Stage:
+        returning = Returning(BallotBox(data / "retrieval" / "votes.db"), context.log)
         stage = Stage("retrieval")
         stage.opens(returning)
         stage.on(returning.weigh)
@@ -66,7 +73,7 @@ def bus_files(rig: Rig) -> Path:
 async def provision(rig: Rig, *builds: Build) -> None:
     """The bus for these stages, and the pipeline that they are asked by."""
     settings = rig.settings()
-    resources = offline_resources(settings)
+    resources = offline_context(settings)
     await bus.provision(rig.client, settings, [build(resources) for build in builds])
     pipelines = NatsPipelines(rig.client.jetstream)
     await pipelines.open()
@@ -95,9 +102,9 @@ class Talk:
             reuse_key=in_generation(f"place-{self.word}", GENERATION),
             **fields,
         )
-        await self.rig.publisher().say(event)
+        await self.rig.publisher().publish(event)
         approved = following("moderation", QuestionApproved(question=Question(text=f"Where is {self.word}?")), event)
-        await self.rig.publisher("moderation").say(approved)
+        await self.rig.publisher("moderation").publish(approved)
         return approved
 
     async def answer(self, cause: Event[Fact]) -> None:
@@ -108,11 +115,11 @@ class Talk:
             confidence=9,
             engine="extractive",
         )
-        await self.rig.publisher("verifier").say(following("verifier", fact, cause))
+        await self.rig.publisher("verifier").publish(following("verifier", fact, cause))
 
     async def rate(self, cause: Event[Fact]) -> None:
         fact = FeedbackGiven(rating=1, comment=f"Thanks for {self.word}.", by=self.word, sources=("kb:a.md",))
-        await self.rig.publisher().say(following("gateway", fact, cause, number=7))
+        await self.rig.publisher().publish(following("gateway", fact, cause, number=7))
 
     async def whole(self) -> str:
         """A question, its answer and a rating; its id."""
@@ -139,7 +146,7 @@ async def world(rig: Rig, tmp_path: Path) -> AsyncIterator[Path]:
 async def forget(rig: Rig, what: Any, key: str) -> QuestionsForgotten:
     """Ask for it and wait until it is done."""
     wish = opening("gateway", ErasureRequested(what=what, key=key), pipeline=PIPELINE, deadline_seconds=3600)
-    await rig.say(wish)
+    await rig.publish(wish)
     event = await rig.event(wish.correlation_id, QuestionsForgotten)
     assert isinstance(event.payload, QuestionsForgotten)
     await rig.settled("retrieval-questions-forgotten")
@@ -238,9 +245,9 @@ async def test_raw_text_is_off_the_disk_when_its_time_is_up_also_as_a_dead_lette
     await provision(rig, persistence)
     publisher = rig.publisher(raw_ttl=60)  # so that however slowly the worker starts, it is not expiry that is seen
     raw, neighbour = asked(f"Where is {SECRET}?"), asked("Where is it?")
-    await publisher.say(raw)
+    await publisher.publish(raw)
     approved = following("moderation", QuestionApproved(question=Question(text=OTHER)), neighbour)
-    await publisher.say(approved)
+    await publisher.publish(approved)
     headers = {"Answerbus-Subject": raw.subject, "Answerbus-Kind": "internal", "Answerbus-Error": "e"}
     await publisher.dead_letter(subjects.dead("moderation", raw.correlation_id, 0), raw.encode(), headers)
     store = bus_files(rig)
@@ -258,12 +265,12 @@ async def test_to_expire_or_to_be_purged_leaves_the_bytes_and_to_erase_does_not(
     store = bus_files(rig)
     purged, erased = asked(f"Where is {OTHER}?"), asked(f"Where is {SECRET}?")
     for event in (purged, erased, asked("Where is it?")):
-        await rig.say(event)
+        await rig.publish(event)
     jetstream = rig.client.jetstream()
     log = NatsEventLog(lambda: rig.client)
     eraser = NatsEraser(lambda: jetstream, log, NatsDeadLetters(lambda: jetstream))
 
-    await jetstream.purge_stream(subjects.STREAM, subject=subjects.biography(purged.correlation_id)[0])
+    await jetstream.purge_stream(subjects.STREAM, subject=subjects.history_filters(purged.correlation_id)[0])
     first = await eraser.question(erased.correlation_id)
     second = await eraser.question(erased.correlation_id)
 

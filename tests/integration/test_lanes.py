@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from shared.domain import Lane, Question
-from shared.facts import QuestionApproved, QuestionAsked
+from shared.contracts.domain import Lane, Question
+from shared.contracts.facts import QuestionApproved, QuestionAsked
 from tests.integration.rig import Rig, asked, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -30,7 +30,7 @@ async def test_while_live_questions_come_background_ones_keep_to_their_pace_and_
 
     async def say(lane: Lane) -> str:
         event = asked(lane=lane)
-        return (await rig.say(event.model_copy(update={"payload": question(lane)}))).correlation_id
+        return (await rig.publish(event.model_copy(update={"payload": question(lane)}))).correlation_id
 
     await rig.provision(stage_of(approve))
     await asyncio.gather(*(say(Lane.BACKGROUND) for _ in range(QUEUED)))

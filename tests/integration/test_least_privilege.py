@@ -13,19 +13,20 @@ import pytest
 from nats.aio.client import Client
 from pydantic import SecretStr
 
-from shared import subjects
-from shared.delivery import Connection, Publisher
-from shared.delivery.login import connect_options, login_of
-from shared.domain import Lane, PipelineRef
-from shared.envelope import opening
-from shared.errors import ConfigurationError, NotPermittedError
-from shared.facts import FACTS, AnswerVerified, QuestionAsked
-from shared.ops import bus
-from shared.ops.catalogue import STAGES, stages
-from shared.ops.credentials import USERS_FILE, issue
-from shared.permissions import INJECTOR, OPERATOR, inbox
-from shared.settings import Settings
-from shared.worker import Worker
+from cli.host.catalogue import STAGES, stages
+from cli.operations import bus
+from cli.operations.credentials import USERS_FILE, issue
+from shared.bus import Connection, Publisher
+from shared.bus.credentials import connect_options, read_credentials
+from shared.contracts import subjects
+from shared.contracts.domain import Lane, PipelineRef
+from shared.contracts.envelope import opening
+from shared.contracts.errors import ConfigurationError, NotPermittedError
+from shared.contracts.facts import FACTS, AnswerVerified, QuestionAsked
+from shared.contracts.subjects import inbox
+from shared.runtime.permissions import INJECTOR, OPERATOR
+from shared.runtime.settings import Settings
+from shared.runtime.worker import Worker
 from tests.integration.rig import stage_of
 from tests.support.servers import Server, nats_server
 
@@ -53,7 +54,9 @@ class Town:
             refused.extend(re.findall(r'violation for \w+ to "([^"]+)"', str(error)))
 
         settings = self.settings(user)
-        client = await nats.connect(self.server.url, error_cb=heard, **connect_options(settings, login_of(settings)))
+        client = await nats.connect(
+            self.server.url, error_cb=heard, **connect_options(settings, read_credentials(settings))
+        )
         try:
             yield client, refused
         finally:
@@ -89,7 +92,7 @@ async def tried(town: Town, user: str, publish: list[str], subscribe: list[str] 
 
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_service_cannot_say_a_fact_that_it_does_not_declare(town: Town, stage: str) -> None:
-    others = [fact for fact in FACTS.values() if fact not in DECLARED[stage].said]
+    others = [fact for fact in FACTS.values() if fact not in DECLARED[stage].published]
     forged = [subjects.event(fact, lane, CID, 0) for fact in others for lane in Lane]
     forged += [subjects.live(subject) for subject in forged]  # nor as if the server had republished it
 
@@ -99,8 +102,10 @@ async def test_a_service_cannot_say_a_fact_that_it_does_not_declare(town: Town, 
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_service_cannot_reach_what_belongs_to_others(town: Town, stage: str) -> None:
     access = DECLARED[stage].access
-    mine = {hearing.durable(lane) for hearing in DECLARED[stage].hearings for lane in Lane}
-    others = {hearing.durable(lane) for one in DECLARED.values() for hearing in one.hearings for lane in Lane} - mine
+    mine = {subscription.durable(lane) for subscription in DECLARED[stage].subscriptions for lane in Lane}
+    others = {
+        subscription.durable(lane) for one in DECLARED.values() for subscription in one.subscriptions for lane in Lane
+    } - mine
     durable = min(others)
     forbidden = [
         *(f"$JS.API.STREAM.{verb}.QA" for verb in ("PURGE", "DELETE", "UPDATE")),
@@ -143,11 +148,13 @@ async def test_a_worker_with_a_seed_that_the_server_does_not_know_says_what_to_d
 async def test_a_refused_fact_is_told_at_once_and_by_name(town: Town) -> None:
     connection = Connection(town.settings("moderation"), "test")
     await connection.open()
-    publisher = Publisher(connection.broker, "moderation", budget=30, raw_ttl=60, refusals=connection.refusals)
+    publisher = Publisher(
+        connection.broker, "moderation", budget=30, raw_ttl=60, permission_errors=connection.permission_errors
+    )
     forged = opening("gateway", QuestionAsked(text="?"), pipeline=PipelineRef(name="x", revision=1), deadline_seconds=9)
     try:
         with pytest.raises(NotPermittedError, match=r"moderation is not permitted to publish qa.question.asked"):
-            await publisher.say(forged)
+            await publisher.publish(forged)
     finally:
         await connection.close()
 

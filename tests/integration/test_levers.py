@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from shared.dead import Wanted, collected
-from shared.domain import Lane, Question
-from shared.errors import PermanentError, RefusedError
-from shared.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
-from shared.ops.dead import Letters, Order
-from shared.ops.saying import ClientSayer
-from shared.ops.stages import Lever, Levers
+from cli.operations.dead_letters import Letters, Order
+from cli.operations.operator_session import OperatorPublisher
+from cli.operations.stage_control import Lever, Levers
+from shared.bus.ports import Wanted
+from shared.contracts.domain import Lane, Question
+from shared.contracts.errors import PermanentError, RefusedError
+from shared.contracts.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
+from shared.history.dead_letters import collected
 from shared.stores.memory import MemoryPipelines
 from tests.integration.rig import Rig, asked, rig_on, stage_of, until
 from tests.support.servers import nats_server
@@ -41,8 +42,8 @@ async def test_a_paused_stage_is_handed_nothing_until_it_is_resumed_while_the_ot
         levers = Levers(rig.client)
         paused = await levers.pause("moderation", [Lane.LIVE])
         live, background = asked(), asked(lane=Lane.BACKGROUND)
-        await rig.say(live)
-        await rig.say(background)
+        await rig.publish(live)
+        await rig.publish(background)
         await rig.event(background.correlation_id, QuestionApproved)
         assert await rig.facts(live.correlation_id) == ["QuestionAsked"]
         assert [(one.durable, one.paused_seconds is not None) for one in paused] == [(DURABLE, True)]
@@ -66,7 +67,7 @@ async def test_a_pause_outlives_the_bus_and_ends_by_itself_when_its_time_is_over
         async with rig_on(server) as rig, rig.worker(stage_of(approve)):
             levers = Levers(rig.client)
             (live,) = await levers.of("moderation", [Lane.LIVE])
-            question = await rig.say(asked())
+            question = await rig.publish(asked())
             await levers.pause("moderation", [Lane.LIVE], 1)
             await rig.event(question.correlation_id, QuestionApproved)
 
@@ -88,7 +89,7 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
     await rig.provision(stage_of(slowly))
     async with rig.worker(stage_of(slowly), concurrency=1):
         for _ in range(3):
-            await rig.say(asked())
+            await rig.publish(asked())
         drained = await Levers(rig.client).drain("moderation", list(Lane), patience=20, progress=progress)
 
     assert sum(seen[0]) == 3
@@ -98,7 +99,7 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
 
 async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
     await rig.provision(stage_of(approve))
-    await rig.say(asked())
+    await rig.publish(asked())
     levers = Levers(rig.client)
 
     with pytest.raises(RefusedError, match="still has 1 events"):
@@ -113,14 +114,14 @@ async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
 def letters_of(rig: Rig) -> Letters:
     pipelines = MemoryPipelines()
     pipelines.apply("default", {})
-    return Letters(rig.client, rig.client, ClientSayer(rig.client, 60), pipelines, 60)
+    return Letters(rig.client, rig.client, OperatorPublisher(rig.client, 60), pipelines, 60)
 
 
 async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_letters(rig: Rig) -> None:
     await rig.provision(stage_of(refuse), stage_of(record, name="persistence"))
     question = asked()
     async with rig.worker(stage_of(refuse)):
-        await rig.say(question)
+        await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
     (letter,) = await collected(letters.kept, [], Wanted(stage="moderation", kind="rules"))
@@ -138,7 +139,7 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
 async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None:
     await rig.provision(stage_of(refuse))
     async with rig.worker(stage_of(refuse)):
-        await rig.say(asked())
+        await rig.publish(asked())
         await until(rig.dead)
         letters = letters_of(rig)
         (first,) = await collected(letters.kept, [], Wanted())
@@ -158,7 +159,7 @@ async def test_an_ending_that_was_not_recorded_is_said_again_as_it_was(rig: Rig)
     await rig.provision(stage_of(reject), stage_of(fail, name="persistence"))
     question = asked()
     async with rig.worker(stage_of(reject)), rig.worker(stage_of(fail, name="persistence")):
-        await rig.say(question)
+        await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
     (letter,) = await collected(letters.kept, [], Wanted())

@@ -9,9 +9,9 @@ import pytest
 from nats.js.api import KeyValueConfig
 from structlog.testing import capture_logs
 
-from shared.delivery import Connection
-from shared.errors import UnavailableError
-from shared.settings import Settings
+from shared.bus import Connection
+from shared.contracts.errors import UnavailableError
+from shared.runtime.settings import Settings
 from tests.integration.rig import Rig
 
 pytestmark = pytest.mark.integration

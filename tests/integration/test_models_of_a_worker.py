@@ -7,12 +7,12 @@ import time
 import pytest
 from pydantic import BaseModel
 
-from shared.domain import Question
-from shared.envelope import Event, following
-from shared.errors import ModelError
-from shared.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
-from shared.resources import Resources
-from shared.stage import Stage
+from shared.contracts.domain import Question
+from shared.contracts.envelope import Event, following
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import Fact, QuestionApproved, QuestionAsked, QuestionWithdrawn
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
 from tests.integration.rig import Rig, asked, until
 from tests.support.model_server import ModelServer
 from tests.support.servers import free_port
@@ -26,7 +26,7 @@ class Redacted(BaseModel):
     text: str
 
 
-def build(resources: Resources | None) -> Stage:
+def build(resources: StageContext | None) -> Stage:
     """Moderation that lets a model write the question anew, and keeps the question where none does."""
     stage = Stage("moderation")
 
@@ -56,7 +56,7 @@ async def test_calls_of_a_worker_are_in_the_fact_it_says(rig: Rig) -> None:
     await rig.provision(build)
     with ModelServer([{"text": "Why is X so?"}]) as server:
         async with rig.worker(build, models=endpoints(f"http://127.0.0.1:{free_port()}/v1", server.url)):
-            question = await rig.say(asked())
+            question = await rig.publish(asked())
             event = await rig.event(question.correlation_id, QuestionApproved)
 
     assert text_of(event) == "Why is X so?"
@@ -69,7 +69,7 @@ async def test_question_is_done_by_rule_when_every_endpoint_is_down(rig: Rig) ->
     await rig.provision(build)
     nowhere = [f"http://127.0.0.1:{free_port()}/v1" for _ in range(2)]
     async with rig.worker(build, models=endpoints(*nowhere)):
-        question = await rig.say(asked(deadline=20))
+        question = await rig.publish(asked(deadline=20))
         event = await rig.event(question.correlation_id, QuestionApproved)
 
     assert text_of(event) == "Why is it so?"
@@ -81,9 +81,9 @@ async def test_withdrawing_a_question_closes_the_models_connection_within_a_seco
     await rig.provision(build)
     with ModelServer(first=60) as server:
         async with rig.worker(build, models=endpoints(server.url)):
-            question = await rig.say(asked())
+            question = await rig.publish(asked())
             await until(lambda: server.asked, "the model was asked")
             began = time.monotonic()
-            await rig.say(following("gateway", QuestionWithdrawn(), question))
+            await rig.publish(following("gateway", QuestionWithdrawn(), question))
             await until(lambda: server.asked[0].left, "the call was ended")
             assert time.monotonic() - began < 1

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from shared.domain import PipelineRef, Question
-from shared.envelope import opening
-from shared.errors import PipelineError, UnavailableError
-from shared.facts import QuestionAbandoned, QuestionApproved, QuestionAsked
-from shared.pipelines import Pipeline, Section
+from shared.contracts.domain import PipelineRef, Question
+from shared.contracts.envelope import opening
+from shared.contracts.errors import PipelineError, UnavailableError
+from shared.contracts.facts import QuestionAbandoned, QuestionApproved, QuestionAsked
+from shared.contracts.pipelines import Pipeline, Section
+from shared.contracts.subjects import CANDIDATES_BUCKET
 from shared.stores.pipelines_nats import NatsPipelines
-from shared.subjects import CANDIDATES_BUCKET
 from tests.integration.rig import Rig, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -92,7 +92,7 @@ async def test_a_worker_obeys_the_revision_that_each_event_names_without_a_resta
         second, _ = await pipelines.apply(polite("Good day"))
         for ref in (second, first):
             event = opening("gateway", QuestionAsked(text="Why?"), pipeline=ref, deadline_seconds=60)
-            await rig.say(event)
+            await rig.publish(event)
             approved = (await rig.event(event.correlation_id, QuestionApproved)).payload
             assert isinstance(approved, QuestionApproved)
             texts.append(approved.question.text)
@@ -105,7 +105,7 @@ async def test_a_question_of_a_revision_that_is_gone_is_abandoned_and_not_tried_
     await rig.provision(stage)
     gone = PipelineRef(name="default", revision=77)
     async with rig.worker(stage):
-        event = await rig.say(opening("gateway", QuestionAsked(text="Why?"), pipeline=gone, deadline_seconds=60))
+        event = await rig.publish(opening("gateway", QuestionAsked(text="Why?"), pipeline=gone, deadline_seconds=60))
         abandoned = (await rig.event(event.correlation_id, QuestionAbandoned)).payload
 
     assert isinstance(abandoned, QuestionAbandoned)
@@ -136,7 +136,7 @@ async def test_a_question_is_answered_by_the_candidate_it_names(rig: Rig) -> Non
         await pipelines.apply(polite("Hi"))
         candidate = await pipelines.propose(polite("Psst"))
         said = opening("gateway", QuestionAsked(text="You"), pipeline=candidate, deadline_seconds=30)
-        await rig.say(said)
+        await rig.publish(said)
 
         approved = await rig.event(said.correlation_id, QuestionApproved)
 

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from shared.dead import Wanted, collected
-from shared.delivery.dead_letters import NatsDeadLetters
-from shared.domain import Question
-from shared.facts import Ending, ExchangeRecorded, QuestionAbandoned, QuestionApproved, QuestionAsked
-from shared.resources import Resources
-from shared.stage import Stage
-from shared.worker import run
+from shared.bus.dead_letters import NatsDeadLetters
+from shared.bus.ports import Wanted
+from shared.contracts.domain import Question
+from shared.contracts.facts import Ending, ExchangeRecorded, QuestionAbandoned, QuestionApproved, QuestionAsked
+from shared.contracts.stage import Stage
+from shared.history.dead_letters import collected
+from shared.runtime.context import StageContext
+from shared.runtime.worker import run
 from tests.bench.poison import KINDS, mixed
 from tests.integration.rig import Rig, asked, stage_of, until
 
@@ -44,7 +45,7 @@ async def moderate(asked: QuestionAsked) -> QuestionApproved:
     return QuestionApproved(question=Question(text=asked.text))
 
 
-def build(_: Resources) -> Stage:
+def build(_: StageContext) -> Stage:
     stage = Stage("moderation")
     stage.on(moderate)
     return stage
@@ -67,16 +68,16 @@ async def test_an_event_on_which_workers_die_and_hang_is_buried_and_its_question
         return ExchangeRecorded(record="r", outcome=type(ending).__name__)
 
     options = {"ack_wait_seconds": 1, "max_deliveries": 2}
-    undertaker = stage_of(record, name="persistence", buries_undelivered=True)
+    undertaker = stage_of(record, name="persistence", handles_max_deliveries=True)
     await rig.provision(build, undertaker, **options)
-    killer = await rig.say(asked("fatal"))
+    killer = await rig.publish(asked("fatal"))
     environment = {f"ANSWERBUS_{name.upper()}": str(value) for name, value in options.items()}
     async with rig.worker(undertaker, **options):
         for end in ("SIGKILL", "SIGSTOP"):
             with mortal_worker(rig.server.url, FATAL=end, **environment) as worker:
                 await until(partial(stopped, worker.pid), end)
         with mortal_worker(rig.server.url, FATAL="SIGKILL", **environment):
-            good = await rig.say(asked("fine"))
+            good = await rig.publish(asked("fine"))
             await rig.event(good.correlation_id, QuestionApproved)
             abandoned = await rig.event(killer.correlation_id, QuestionAbandoned)
             letters = await until(lambda: collected(NatsDeadLetters(rig.client.jetstream), [], Wanted()))

@@ -6,13 +6,13 @@ import pytest
 from nats.js.api import AckPolicy, ConsumerConfig, StorageType
 from nats.js.errors import NotFoundError
 
-from shared import subjects
-from shared.domain import Lane, Question
-from shared.errors import ConfigurationError
-from shared.facts import QuestionApproved, QuestionAsked, QuestionCleared
-from shared.ops import bus
-from shared.ops.catalogue import stages
-from shared.settings import Settings
+from cli.host.catalogue import stages
+from cli.operations import bus
+from shared.contracts import subjects
+from shared.contracts.domain import Lane, Question
+from shared.contracts.errors import ConfigurationError
+from shared.contracts.facts import QuestionApproved, QuestionAsked, QuestionCleared
+from shared.runtime.settings import Settings
 from tests.integration.rig import Rig, asked, stage_of, until
 
 pytestmark = pytest.mark.integration
@@ -44,14 +44,14 @@ async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
 async def test_every_hearing_has_a_durable_for_each_lane(rig: Rig) -> None:
     await bus.provision(rig.client, rig.settings(), stages())
 
-    wanted = {hearing.durable(lane) for stage in stages() for hearing in stage.hearings for lane in Lane}
+    wanted = {subscription.durable(lane) for stage in stages() for subscription in stage.subscriptions for lane in Lane}
     there = {info.name for info in await rig.client.jetstream().consumers_info(subjects.STREAM)}
     assert there == wanted
 
 
 async def test_a_changed_ack_wait_is_applied_to_a_durable_that_exists(rig: Rig) -> None:
     await rig.provision(MODERATION, ack_wait_seconds=30, max_deliveries=8)
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
 
     done = await rig.provision(MODERATION, ack_wait_seconds=2, max_deliveries=3)
 
@@ -64,7 +64,7 @@ async def test_a_changed_ack_wait_is_applied_to_a_durable_that_exists(rig: Rig) 
 
 async def test_a_new_durable_on_an_existing_log_begins_now(rig: Rig) -> None:
     await rig.provision(MODERATION)
-    before = await rig.say(asked("Before?"))
+    before = await rig.publish(asked("Before?"))
 
     done = await rig.provision(MODERATION, LATECOMER)
 
@@ -75,7 +75,7 @@ async def test_a_new_durable_on_an_existing_log_begins_now(rig: Rig) -> None:
         return await approve(question)
 
     async with rig.worker(stage_of(listen, name="latecomer")):
-        after = await rig.say(asked("After?"))
+        after = await rig.publish(asked("After?"))
         await rig.event(after.correlation_id, QuestionApproved)
     assert done["latecomer-question-asked"] == "created"
     assert heard == ["After?"]
@@ -84,7 +84,7 @@ async def test_a_new_durable_on_an_existing_log_begins_now(rig: Rig) -> None:
 
 async def test_a_durable_on_a_fresh_bus_misses_nothing_said_before_its_worker_came(rig: Rig) -> None:
     await rig.provision(MODERATION)
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
 
     async with rig.worker(MODERATION):
         await rig.event(event.correlation_id, QuestionApproved)
@@ -108,8 +108,8 @@ async def test_status_counts_the_log_and_names_the_remedy_before_there_is_one(ri
     with pytest.raises(ConfigurationError, match="answerbus bus provision"):
         await bus.status(rig.client)
     await rig.provision(MODERATION)
-    await rig.say(asked())
-    await rig.say(asked())
+    await rig.publish(asked())
+    await rig.publish(asked())
 
     status = await bus.status(rig.client)
 
@@ -124,7 +124,7 @@ async def test_a_setting_that_the_server_refuses_is_named(rig: Rig) -> None:
 async def test_raw_questions_disappear_after_their_time_and_other_facts_stay(rig: Rig) -> None:
     await rig.provision(MODERATION)
     event = asked()
-    await rig.publisher(raw_ttl=1).say(event)
+    await rig.publisher(raw_ttl=1).publish(event)
     async with rig.worker(MODERATION):
         await rig.event(event.correlation_id, QuestionApproved)
 

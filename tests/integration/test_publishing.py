@@ -7,13 +7,14 @@ from collections import Counter
 
 import pytest
 
-from shared import subjects
-from shared.delivery import Connection, Publisher, publisher
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import Answer, Question
-from shared.envelope import Event, following
-from shared.errors import RefusedError, UnavailableError
-from shared.facts import (
+from shared.bus import Connection, Publisher, publisher
+from shared.bus.event_log import NatsEventLog
+from shared.bus.ports import PublishResult
+from shared.contracts import subjects
+from shared.contracts.domain import Answer, Question
+from shared.contracts.envelope import Event, following
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.facts import (
     AnswerVerified,
     Fact,
     QuestionAbandoned,
@@ -21,8 +22,7 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
-from shared.resources import Said
-from shared.settings import Settings
+from shared.runtime.settings import Settings
 from tests.integration.rig import Rig, asked, until
 
 pytestmark = pytest.mark.integration
@@ -41,56 +41,56 @@ async def test_of_three_rivals_that_end_fifty_questions_at_once_one_wins_each(ri
     connections = [Connection(Settings(nats_url=rig.server.url), stage) for stage, _ in RIVALS]
     for connection in connections:
         await connection.open()
-    events = [await rig.say(asked(f"Question {number}?")) for number in range(50)]
+    events = [await rig.publish(asked(f"Question {number}?")) for number in range(50)]
 
-    async def end(event: Event[Fact], number: int) -> Said:
+    async def end(event: Event[Fact], number: int) -> PublishResult:
         stage, fact = RIVALS[number]
         sayer = Publisher(connections[number].broker, stage, budget=10, raw_ttl=60)
-        return await sayer.say(following(stage, fact, event))
+        return await sayer.publish(following(stage, fact, event))
 
     said = await asyncio.gather(*(end(event, number) for event in events for number in range(3)))
     for connection in connections:
         await connection.close()
 
-    assert Counter(said) == {Said.NEW: 50, Said.LOST: 100}
+    assert Counter(said) == {PublishResult.NEW: 50, PublishResult.REJECTED: 100}
     for event in events:
         assert len(await rig.facts(event.correlation_id)) == 2  # the question and its one ending
 
 
 async def test_an_event_said_twice_is_stored_once(rig: Rig) -> None:
     await rig.provision()
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
     step = following("moderation", QuestionApproved(question=Question(text="?")), event)
 
-    first = await rig.publisher("moderation").say(step)
-    again = await rig.publisher("moderation").say(step)
+    first = await rig.publisher("moderation").publish(step)
+    again = await rig.publisher("moderation").publish(step)
 
-    assert (first, again) == (Said.NEW, Said.DUPLICATE)
+    assert (first, again) == (PublishResult.NEW, PublishResult.DUPLICATE)
     assert await rig.facts(event.correlation_id) == ["QuestionAsked", "QuestionApproved"]
 
 
 async def test_an_ending_said_twice_is_known_as_ones_own(rig: Rig) -> None:
     """Given an ending whose acknowledgement was lost, when it is said again, then it counts as said and not as lost."""
     await rig.provision()
-    event = await rig.say(asked())
+    event = await rig.publish(asked())
     ending = following("gateway", WITHDRAWN, event)
 
-    first = await rig.publisher().say(ending)
-    again = await rig.publisher().say(ending)
+    first = await rig.publisher().publish(ending)
+    again = await rig.publisher().publish(ending)
 
-    assert (first, again) == (Said.NEW, Said.DUPLICATE)
+    assert (first, again) == (PublishResult.NEW, PublishResult.DUPLICATE)
 
 
 async def test_a_replay_on_the_background_lane_has_an_ending_of_its_own(rig: Rig) -> None:
     await rig.provision()
-    live = await rig.say(asked())
-    replay = await rig.say(asked(correlation_id=live.correlation_id, lane="background", number=1))
+    live = await rig.publish(asked())
+    replay = await rig.publish(asked(correlation_id=live.correlation_id, lane="background", number=1))
     rejected = QuestionRejected(kind="off_topic", text="?", message="No.")
 
-    said = [await rig.publisher().say(following("moderation", rejected, event)) for event in (live, replay)]
-    late = [await rig.publisher().say(following("gateway", WITHDRAWN, event)) for event in (live, replay)]
+    said = [await rig.publisher().publish(following("moderation", rejected, event)) for event in (live, replay)]
+    late = [await rig.publisher().publish(following("gateway", WITHDRAWN, event)) for event in (live, replay)]
 
-    assert (said, late) == ([Said.NEW, Said.NEW], [Said.LOST, Said.LOST])
+    assert (said, late) == ([PublishResult.NEW, PublishResult.NEW], [PublishResult.REJECTED, PublishResult.REJECTED])
 
 
 async def test_a_first_fact_is_stored_only_for_a_question_that_nobody_knows(rig: Rig) -> None:
@@ -98,9 +98,12 @@ async def test_a_first_fact_is_stored_only_for_a_question_that_nobody_knows(rig:
     event = asked("One?")
     rival = asked("Another?", correlation_id=event.correlation_id)
 
-    assert await rig.publisher().say(event, first=True) is Said.NEW
-    assert await rig.publisher().say(event, first=True) is Said.DUPLICATE
-    assert await rig.publisher().say(rival.model_copy(update={"event_id": "other"}), first=True) is Said.LOST
+    assert await rig.publisher().publish(event, first=True) is PublishResult.NEW
+    assert await rig.publisher().publish(event, first=True) is PublishResult.DUPLICATE
+    assert (
+        await rig.publisher().publish(rival.model_copy(update={"event_id": "other"}), first=True)
+        is PublishResult.REJECTED
+    )
 
 
 async def test_a_first_fact_said_by_fifty_requests_at_once_is_stored_once(rig: Rig) -> None:
@@ -109,14 +112,14 @@ async def test_a_first_fact_said_by_fifty_requests_at_once_is_stored_once(rig: R
     event = asked()
     copies = [event.model_copy(update={"event_id": f"request-{number}"}) for number in range(50)]
 
-    said = await asyncio.gather(*(rig.publisher().say(copy, first=True) for copy in copies))
+    said = await asyncio.gather(*(rig.publisher().publish(copy, first=True) for copy in copies))
 
-    assert Counter(said) == {Said.NEW: 1, Said.LOST: 49}
+    assert Counter(said) == {PublishResult.NEW: 1, PublishResult.REJECTED: 49}
 
 
 async def test_without_a_stream_the_budget_runs_out_and_says_so(rig: Rig) -> None:
     with pytest.raises(UnavailableError, match=r"stored nothing for 0\.3 s"):
-        await rig.publisher(budget=0.3).say(asked())
+        await rig.publisher(budget=0.3).publish(asked())
 
 
 async def test_without_a_server_the_budget_runs_out_and_says_so(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,43 +128,43 @@ async def test_without_a_server_the_budget_runs_out_and_says_so(rig: Rig, monkey
     rig.server.kill()
 
     with pytest.raises(UnavailableError):
-        await rig.publisher(budget=0.5).say(asked())
+        await rig.publisher(budget=0.5).publish(asked())
     rig.server.start()
-    await until(lambda: rig.speaker.is_connected and rig.client.is_connected, "the bus is back")
+    await until(lambda: rig.signals.is_connected and rig.client.is_connected, "the bus is back")
 
 
 async def test_a_publish_outlasts_a_restart_of_the_bus(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "PUBLISH_TIMEOUT", 0.5)
     await rig.provision()
     rig.server.kill()
-    await until(lambda: not rig.speaker.is_connected, "the loss is noticed")
+    await until(lambda: not rig.signals.is_connected, "the loss is noticed")
 
     event = asked()
-    saying = asyncio.create_task(rig.publisher(budget=20).say(event))
+    saying = asyncio.create_task(rig.publisher(budget=20).publish(event))
     rig.server.start()
 
-    assert await saying in (Said.NEW, Said.DUPLICATE)
+    assert await saying in (PublishResult.NEW, PublishResult.DUPLICATE)
     assert await rig.facts(event.correlation_id) == ["QuestionAsked"]
 
 
 async def test_an_event_that_the_bus_never_takes_is_refused(rig: Rig) -> None:
     await rig.provision()
     with pytest.raises(RefusedError):
-        await rig.publisher().say(asked("x" * 9_000_000))
+        await rig.publisher().publish(asked("x" * 9_000_000))
 
 
 async def test_the_log_tells_a_biography_in_order_and_an_ending_at_once(rig: Rig) -> None:
     await rig.provision()
     log = NatsEventLog(lambda: rig.client)
-    event, stranger = await rig.say(asked()), await rig.say(asked("Another?"))
+    event, stranger = await rig.publish(asked()), await rig.publish(asked("Another?"))
     assert await log.ending(event.correlation_id) is None
     for number in range(3):
         question = Question(text=f"attempt {number}")
         step = following("moderation", QuestionApproved(question=question), event, number=number)
-        await rig.publisher("moderation").say(step)
-    await rig.say(following("gateway", WITHDRAWN, event))
+        await rig.publisher("moderation").publish(step)
+    await rig.publish(following("gateway", WITHDRAWN, event))
 
-    biography = await log.biography(event.correlation_id)
+    biography = await log.history(event.correlation_id)
     ending = await log.ending(event.correlation_id)
 
     assert [subjects.parse(one.subject).fact for one in biography] == [
@@ -174,8 +177,8 @@ async def test_the_log_tells_a_biography_in_order_and_an_ending_at_once(rig: Rig
     assert [one.sequence for one in biography] == sorted(one.sequence for one in biography)
     assert biography[0].decode() == event
     assert ending == biography[-1]
-    assert await log.biography("0" * 32) == []
-    assert [one.decode() for one in await log.biography(stranger.correlation_id)] == [stranger]
+    assert await log.history("0" * 32) == []
+    assert [one.decode() for one in await log.history(stranger.correlation_id)] == [stranger]
 
 
 async def test_the_log_is_followed_live_with_the_sequence_it_has_in_the_history(rig: Rig) -> None:
@@ -185,16 +188,16 @@ async def test_the_log_is_followed_live_with_the_sequence_it_has_in_the_history(
     stop = await log.follow("live.qa.*.*.*.*", lambda event: heard.append((event.subject, event.sequence)))
     await rig.known()
 
-    event = await rig.say(asked())
-    await rig.say(following("gateway", WITHDRAWN, event))
+    event = await rig.publish(asked())
+    await rig.publish(following("gateway", WITHDRAWN, event))
     await until(lambda: len(heard) == 2, "both are heard")
     await stop()
 
-    stored = await log.biography(event.correlation_id)
+    stored = await log.history(event.correlation_id)
     assert heard == [(one.subject, one.sequence) for one in stored]
 
 
 async def test_a_log_without_a_bus_is_unavailable(rig: Rig) -> None:
     """Nothing was provisioned, so nobody answers a read."""
     with pytest.raises(UnavailableError):
-        await NatsEventLog(lambda: rig.client).biography("0" * 32)
+        await NatsEventLog(lambda: rig.client).history("0" * 32)

@@ -15,14 +15,14 @@ import nats
 import orjson
 import pytest
 
+from cli.operations import bus
 from services.persistence.app import build
-from shared import subjects
-from shared.domain import Lane
-from shared.envelope import Envelope, new_correlation_id
-from shared.facts import ExchangeRecorded
-from shared.ops import bus
-from shared.settings import Settings
-from shared.testing import MemoryBus
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.envelope import Envelope, new_correlation_id
+from shared.contracts.facts import ExchangeRecorded
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.platform import ROOT
 from tests.support.records import said, verified
 from tests.support.servers import nats_server
@@ -34,7 +34,7 @@ KILLED = """
 import os, signal, sys
 from services.persistence.app import build
 from services.persistence.sql import Database
-from shared.worker import run
+from shared.runtime.worker import run
 write = Database.write
 async def killed(self, entries):
     if sys.argv[1] == "after":
@@ -58,8 +58,8 @@ async def test_an_ending_is_kept_and_counted_once_when_its_worker_is_killed(mome
         }
         client = await nats.connect(server.url)
         try:
-            await bus.provision(client, settings, [build(MemoryBus().resources())])
-            recorded = await client.subscribe(subjects.live(subjects.heard(ExchangeRecorded, Lane.LIVE)))
+            await bus.provision(client, settings, [build(MemoryBus().context())])
+            recorded = await client.subscribe(subjects.live(subjects.consume_filter(ExchangeRecorded, Lane.LIVE)))
             await client.jetstream().publish(event.subject, event.encode(), headers={"Nats-Msg-Id": event.event_id})
             first = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", KILLED, moment, env=environment, cwd=ROOT

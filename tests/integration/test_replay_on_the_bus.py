@@ -16,21 +16,21 @@ import pytest
 import pytest_asyncio
 from typer.testing import CliRunner, Result
 
-from shared import subjects
-from shared.domain import Lane
-from shared.errors import NotFoundError, PipelineError, RefusedError
-from shared.exported import read_export
-from shared.facts import QuestionAsked
-from shared.log import StoredEvent, readable
-from shared.ops.candidates import Choice
-from shared.ops.cli import app
-from shared.ops.in_process import platform
-from shared.ops.inject import target
-from shared.ops.putting import inject_into, put_into_log
-from shared.ops.replay import Order, opened
-from shared.ops.replay_many import Report, replay_many
-from shared.ops.saying import desk
-from shared.settings import Settings
+from cli.host.in_process import platform
+from cli.main import app
+from cli.operations.bulk_replay import Report, replay_many
+from cli.operations.candidates import Choice
+from cli.operations.event_writer import inject_into, put_into_log
+from cli.operations.injection import target
+from cli.operations.operator_session import operator_session
+from cli.operations.replay import Order, opened
+from shared.bus.ports import StoredEvent, readable
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
+from shared.contracts.facts import QuestionAsked
+from shared.history.export import read_export
+from shared.runtime.settings import Settings
 from tests.integration.rig import until
 from tests.support.platform import CORPUS
 
@@ -60,7 +60,7 @@ class Town:
 def plain_logs_stay() -> Iterator[None]:
     """A process logs in one way for as long as it lives, and this one is that of all tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shared.telemetry.configure_logging", lambda *_: None)
+        patch.setattr("shared.observability.telemetry.configure_logging", lambda *_: None)
         yield
 
 
@@ -89,13 +89,13 @@ async def test_everything_that_was_said_is_read_back_and_narrowed(town: Town) ->
 
 
 async def test_the_log_is_read_a_piece_at_a_time_from_a_moment_on(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with desk(town.settings) as here:
+    async with operator_session(town.settings) as here:
 
         async def read(moment: datetime) -> list[StoredEvent]:
             return [one async for one in here.log.since(subjects.everything(Lane.LIVE), moment)]
 
         whole = await read(datetime.now(UTC) - timedelta(hours=1))
-        monkeypatch.setattr("shared.delivery.event_log.READ_AHEAD", 4)
+        monkeypatch.setattr("shared.bus.event_log.READ_AHEAD", 4)
         pieces = await read(datetime.now(UTC) - timedelta(hours=1))
         later = await read(whole[5].time)
         nothing = await read(datetime.now(UTC) + timedelta(hours=1))
@@ -163,7 +163,7 @@ async def test_an_export_is_whole_without_raw_text_and_imported_only_once(town: 
     assert question.document is not None
 
     elsewhere = read_export(text.replace(question.id, "ab" * 16), "q.json")
-    async with desk(town.settings) as here:
+    async with operator_session(town.settings) as here:
         with pytest.raises(RefusedError, match="already"):
             await put_into_log(here, question)
         assert await put_into_log(here, elsewhere) == len(elsewhere.events)
@@ -201,14 +201,14 @@ async def test_the_command_line_replays_exports_and_finds(town: Town, tmp_path: 
 
 
 async def test_injected_questions_are_answered_on_the_background_lane(town: Town) -> None:
-    async with desk(town.settings) as here:
+    async with operator_session(town.settings) as here:
         where = target("QuestionAsked", None)
         with pytest.raises(RefusedError, match="2: "):
             await inject_into(here, '{"text": "a"}\n{"txt": "b"}', where, "default", "default")
         ids = await inject_into(here, f"{RENT}\n{OTHERS[0]}\n", where, "default", "default")
         for cid in ids:
             await until(partial(here.log.ending, cid), "the injected question has ended")
-        events = [event for cid in ids for event in readable(await here.log.biography(cid))]
+        events = [event for cid in ids for event in readable(await here.log.history(cid))]
 
     assert {event.lane for event in events} == {Lane.BACKGROUND}
     assert {event.origin for event in events} == {"injected"}

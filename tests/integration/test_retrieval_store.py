@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from cli.crawler.files import Collector
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Document
-from shared.facts import DocumentIndexed, DocumentSubmitted
-from shared.ops.collect import Collector
+from services.retrieval.stores.edge import EdgeIndex
+from shared.contracts.domain import Document
+from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
 
 ROOT = Path(__file__).parents[2]
 FAQ = ROOT / "../shared/data/faq_gov_covid_jhu/faq.jsonl"
@@ -25,10 +25,10 @@ pytestmark = pytest.mark.integration
 PROGRAM = """
 import asyncio, pathlib, sys
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
+from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Document
-from shared.facts import DocumentSubmitted
+from shared.contracts.domain import Document
+from shared.contracts.facts import DocumentSubmitted
 
 async def main():
     index = EdgeIndex(pathlib.Path(sys.argv[1]))

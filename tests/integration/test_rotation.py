@@ -8,16 +8,16 @@ import signal
 import sys
 from pathlib import Path
 
-from shared.delivery.connection import EXIT_CONNECTION_CLOSED
-from shared.ops.catalogue import stages
-from shared.ops.credentials import USERS_FILE, issue
+from cli.host.catalogue import stages
+from cli.operations.credentials import USERS_FILE, issue
+from shared.bus.connection import EXIT_CONNECTION_CLOSED
 from tests.support.servers import Server, nats_server
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import asyncio
-from shared.delivery import Connection
-from shared.settings import Settings
+from shared.bus import Connection
+from shared.runtime.settings import Settings
 
 async def work():
     await Connection(Settings(), "test").open()

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from shared import subjects
-from shared.delivery import Connection, Publisher
-from shared.domain import PipelineRef
-from shared.envelope import opening
-from shared.errors import ConfigurationError
-from shared.facts import QuestionAsked
-from shared.ops import bus
-from shared.resources import Said
-from shared.settings import Settings
+from cli.operations import bus
+from shared.bus import Connection, Publisher
+from shared.bus.ports import PublishResult
+from shared.contracts import subjects
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import opening
+from shared.contracts.errors import ConfigurationError
+from shared.contracts.facts import QuestionAsked
+from shared.runtime.settings import Settings
 from tests.support.servers import Server, missing, nats_server
 
 PIPELINE = PipelineRef(name="default", revision=1)
@@ -52,8 +52,8 @@ async def test_a_worker_talks_tls_with_a_server_whose_certificate_it_knows(tmp_p
         await connection.open()
         try:
             event = opening("gateway", QuestionAsked(text=TEXT), pipeline=PIPELINE, deadline_seconds=60)
-            said = await Publisher(connection.broker, "gateway", budget=5, raw_ttl=60).say(event)
-            assert said is Said.NEW
+            said = await Publisher(connection.broker, "gateway", budget=5, raw_ttl=60).publish(event)
+            assert said is PublishResult.NEW
         finally:
             await connection.close()
 

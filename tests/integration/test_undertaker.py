@@ -13,22 +13,22 @@ from nats.aio.client import Client
 from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.errors import NotFoundError
 
-from shared import subjects
-from shared.delivery.event_log import NatsEventLog
-from shared.domain import PipelineRef
-from shared.envelope import opening
-from shared.facts import Ending, ExchangeRecorded, QuestionAbandoned, QuestionApproved, QuestionAsked
-from shared.ops import bus
-from shared.resources import Resources
-from shared.settings import Settings
-from shared.stage import Stage
-from shared.worker import Worker
+from cli.operations import bus
+from shared.bus.event_log import NatsEventLog
+from shared.contracts import subjects
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import opening
+from shared.contracts.facts import Ending, ExchangeRecorded, QuestionAbandoned, QuestionApproved, QuestionAsked
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
+from shared.runtime.worker import Worker
 from tests.support.servers import nats_server
 
 pytestmark = pytest.mark.integration
 
 
-def build_moderation(_: Resources) -> Stage:
+def build_moderation(_: StageContext) -> Stage:
     async def moderate(asked: QuestionAsked) -> QuestionApproved:
         raise AssertionError("this worker never starts")
 
@@ -37,11 +37,11 @@ def build_moderation(_: Resources) -> Stage:
     return stage
 
 
-def build_persistence(_: Resources) -> Stage:
+def build_persistence(_: StageContext) -> Stage:
     async def record(ending: Ending) -> ExchangeRecorded:
         return ExchangeRecorded(record="r", outcome=type(ending).__name__)
 
-    stage = Stage("persistence", buries_undelivered=True)
+    stage = Stage("persistence", handles_max_deliveries=True)
     stage.on(record)
     return stage
 

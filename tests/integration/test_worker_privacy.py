@@ -15,11 +15,11 @@ import httpx
 import orjson
 import pytest
 
-from shared.errors import PermanentError, TransientError
-from shared.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
-from shared.resources import Resources
-from shared.stage import Stage
-from shared.worker import run
+from shared.contracts.errors import PermanentError, TransientError
+from shared.contracts.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.runtime.worker import run
 from tests.integration.rig import Rig, asked, until
 
 pytestmark = pytest.mark.integration
@@ -53,7 +53,7 @@ async def moderate(question: QuestionAsked) -> QuestionApproved | QuestionReject
     return QuestionRejected(kind="off_topic", text=text, message=f"No {text}")
 
 
-def build(_: Resources) -> Stage:
+def build(_: StageContext) -> Stage:
     stage = Stage("moderation")
     stage.on(moderate)
     return stage
@@ -105,7 +105,7 @@ async def fail_in_every_way(rig: Rig) -> list[str]:
     """Ask in each way and wait for the endings; returns the ids."""
     ids = []
     for way in WAYS:
-        event = await rig.say(asked(f"{way} {SECRET}", deadline=1.0 if way == "slow" else 60.0))
+        event = await rig.publish(asked(f"{way} {SECRET}", deadline=1.0 if way == "slow" else 60.0))
         ids.append(event.correlation_id)
     broken = asked(SECRET)
     await rig.client.jetstream().publish(broken.subject, broken.encode().replace(b'"turns":[]', b'"turns":"%s"' % b"x"))
@@ -162,7 +162,7 @@ async def test_the_number_of_series_does_not_grow_with_the_questions(rig: Rig, t
     async with worker_process(rig, tmp_path / "worker.log") as worker:
         counts = []
         for _ in range(2):
-            events = [await rig.say(asked(f"rejected {SECRET}")) for _ in range(20)]
+            events = [await rig.publish(asked(f"rejected {SECRET}")) for _ in range(20)]
             for event in events:
                 await rig.event(event.correlation_id, QuestionRejected)
             text = await counted(worker, 20 * (len(counts) + 1))

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.face import HttpFace
-from shared.asks.persistence import ExchangeReply, ExchangeRequest, StatsReply, StatsRequest
-from shared.domain import Document
-from shared.envelope import opening
-from shared.errors import RefusedError
-from shared.facts import DocumentSubmitted, ExchangeEvaluated
-from shared.ops.batch_file import read_items
-from shared.ops.catalogue import STAGES, builder
-from shared.ops.client import Client
-from shared.ops.evaluate_questions_cli import FileRun
-from shared.sessions import session_key
-from shared.settings import Settings
-from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
-from shared.testing import MemoryBus
+from cli.client import Client
+from cli.commands.evaluate_questions import FileRun
+from cli.evaluation.questions_file import read_items
+from cli.host.catalogue import STAGES, builder
+from services.gateway.http_server import HttpFace
+from shared.contracts.domain import Document
+from shared.contracts.envelope import opening
+from shared.contracts.errors import RefusedError
+from shared.contracts.facts import DocumentSubmitted, ExchangeEvaluated
+from shared.contracts.requests.persistence import ExchangeRequest, StatsRequest
+from shared.contracts.sessions import session_key
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.platform import write_corpus
 
 RENT = "What is the rent of a garden plot?"
@@ -32,7 +32,9 @@ async def ingested(bus: MemoryBus, folder: Path) -> None:
     assert pipeline
     for path in sorted(write_corpus(folder).iterdir()):
         document = Document(source=f"kb:{path.name}", media_type="text/markdown", text=path.read_text("utf-8"))
-        await bus.say(opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60))
+        await bus.publish(
+            opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60)
+        )
 
 
 async def test_a_file_of_questions_is_asked_evaluated_and_compared_apart_from_live_ones(tmp_path: Path) -> None:
@@ -70,14 +72,14 @@ async def test_a_file_of_questions_is_asked_evaluated_and_compared_apart_from_li
         first = report.rows[0][1]["id"]
         assert {one.subject.split(".")[0] for one in bus.log.stored if one.correlation_id == first} == {"bg"}
         assert bus.only(first, ExchangeEvaluated).citations[0].score == 25
-        kept = await bus.ask("persistence", "exchange", ExchangeRequest(id=first), ExchangeReply)
-        inline = await bus.ask("persistence", "exchange", ExchangeRequest(id=report.rows[1][1]["id"]), ExchangeReply)
+        kept = await bus.ask(ExchangeRequest(id=first))
+        inline = await bus.ask(ExchangeRequest(id=report.rows[1][1]["id"]))
         assert kept.evaluation
         assert inline.evaluation
         assert kept.evaluation.sentences == inline.evaluation.sentences
-        stats = await bus.ask("persistence", "stats", StatsRequest(), StatsReply)
+        stats = await bus.ask(StatsRequest())
         assert stats.total == 0
-        talk = bus.biography(report.rows[0][3]["id"])[0].conversation_id
+        talk = bus.history(report.rows[0][3]["id"])[0].conversation_id
         assert talk.startswith("evaluation.")
         assert await bus.key_value(SESSIONS_BUCKET).get(session_key("default", talk)) is None
         assert [key for key in bus.key_value(ANSWERS_BUCKET)._values if len(key) > 30] == []

@@ -46,7 +46,7 @@ async def test_an_answer_that_an_output_flow_stops_is_sent_back_and_the_next_one
     script = Railed([tags(NEIGHBOUR), tags(GOOD)])
     async with platform(tmp_path, script, moderation=MODERATION, verifier=VERIFIER) as (bus, client):
         result = await result_of(client)
-        later = [event for event in bus.biography(result["id"]) if event.fact != "AnswerDrafted"]
+        later = [event for event in bus.history(result["id"]) if event.fact != "AnswerDrafted"]
 
     assert (result["answer"]["content"], result["attempts"], result["best_effort"]) == (GOOD, 2, False)
     assert [one["feedback"] for one in result["refuted"]] == ["the guardrails stop the answer"]

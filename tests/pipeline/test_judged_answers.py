@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from shared.facts import QuestionWithdrawn
+from shared.contracts.facts import QuestionWithdrawn
 from tests.support.judged import (
     FINE,
     GOOD,
@@ -22,7 +22,7 @@ from tests.support.judged import (
     result_of,
     tags,
 )
-from tests.support.model_server import Said
+from tests.support.model_server import ScriptedReply
 
 
 async def test_a_poor_answer_is_sent_back_with_feedback_and_the_second_one_passes(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_when_no_attempt_passes_the_best_one_is_answered_and_marked(tmp_pa
 
 
 async def test_with_the_judge_down_the_rules_judge(tmp_path: Path) -> None:
-    script = Script([tags(GOOD)], [Said(status=400)])
+    script = Script([tags(GOOD)], [ScriptedReply(status=400)])
     async with platform(tmp_path, script) as (_, client):
         result = await result_of(client)
 
@@ -65,7 +65,9 @@ async def test_with_the_judge_down_the_rules_judge(tmp_path: Path) -> None:
 
 
 async def test_a_malformed_verdict_is_asked_for_once_more_and_then_the_rules_judge(tmp_path: Path) -> None:
-    script = Script([tags(GOOD)], [Said(text="Looks great to me!"), Said(text='{"relevancy": "high"}')])
+    script = Script(
+        [tags(GOOD)], [ScriptedReply(text="Looks great to me!"), ScriptedReply(text='{"relevancy": "high"}')]
+    )
     async with platform(tmp_path, script) as (_, client):
         result = await result_of(client)
 
@@ -100,7 +102,7 @@ async def test_an_answer_that_repeats_its_prompt_is_refused_politely(tmp_path: P
     script = Script([tags(leak)])
     async with platform(tmp_path, script, answer={"engine": "chat", "chat_prompt": prompt}) as (bus, client):
         result = await result_of(client)
-        later = [event for event in bus.biography(result["id"]) if event.fact != "AnswerDrafted"]
+        later = [event for event in bus.history(result["id"]) if event.fact != "AnswerDrafted"]
 
     assert result["answer"]["type"] == "refusal"
     assert all("repeats its instructions" in one["feedback"] for one in result["refuted"])
@@ -130,7 +132,7 @@ async def test_the_judge_reads_an_answer_that_poses_as_a_verdict_as_data(tmp_pat
 
 
 async def test_a_question_withdrawn_while_it_is_judged_ends_the_call_within_a_second(tmp_path: Path) -> None:
-    script = Script([tags(GOOD)], [Said(stall_after=0)])
+    script = Script([tags(GOOD)], [ScriptedReply(stall_after=0)])
     async with platform(tmp_path, script) as (bus, client):
         asked = (await client.post("/api/v1/questions", json={"question": RENT})).json()
         await until(lambda: bool(script.judged))

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from shared.asks.retrieval import SearchReply, SearchRequest
-from shared.domain import Passage, PipelineRef, Question
-from shared.envelope import Envelope, Event, following, opening
-from shared.errors import NotFoundError, PermanentError, PipelineError, TransientError, UnavailableError
-from shared.facts import (
+from shared.bus.ports import PublishResult, StoredEvent
+from shared.contracts.domain import Passage, PipelineRef, Question
+from shared.contracts.envelope import Envelope, Event, following, opening
+from shared.contracts.errors import NotFoundError, PermanentError, PipelineError, TransientError, UnavailableError
+from shared.contracts.facts import (
     AnswerReused,
     Ending,
     ExchangeRecorded,
@@ -23,14 +23,14 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
-from shared.log import StoredEvent
-from shared.pipelines import Section
-from shared.resources import Resources, Said
-from shared.settings import Settings
-from shared.signals import Progress
-from shared.stage import Stage
+from shared.contracts.pipelines import Section
+from shared.contracts.requests.retrieval import SearchReply, SearchRequest
+from shared.contracts.signals import Progress
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus, MemoryLog
 from shared.stores.memory import MemoryKeyValue, MemoryObjects
-from shared.testing import MemoryBus, MemoryLog
 
 REF = PipelineRef(name="default", revision=1)
 REJECTED = QuestionRejected(kind="off_topic", text="?", message="No.")
@@ -38,10 +38,10 @@ REJECTED = QuestionRejected(kind="off_topic", text="?", message="No.")
 
 def one(
     handler: Callable[..., Awaitable[Fact | None]], name: str = "moderation", settings: type[Section] | None = None
-) -> Callable[[Resources], Stage]:
+) -> Callable[[StageContext], Stage]:
     """The `build` of a stage with one handler."""
 
-    def build(resources: Resources) -> Stage:
+    def build(context: StageContext) -> Stage:
         stage = Stage(name, settings=settings)
         stage.on(handler)
         return stage
@@ -77,7 +77,7 @@ async def test_an_event_of_either_lane_is_heard_and_answered_on_its_lane() -> No
     async with MemoryBus(one(approve)) as bus:
         asked = await bus.question("Why?", lane="background")
 
-    assert [event.subject.split(".")[0] for event in bus.biography(asked.correlation_id)] == ["bg", "bg"]
+    assert [event.subject.split(".")[0] for event in bus.history(asked.correlation_id)] == ["bg", "bg"]
 
 
 async def test_a_transient_error_is_tried_again_with_growing_delays() -> None:
@@ -135,15 +135,15 @@ async def test_a_fact_that_the_annotation_does_not_name_is_a_bug() -> None:
         return REJECTED  # type: ignore[return-value]
 
     async with MemoryBus(one(moderate)) as bus:
-        with pytest.raises(TypeError, match="said QuestionRejected"):
+        with pytest.raises(TypeError, match="returned QuestionRejected"):
             await bus.question("Why?")
 
 
 async def test_an_event_is_stored_once_under_its_id() -> None:
     async with MemoryBus(one(approve)) as bus:
         asked = asking()
-        await bus.say(asked)
-        await bus.say(asked)
+        await bus.publish(asked)
+        await bus.publish(asked)
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionApproved"]
 
@@ -151,8 +151,8 @@ async def test_an_event_is_stored_once_under_its_id() -> None:
 async def test_a_question_ends_once_and_later_endings_are_known_as_lost() -> None:
     async with MemoryBus(one(record, "persistence")) as bus:
         asked = await bus.question("Why?")
-        await bus.say(following("moderation", REJECTED, asked))
-        await bus.say(following("gateway", QuestionWithdrawn(by="client"), asked))
+        await bus.publish(following("moderation", REJECTED, asked))
+        await bus.publish(following("gateway", QuestionWithdrawn(by="client"), asked))
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionRejected", "ExchangeRecorded"]
     assert [event.fact for event in bus.log.lost] == ["QuestionWithdrawn"]
@@ -165,7 +165,7 @@ async def test_every_ending_is_heard_through_one_filter() -> None:
     async with MemoryBus(one(record, "persistence")) as bus:
         for ending in (REJECTED, reused, QuestionAbandoned(stage="answer", kind="internal", message="Sorry.")):
             asked = await bus.question("Why?")
-            await bus.say(following("moderation", ending, asked))
+            await bus.publish(following("moderation", ending, asked))
             assert bus.only(asked.correlation_id, ExchangeRecorded).outcome == type(ending).__name__
 
 
@@ -176,23 +176,23 @@ async def test_a_first_fact_is_stored_only_when_nothing_is_known_of_its_question
         "editor", QuestionAsked(text="?"), pipeline=REF, deadline_seconds=1, correlation_id=first.correlation_id
     )
 
-    assert await log.say(first, first=True) is Said.NEW
-    assert await log.say(first, first=True) is Said.DUPLICATE
-    assert await log.say(other, first=True) is Said.LOST
+    assert await log.publish(first, first=True) is PublishResult.NEW
+    assert await log.publish(first, first=True) is PublishResult.DUPLICATE
+    assert await log.publish(other, first=True) is PublishResult.REJECTED
 
 
 async def test_queued_work_of_a_withdrawn_question_is_dropped() -> None:
     async with MemoryBus(one(approve)) as bus:
         asked = asking()
-        await bus.log.say(asked)
-        await bus.say(following("gateway", QuestionWithdrawn(by="client"), asked))
+        await bus.log.publish(asked)
+        await bus.publish(following("gateway", QuestionWithdrawn(by="client"), asked))
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionWithdrawn"]
 
 
 async def test_an_expired_question_is_abandoned_without_work() -> None:
     async with MemoryBus(one(approve)) as bus:
-        asked = await bus.say(asking(deadline=-1))
+        asked = await bus.publish(asking(deadline=-1))
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionAbandoned"]
     assert bus.only(asked.correlation_id, QuestionAbandoned).kind == "expired"
@@ -221,7 +221,7 @@ async def test_an_older_revision_of_a_pipeline_can_still_be_read() -> None:
         bus.pipelines.apply("default", {"moderation": {"greeting": "Changed"}})
         assert before is not None
         asked = opening("gateway", QuestionAsked(text="Why?"), pipeline=before, deadline_seconds=60)
-        await bus.say(asked)
+        await bus.publish(asked)
 
         assert bus.only(asked.correlation_id, QuestionApproved).question.text == "Hello! Why?"
         with pytest.raises(PipelineError):
@@ -241,7 +241,7 @@ async def test_ports_are_opened_in_order_and_closed_in_reverse() -> None:
         async def close(self) -> None:
             calls.append(f"close {self.name}")
 
-    def build(resources: Resources) -> Stage:
+    def build(context: StageContext) -> Stage:
         stage = Stage("moderation")
         stage.opens(Door("a"))
         stage.opens(Door("b"))
@@ -259,18 +259,18 @@ async def test_a_stage_is_asked_in_json_and_declines_by_its_error() -> None:
             raise NotFoundError("nothing is known")
         return SearchReply(passages=(Passage(id="1", source="kb:1", text=request.query),), took_ms=1)
 
-    def build(resources: Resources) -> Stage:
+    def build(context: StageContext) -> Stage:
         stage = Stage("retrieval")
-        stage.answers("search", search)
+        stage.on_request(search)
         return stage
 
     async with MemoryBus(build) as bus:
-        reply = await bus.ask("retrieval", "search", SearchRequest(query="bees"), SearchReply)
+        reply = await bus.ask(SearchRequest(query="bees"))
         assert reply.passages[0].text == "bees"
         with pytest.raises(NotFoundError):
-            await bus.ask("retrieval", "search", SearchRequest(query="nothing"), SearchReply)
+            await bus.ask(SearchRequest(query="nothing"))
         with pytest.raises(UnavailableError):
-            await bus.ask("answer", "search", SearchRequest(query="bees"), SearchReply)
+            await bus.ask(SearchRequest(query="bees"))
 
 
 async def test_followers_hear_what_is_stored_and_what_is_spoken_until_they_stop() -> None:
@@ -295,16 +295,16 @@ async def test_a_bus_that_is_away_neither_stores_nor_tells() -> None:
     log.away = True
 
     with pytest.raises(UnavailableError):
-        await log.say(asking())
+        await log.publish(asking())
     with pytest.raises(UnavailableError):
-        await log.biography("0" * 32)
+        await log.history("0" * 32)
 
 
 async def test_feedback_twice_in_one_question_is_two_facts() -> None:
     async with MemoryBus() as bus:
         asked = await bus.question("Why?")
         for number in (1, 2):
-            await bus.say(following("gateway", FeedbackGiven(rating=1), asked, number=number))
+            await bus.publish(following("gateway", FeedbackGiven(rating=1), asked, number=number))
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "FeedbackGiven", "FeedbackGiven"]
     with pytest.raises(AssertionError, match="2 FeedbackGiven"):

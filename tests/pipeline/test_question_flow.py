@@ -10,14 +10,14 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from cli.host.catalogue import STAGES, builder
 from services.answer.handler import Answerer
 from services.answer.ports import Draft, Speech
 from services.answer.settings import AnswerSettings
-from services.gateway.face import HttpFace
-from shared.asks.persistence import ExchangeReply, ExchangeRequest
-from shared.domain import Answer, Citation, Document, ObjectRef, Sentence
-from shared.envelope import Envelope, Event, following, opening
-from shared.facts import (
+from services.gateway.http_server import HttpFace
+from shared.contracts.domain import Answer, Citation, Document, ObjectRef, Sentence
+from shared.contracts.envelope import Envelope, Event, following, opening
+from shared.contracts.facts import (
     AnswerDrafted,
     AnswerVerified,
     DocumentIndexed,
@@ -31,13 +31,13 @@ from shared.facts import (
     QuestionCleared,
     QuestionRejected,
 )
-from shared.ops.catalogue import STAGES, builder
-from shared.resources import Resources
-from shared.settings import Settings
-from shared.signals import Token
-from shared.stage import Stage
-from shared.subjects import DOCUMENTS_BUCKET
-from shared.testing import MemoryBus
+from shared.contracts.requests.persistence import ExchangeRequest
+from shared.contracts.signals import Token
+from shared.contracts.stage import Stage
+from shared.contracts.subjects import DOCUMENTS_BUCKET
+from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.platform import write_corpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -77,7 +77,7 @@ async def submit(bus: MemoryBus, submitted: Document) -> Event[Fact]:
     pipeline = bus.pipelines.current("default")
     assert pipeline
     fact = DocumentSubmitted(document=submitted)
-    return await bus.say(opening("gateway", fact, pipeline=pipeline, deadline_seconds=60))
+    return await bus.publish(opening("gateway", fact, pipeline=pipeline, deadline_seconds=60))
 
 
 async def test_a_question_over_the_documents_is_answered_with_citations(bus: MemoryBus) -> None:
@@ -103,7 +103,7 @@ async def test_a_draft_can_be_read_along_to_its_last_character(bus: MemoryBus) -
 async def test_every_event_continues_its_question_under_one_deadline_and_names_its_cause(bus: MemoryBus) -> None:
     asked = await bus.question(RENT, conversation_id="c-1")
 
-    events = bus.biography(asked.correlation_id)
+    events = bus.history(asked.correlation_id)
     assert [event.causation_id for event in events[1:]] == [event.event_id for event in events[:-1]]
     for name in ("conversation_id", "pipeline", "lane", "deadline", "tenant"):
         assert len({str(getattr(event, name)) for event in events}) == 1, name
@@ -121,12 +121,12 @@ async def test_every_event_continues_its_question_under_one_deadline_and_names_i
 async def test_every_fact_carries_all_that_its_reader_needs(bus: MemoryBus, step: int) -> None:
     """Given any event of an answered question, when it is said alone under another id, then the same answer follows."""
     asked = await bus.question(RENT)
-    before = bus.biography(asked.correlation_id)
+    before = bus.history(asked.correlation_id)
 
     alone = before[step].model_copy(update={"correlation_id": f"{step:032x}", "event_id": f"alone-{step}"})
-    await bus.say(alone)
+    await bus.publish(alone)
 
-    after = bus.biography(alone.correlation_id)
+    after = bus.history(alone.correlation_id)
     assert [event.fact for event in after] == ANSWERED[step:]
     then, now = (next(e.payload for e in events if isinstance(e.payload, AnswerVerified)) for events in (before, after))
     assert isinstance(then, AnswerVerified)
@@ -147,7 +147,7 @@ async def test_a_question_with_an_address_is_rejected_and_no_later_fact_repeats_
     asked = await bus.question("Please write to ada@example.org when my garden plot is free")
 
     assert bus.only(asked.correlation_id, QuestionRejected).kind == "pii"
-    later = [event.encode() for event in bus.biography(asked.correlation_id)[1:]]
+    later = [event.encode() for event in bus.history(asked.correlation_id)[1:]]
     assert not [data for data in later if b"ada@example.org" in data]
 
 
@@ -156,7 +156,7 @@ async def test_private_data_that_may_be_redacted_is_gone_after_moderation(bus: M
 
     asked = await bus.question("I am ada@example.org, what is the rent of a garden plot?", pipeline="lenient")
 
-    later = [event.encode() for event in bus.biography(asked.correlation_id)[1:]]
+    later = [event.encode() for event in bus.history(asked.correlation_id)[1:]]
     assert bus.names(asked.correlation_id) == ANSWERED
     assert not [data for data in later if b"ada@example.org" in data]
     assert [finding.kind for finding in bus.only(asked.correlation_id, QuestionApproved).findings] == ["email"]
@@ -181,17 +181,17 @@ async def test_a_french_question_is_answered_from_french_documents(bus: MemoryBu
 
 async def test_feedback_is_recorded_with_its_exchange(bus: MemoryBus) -> None:
     asked = await bus.question(RENT)
-    ended = bus.biography(asked.correlation_id)[-1]
+    ended = bus.history(asked.correlation_id)[-1]
 
     feedback = FeedbackGiven(rating=-1, reason="outdated", by="desk")
-    await bus.say(following("gateway", feedback, ended, number=7))
+    await bus.publish(following("gateway", feedback, ended, number=7))
 
     reply = await exchange(bus, asked.correlation_id)
     assert [rating["reason"] for rating in reply["feedback"]] == ["outdated"]
 
 
 async def exchange(bus: MemoryBus, cid: str) -> dict[str, list[dict[str, str]]]:
-    return (await bus.ask("persistence", "exchange", ExchangeRequest(id=cid), ExchangeReply)).model_dump()
+    return (await bus.ask(ExchangeRequest(id=cid))).model_dump()
 
 
 async def test_a_document_is_indexed_once_and_found_at_once(bus: MemoryBus) -> None:
@@ -252,9 +252,9 @@ class Inventor:
         )
 
 
-def inventing(resources: Resources) -> Stage:
+def inventing(context: StageContext) -> Stage:
     stage = Stage("answer", settings=AnswerSettings)
-    stage.on(Answerer({"extractive": Inventor()}, resources.speaker, resources.models).answer)
+    stage.on(Answerer({"extractive": Inventor()}, context.signals, context.models).answer)
     return stage
 
 
@@ -267,7 +267,7 @@ async def test_an_invented_answer_is_refuted_tried_again_and_never_shown(tmp_pat
 
         asked = await bus.question(RENT)
 
-    events = bus.biography(asked.correlation_id)
+    events = bus.history(asked.correlation_id)
     assert [(event.fact, event.attempt) for event in events] == [
         ("QuestionAsked", 0),
         ("QuestionApproved", 0),

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from shared.facts import ClarificationRequested, PassagesRetrieved
+from shared.contracts.facts import ClarificationRequested, PassagesRetrieved
 from tests.support.judged import Script, platform, result_of
-from tests.support.model_server import Asked, Said, Scripted
+from tests.support.model_server import Asked, Scripted, ScriptedReply
 
 EXTRACTIVE = {"engine": "extractive"}
 RULES: dict[str, Any] = {"judge": False}
@@ -87,7 +87,7 @@ async def test_a_model_restates_plans_and_searches_in_parts(tmp_path: Path) -> N
     assert found.context.trace["searches"] == 4
     assert {"query", "parts"} <= set(found.context.trace)
     assert {passage.source for passage in found.passages} >= {"kb:garden.md"}
-    assert sorted(call.step for call in bus.biography(second["id"])[-2].model_calls) == [
+    assert sorted(call.step for call in bus.history(second["id"])[-2].model_calls) == [
         "decompose",
         "query",
         "restate",
@@ -111,7 +111,7 @@ async def test_a_model_that_cannot_tell_what_is_meant_asks_back(tmp_path: Path) 
 
 async def test_when_the_model_fails_the_rules_read_the_question(tmp_path: Path) -> None:
     steps = {"understanding": {"model_seconds": 30, "rewriting": True, "query_rewriting": True, "decomposition": True}}
-    script = lambda _: Said(status=400)  # noqa: E731
+    script = lambda _: ScriptedReply(status=400)  # noqa: E731
     async with platform(tmp_path, script, answer=EXTRACTIVE, verifier=RULES, retrieval=steps) as (bus, client):
         _, second = await conversation(client, "What is a garden plot?", "How much is its rent?")
         context = bus.only(second["id"], PassagesRetrieved).context

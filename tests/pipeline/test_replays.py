@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from shared.asks.persistence import StatsReply, StatsRequest
-from shared.domain import Document, Lane
-from shared.errors import NotFoundError, PipelineError, RefusedError
-from shared.exported import exported, read_export
-from shared.facts import AnswerVerified, DocumentIndexed, Fact, QuestionAsked
-from shared.ops.candidates import Choice
-from shared.ops.catalogue import STAGES, builder
-from shared.ops.evaluate_replay import check, fixtures
-from shared.ops.replay import Order, Replayer
-from shared.ops.replay_many import Report, replay_many, sampled
-from shared.replaying import differing, essences
-from shared.settings import Settings
-from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
-from shared.testing import MemoryBus
+from cli.evaluation.replays import check, fixtures
+from cli.host.catalogue import STAGES, builder
+from cli.operations.bulk_replay import Report, replay_many, sampled
+from cli.operations.candidates import Choice
+from cli.operations.replay import Order, Replayer
+from shared.contracts.domain import Document, Lane
+from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
+from shared.contracts.facts import AnswerVerified, DocumentIndexed, Fact, QuestionAsked
+from shared.contracts.requests.persistence import StatsRequest
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.history.export import exported, read_export
+from shared.history.replay_plan import differing, essences
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.pipeline.test_question_flow import submit
 from tests.support.platform import write_corpus
 
@@ -83,7 +83,7 @@ async def test_fifty_questions_said_again_give_identical_facts(bus: MemoryBus) -
     told = report.as_json()
     assert (told["replayed"], told["identical"], told["changed"]) == (50, 50, [])
     for done in report.done:
-        assert differing(essences(bus.biography(done.recording.id)), essences(done.events)) == []
+        assert differing(essences(bus.history(done.recording.id)), essences(done.events)) == []
         assert {event.lane for event in done.events} == {Lane.BACKGROUND}
         assert {event.parent for event in done.events} == {done.recording.id}
     assert len({done.said.correlation_id for done in report.done}) == 50
@@ -108,12 +108,12 @@ async def test_a_bulk_that_is_stopped_keeps_what_it_found_out(bus: MemoryBus) ->
 async def test_no_cache_session_or_figure_hears_of_a_replay(bus: MemoryBus) -> None:
     recorded = await bus.question("How much is the water for the plots?", conversation_id="mine")
     kept = [dict(bus.key_value(bucket)._values) for bucket in (SESSIONS_BUCKET, ANSWERS_BUCKET)]
-    before = await bus.ask("persistence", "stats", StatsRequest(hours=1), StatsReply)
+    before = await bus.ask(StatsRequest(hours=1))
 
     async with replayer(bus) as here:
         done = await here.replay(await here.recording(recorded.correlation_id), Order())
 
-    after = await bus.ask("persistence", "stats", StatsRequest(hours=1), StatsReply)
+    after = await bus.ask(StatsRequest(hours=1))
     assert done.ended
     assert after.total == before.total
     assert [dict(bus.key_value(bucket)._values) for bucket in (SESSIONS_BUCKET, ANSWERS_BUCKET)] == kept
@@ -195,7 +195,7 @@ async def test_the_questions_of_the_last_hour_are_found_and_sampled_alike(bus: M
         found = await here.ended_since(datetime.now(UTC) - timedelta(hours=1))
 
     assert recorded.correlation_id in found
-    assert all(bus.biography(cid)[0].lane is Lane.LIVE for cid in found)
+    assert all(bus.history(cid)[0].lane is Lane.LIVE for cid in found)
     assert sampled(found, 3, seed=1) == sampled(found, 3, seed=1)
     assert len(sampled(found, 3, seed=1)) == 3
 
@@ -204,7 +204,7 @@ async def test_an_exported_question_is_a_fixture_until_a_change_is_accepted(bus:
     recorded = await bus.question(RENT)
     document = await bus.pipelines.pipeline(recorded.pipeline)
     path = tmp_path / "rent.json"
-    path.write_text(exported(await bus.log.biography(recorded.correlation_id), document, raw=False).encode())
+    path.write_text(exported(await bus.log.history(recorded.correlation_id), document, raw=False).encode())
     shorter = Order(start="answer", choice=Choice(changes=("answer.max_sentences=1",)))
 
     async with replayer(bus) as here:
@@ -236,11 +236,11 @@ async def test_a_folder_without_fixtures_and_a_broken_one_are_told_from_a_change
 
 async def test_no_stage_acts_on_an_imported_question(bus: MemoryBus) -> None:
     recorded = await bus.question(RENT)
-    question = exported(await bus.log.biography(recorded.correlation_id), None, raw=True)
+    question = exported(await bus.log.history(recorded.correlation_id), None, raw=True)
     cid = "f" * 12 + "7" + "f" * 19
     elsewhere = read_export(question.encode().replace(question.id, cid), "q.json")
 
     for event in elsewhere.imported():
-        await bus.say(event)
+        await bus.publish(event)
 
     assert bus.names(cid) == bus.names(recorded.correlation_id)

@@ -14,15 +14,15 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.face import HttpFace
-from shared.domain import Document
-from shared.envelope import opening
-from shared.facts import DocumentSubmitted, QuestionAsked
-from shared.ops.catalogue import STAGES, builder
-from shared.reuse import DISPUTED
-from shared.settings import Settings
-from shared.subjects import ANSWERS_BUCKET
-from shared.testing import MemoryBus
+from cli.host.catalogue import STAGES, builder
+from services.gateway.http_server import HttpFace
+from shared.contracts.answer_cache import DISPUTED
+from shared.contracts.domain import Document
+from shared.contracts.envelope import opening
+from shared.contracts.facts import DocumentSubmitted, QuestionAsked
+from shared.contracts.subjects import ANSWERS_BUCKET
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 
 RENT = "What is the rent of a garden plot?"
 GARDEN = "# Community garden\n\nThe rent of a garden plot is {} euros. Plots in the garden are rented for one year.\n"
@@ -46,7 +46,7 @@ class Town:
         assert pipeline
         document = Document(source="kb:garden.md", media_type="text/markdown", text=GARDEN.format(euros))
         submitted = opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60)
-        await self.bus.log.say(submitted)
+        await self.bus.log.publish(submitted)
         await until(lambda: "DocumentIndexed" in self.bus.names(submitted.correlation_id))
 
     async def ask(self, text: str = RENT, **fields: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from shared.facts import DocumentIndexed, PassagesRetrieved
+from shared.contracts.facts import DocumentIndexed, PassagesRetrieved
 from tests.support.judged import documents, ingest, platform, result_of
-from tests.support.model_server import Asked, Said, Scripted
+from tests.support.model_server import Asked, Scripted, ScriptedReply
 
 QUOTING: dict[str, Any] = {"answer": {"engine": "extractive"}, "verifier": {"judge": False}}
 HOURS = "What are the current opening hours of the library, with a library card?"
@@ -41,7 +41,7 @@ async def test_a_model_ranks_passages_again_where_the_question_calls_for_it(tmp_
 
 async def test_without_its_reply_the_order_stays_and_the_explanation_says_so(tmp_path: Path) -> None:
     look = {"reranking": {"reranker": "model", "seconds": 30}}
-    async with platform(tmp_path, lambda _: Said(status=400), retrieval=look, **QUOTING) as (_, client):
+    async with platform(tmp_path, lambda _: ScriptedReply(status=400), retrieval=look, **QUOTING) as (_, client):
         told = (await client.post("/api/v1/search", json={"query": HOURS, "explain": True})).json()
 
     (step,) = [one for one in told["explanation"]["steps"] if one["name"] == "second_look"]
@@ -53,7 +53,7 @@ async def test_without_its_reply_the_order_stays_and_the_explanation_says_so(tmp
 async def test_a_model_chooses_sources_by_their_lines_and_the_rule_where_it_fails(tmp_path: Path, fails: bool) -> None:
     def script(asked: Asked) -> Scripted:
         line = re.search(r"(\d+)\. kb:piscine", asked.user)
-        return Said(status=400) if fails or not line else {"sources": [int(line[1]), 77]}
+        return ScriptedReply(status=400) if fails or not line else {"sources": [int(line[1]), 77]}
 
     whole = {"strategy": "index", "index": {"chooser": "model", "sources": 1, "model_seconds": 30}}
     async with platform(tmp_path, script, retrieval=whole, **QUOTING) as (bus, client):
@@ -71,7 +71,7 @@ async def test_documents_are_read_by_a_model_for_the_graph_once_and_by_rule_wher
     def script(asked: Asked) -> Scripted:
         asked_of.append(asked)
         if "piscine" in asked.user:
-            return Said(status=400)
+            return ScriptedReply(status=400)
         return {
             "entities": [{"name": "rain tanks", "kind": "technology"}, {"name": "Golden umbrella", "kind": "other"}],
             "relations": [{"subject": "community garden", "kind": "depends_on", "object": "rain tanks"}],

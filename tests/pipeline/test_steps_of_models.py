@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
-from tests.support.model_server import Said
+from tests.support.model_server import ScriptedReply
 
 
 async def test_a_question_is_translated_searched_and_looked_at_again(tmp_path: Path) -> None:
@@ -25,7 +25,9 @@ async def test_a_question_is_translated_searched_and_looked_at_again(tmp_path: P
 
 
 async def test_without_a_translation_the_question_goes_on_in_its_own_language(tmp_path: Path) -> None:
-    script = Script([tags("L'entrée de la piscine coûte trois euros pour les adultes. [1]")], language=Said(status=400))
+    script = Script(
+        [tags("L'entrée de la piscine coûte trois euros pour les adultes. [1]")], language=ScriptedReply(status=400)
+    )
     async with platform(tmp_path, script, translation={"translate": True}) as (bus, client):
         result = await result_of(client, "Combien coûte l'entrée de la piscine pour les adultes ?")
         facts = bus.names(result["id"])
@@ -51,7 +53,7 @@ async def test_the_gate_and_the_search_for_private_data_are_steps_of_a_model(tmp
     moderation = {"gate": True, "ai_pii": "redact"}
     async with platform(tmp_path, script, moderation=moderation) as (bus, client):
         result = await result_of(client, f"I am called Jo Moreau. {RENT}")
-        later = [event.encode() for event in bus.biography(result["id"])[1:]]
+        later = [event.encode() for event in bus.history(result["id"])[1:]]
 
     assert result["answer"]["content"] == GOOD
     assert not [data for data in later if b"Moreau" in data]

@@ -16,8 +16,8 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import StreamInfo
 
-from shared import subjects
-from shared.ops.embedded import binary
+from cli.host.nats_server import binary
+from shared.contracts import subjects
 from tests.support.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]

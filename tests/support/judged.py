@@ -11,15 +11,15 @@ from typing import Any
 
 import httpx
 
-from services.gateway.face import HttpFace
-from shared.domain import Document
-from shared.envelope import opening
-from shared.facts import DocumentSubmitted
-from shared.models.choose import models_of
-from shared.models.settings import read_models
-from shared.ops.catalogue import STAGES, builder
-from shared.settings import Settings
-from shared.testing import MemoryBus
+from cli.host.catalogue import STAGES, builder
+from services.gateway.http_server import HttpFace
+from shared.contracts.domain import Document
+from shared.contracts.envelope import opening
+from shared.contracts.facts import DocumentSubmitted
+from shared.llm.choose import models_of
+from shared.llm.settings import read_models
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.model_server import Asked, ModelServer, Scripted
 from tests.support.platform import write_corpus
 
@@ -83,7 +83,7 @@ async def platform(
 async def ingest(bus: MemoryBus, document: Document) -> None:
     pipeline = bus.pipelines.current("default")
     assert pipeline
-    await bus.say(opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60))
+    await bus.publish(opening("gateway", DocumentSubmitted(document=document), pipeline=pipeline, deadline_seconds=60))
 
 
 def documents(folder: Path) -> list[Document]:

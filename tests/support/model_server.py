@@ -1,11 +1,11 @@
 """A server that speaks OpenAI's API and says what a test tells it to, as slowly and as badly as it likes.
 
-    with ModelServer([Said("Paris."), Said(status=503), {"language": "fra"}]) as server:   # in order, then the default
+    with ModelServer([ScriptedReply("Paris."), ScriptedReply(status=503), {"language": "fra"}]) as server:   # in order, then the default
         ...                                        # OPENAI_BASE_URL=server.url; server.asked are the requests
     with ModelServer(lambda asked: "yes" if "dog" in asked.user else None, first=0.3, token=0.02) as server: ...
 
 It serves `/chat/completions` (also under an Azure deployment), `/embeddings` and `/models`, and Anthropic's
-`/messages`. A reply may be a text, a `Said`, or a dict (sent as JSON); without one the default is said: an example of
+`/messages`. A reply may be a text, a `ScriptedReply`, or a dict (sent as JSON); without one the default is said: an example of
 the JSON schema where the request has one, else `tokens` words. It runs on a thread with its own loop; for load, in a
 process of its own:
 
@@ -83,7 +83,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedReply:
     """One reply. `calls` are tools with their arguments, a dict or the text itself (so that it may be no JSON).
 
     `first` and `token` (seconds) override the server's. After `stall_after` pieces it says nothing more until the
@@ -103,7 +103,7 @@ class Said:
     usage: dict[str, int] | None = None
 
 
-Scripted = Said | str | dict[str, Any] | None
+Scripted = ScriptedReply | str | dict[str, Any] | None
 Script = Iterable[Scripted] | Callable[[Asked], Scripted]
 
 
@@ -284,7 +284,7 @@ class ModelServer:
         raise _LeftError  # the body ends with the connection
 
     async def _events(
-        self, asked: Asked, said: Said, usage: dict[str, Any], first: float, gone: asyncio.Future[bytes]
+        self, asked: Asked, said: ScriptedReply, usage: dict[str, Any], first: float, gone: asyncio.Future[bytes]
     ) -> AsyncIterator[bytes]:
         """The chunks of a streamed completion, each when it is due."""
         head = {"id": f"chatcmpl-{next(self._numbers)}", "object": "chat.completion.chunk", "created": int(time.time())}
@@ -326,7 +326,7 @@ class ModelServer:
             if gone.done():
                 raise _LeftError
 
-    def _completion(self, asked: Asked, said: Said, usage: dict[str, Any]) -> dict[str, Any]:
+    def _completion(self, asked: Asked, said: ScriptedReply, usage: dict[str, Any]) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
         if said.calls:
             message["tool_calls"] = [
@@ -348,9 +348,9 @@ class ModelServer:
             "usage": usage,
         }
 
-    def _next(self, asked: Asked) -> Said:
+    def _next(self, asked: Asked) -> ScriptedReply:
         if self.error_rate and self._dice.random() < self.error_rate:
-            return Said(status=self.error_status)
+            return ScriptedReply(status=self.error_status)
         scripted: Scripted = None
         if callable(self._script):
             scripted = self._script(asked)
@@ -358,11 +358,11 @@ class ModelServer:
             scripted = self._script.popleft()
         if scripted is None:
             scripted = example_of(asked.schema) if asked.schema else " ".join(f"w{n}" for n in range(self.tokens))
-        if isinstance(scripted, Said):
+        if isinstance(scripted, ScriptedReply):
             return scripted
-        return Said(scripted if isinstance(scripted, str) else json.dumps(scripted))
+        return ScriptedReply(scripted if isinstance(scripted, str) else json.dumps(scripted))
 
-    def _usage(self, asked: Asked, said: Said) -> dict[str, Any]:
+    def _usage(self, asked: Asked, said: ScriptedReply) -> dict[str, Any]:
         """A quarter of the characters are tokens; a system text that was seen before counts as cached."""
         system = asked.system or str(asked.body.get("system") or "")
         cached = len(system) // 4 if system in self._seen else 0
@@ -436,7 +436,7 @@ def _text(arguments: dict[str, Any] | str) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def _call_deltas(said: Said) -> list[dict[str, Any]]:
+def _call_deltas(said: ScriptedReply) -> list[dict[str, Any]]:
     deltas: list[dict[str, Any]] = []
     for number, (name, arguments) in enumerate(said.calls):
         opened = {"index": number, "id": f"call_{number}", "type": "function"}
@@ -447,7 +447,7 @@ def _call_deltas(said: Said) -> list[dict[str, Any]]:
     return deltas
 
 
-def _blocks(said: Said) -> list[dict[str, Any]]:
+def _blocks(said: ScriptedReply) -> list[dict[str, Any]]:
     """The content of a message as Anthropic spells it."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
     for number, (name, arguments) in enumerate(said.calls):
@@ -455,7 +455,9 @@ def _blocks(said: Said) -> list[dict[str, Any]]:
     return blocks
 
 
-def anthropic_message(model: str, said: Said, usage: dict[str, Any], *, opening: bool = False) -> dict[str, Any]:
+def anthropic_message(
+    model: str, said: ScriptedReply, usage: dict[str, Any], *, opening: bool = False
+) -> dict[str, Any]:
     """A message of Anthropic's API; `opening`: as its stream begins, with nothing said yet."""
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
     counts = {"input_tokens": usage["prompt_tokens"] - cached, "cache_read_input_tokens": cached}
@@ -472,7 +474,7 @@ def anthropic_message(model: str, said: Said, usage: dict[str, Any], *, opening:
     }
 
 
-def anthropic_events(model: str, said: Said, usage: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def anthropic_events(model: str, said: ScriptedReply, usage: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The events of a streamed message, by kind."""
     yield "message_start", {"message": anthropic_message(model, said, usage, opening=True)}
     for index, block in enumerate(_blocks(said)):

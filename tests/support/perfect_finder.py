@@ -20,8 +20,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from shared.ops.evaluate_moderation import evaluate, inspected, read_cases
-from shared.pipelines import Pipeline
+from cli.evaluation.moderation import evaluate, inspected, read_cases
+from shared.contracts.pipelines import Pipeline
 from tests.support.model_server import Asked, ModelServer
 
 NAMES_AND_PLACES = ("PERSON", "STREET_ADDRESS", "GPE")

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.persistence.forgetting import is_forgotten
+from services.persistence.erasure import is_forgotten
 from services.persistence.ports import Cursor, DocumentState, Entry, Evaluation, Feedback, Remarks, Sought, Tally
-from services.persistence.tallying import Figures, started, tallied
-from shared.asks.persistence import Exchange, Rating
-from shared.domain import (
+from services.persistence.rollups import Figures, started, tallied
+from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
     Citation,
@@ -26,9 +25,10 @@ from shared.domain import (
     Timing,
     Usage,
 )
-from shared.envelope import Event, event_id, event_type
-from shared.errors import UnavailableError
-from shared.facts import AnswerVerified, Fact
+from shared.contracts.envelope import Event, event_id, event_type
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import AnswerVerified, Fact
+from shared.contracts.requests.persistence import Exchange, Rating
 from shared.stores.ports import Change
 
 #: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.

@@ -11,12 +11,12 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.telling import told
-from shared.asks.directory import BookReply, BookRequest
-from shared.domain import Lane
-from shared.errors import RefusedError
-from shared.payloads import SessionBookedPayload
-from shared.stores.ports import Asker
+from services.answer.tools.tool_output import told
+from shared.contracts.domain import Lane
+from shared.contracts.errors import RefusedError
+from shared.contracts.payloads import SessionBookedPayload
+from shared.contracts.requests.directory import BookRequest
+from shared.contracts.requests.request import RequestClient
 
 
 class BookSessionArguments(Arguments):
@@ -34,8 +34,8 @@ class BookSession:
     description = "Book one session with an expert, at a time the person agreed to. One session for each message."
     arguments = BookSessionArguments
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
 
     async def run(self, arguments: Arguments, scene: Scene) -> Found:
         wanted, envelope = cast("BookSessionArguments", arguments), scene.envelope
@@ -49,7 +49,7 @@ class BookSession:
             slot=wanted.slot,
             session_type=wanted.session_type,
         )
-        reply = await self._asker.ask("persistence", "book", request, BookReply)
+        reply = await self._requests.ask(request)
         if reply.session is None:
             free = told("slots", reply.free) if reply.free else "There is no other free slot."
             return Found(text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}")

@@ -7,7 +7,7 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.web import Web
+from services.answer.tools.web_clients import Web
 
 
 class CheckUrlStatusArguments(Arguments):

@@ -8,11 +8,11 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.web import Web
-from shared.domain import Passage
-from shared.errors import UnavailableError
-from shared.languages import UNKNOWN, code3
-from shared.text import guess_language
+from services.answer.tools.web_clients import Web
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
+from shared.text.analysis import guess_language
+from shared.text.languages import UNKNOWN, code3
 from shared.web.page import read_page
 
 

@@ -8,10 +8,10 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.telling import told
-from shared.asks.directory import AvailabilityReply, AvailabilityRequest
-from shared.payloads import ExpertAvailabilityPayload
-from shared.stores.ports import Asker
+from services.answer.tools.tool_output import told
+from shared.contracts.payloads import ExpertAvailabilityPayload
+from shared.contracts.requests.directory import AvailabilityRequest
+from shared.contracts.requests.request import RequestClient
 
 
 class GetExpertAvailabilityArguments(Arguments):
@@ -27,13 +27,13 @@ class GetExpertAvailability:
     description = "Get the free time slots of one expert. The person is shown them."
     arguments = GetExpertAvailabilityArguments
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
 
     async def run(self, arguments: Arguments, scene: Scene) -> Found:
         wanted = cast("GetExpertAvailabilityArguments", arguments)
         request = AvailabilityRequest.model_validate(wanted.model_dump())
-        reply = await self._asker.ask("persistence", "availability", request, AvailabilityReply)
+        reply = await self._requests.ask(request)
         if not reply.slots:
             return Found(text=f"{reply.expert.name} has no free slot in that time.")
         payload = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.slots)

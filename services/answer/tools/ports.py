@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from services.answer.settings import AnswerSettings
-from shared.domain import Passage, Question
-from shared.envelope import Envelope
-from shared.payloads import Payload
+from shared.contracts.domain import Passage, Question
+from shared.contracts.envelope import Envelope
+from shared.contracts.payloads import Payload
 
 
 class Arguments(BaseModel):

@@ -7,10 +7,10 @@ from typing import Literal, cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.telling import told
-from shared.asks.directory import ContentReply, ContentRequest
-from shared.payloads import ContentRecommendationsPayload
-from shared.stores.ports import Asker
+from services.answer.tools.tool_output import told
+from shared.contracts.payloads import ContentRecommendationsPayload
+from shared.contracts.requests.directory import ContentRequest
+from shared.contracts.requests.request import RequestClient
 
 
 class SearchContentArguments(Arguments):
@@ -26,15 +26,15 @@ class SearchContent:
     description = "Find articles and videos about a topic. The person is shown what you find."
     arguments = SearchContentArguments
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
 
     async def run(self, arguments: Arguments, scene: Scene) -> Found:
         wanted = cast("SearchContentArguments", arguments)
         request = ContentRequest(
             topic=wanted.topic, kind=wanted.type, language=scene.question.language, limit=wanted.limit
         )
-        reply = await self._asker.ask("persistence", "content", request, ContentReply)
+        reply = await self._requests.ask(request)
         if not reply.items:
             return Found(text="Nothing about this topic is in the collection.")
         payload = ContentRecommendationsPayload(topic=wanted.topic, items=reply.items)

@@ -7,8 +7,8 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from shared.asks.retrieval import SearchReply, SearchRequest
-from shared.stores.ports import Asker
+from shared.contracts.requests.request import RequestClient
+from shared.contracts.requests.retrieval import SearchRequest
 
 
 class SearchContextArguments(Arguments):
@@ -23,8 +23,8 @@ class SearchContext:
     description = "Search the documents once more, in other words than the question's. Returns numbered passages."
     arguments = SearchContextArguments
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
 
     async def run(self, arguments: Arguments, scene: Scene) -> Found:
         wanted = cast("SearchContextArguments", arguments)
@@ -34,5 +34,5 @@ class SearchContext:
             limit=wanted.limit,
             pipeline=scene.envelope.pipeline.name,
         )
-        reply = await self._asker.ask("retrieval", "search", request, SearchReply)
+        reply = await self._requests.ask(request)
         return Found(text="" if reply.passages else "Nothing was found.", passages=reply.passages)

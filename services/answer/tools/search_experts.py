@@ -7,10 +7,10 @@ from typing import cast
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.telling import told
-from shared.asks.directory import ExpertsReply, ExpertsRequest
-from shared.payloads import ExpertProfilesPayload
-from shared.stores.ports import Asker
+from services.answer.tools.tool_output import told
+from shared.contracts.payloads import ExpertProfilesPayload
+from shared.contracts.requests.directory import ExpertsRequest
+from shared.contracts.requests.request import RequestClient
 
 
 class SearchExpertsArguments(Arguments):
@@ -27,13 +27,13 @@ class SearchExperts:
     description = "Find experts the person can book a session with. The person is shown whom you find."
     arguments = SearchExpertsArguments
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
 
     async def run(self, arguments: Arguments, scene: Scene) -> Found:
         wanted = cast("SearchExpertsArguments", arguments)
         request = ExpertsRequest.model_validate(wanted.model_dump())
-        reply = await self._asker.ask("persistence", "experts", request, ExpertsReply)
+        reply = await self._requests.ask(request)
         if not reply.experts:
             return Found(text="Nobody fits; try without the kind of session or the language.")
         payload = ExpertProfilesPayload(topic=wanted.topic, experts=reply.experts)

@@ -16,22 +16,18 @@ from services.gateway.auth import Caller, needs
 from services.gateway.handler import Submission
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
-from shared.asks.retrieval import (
-    DocumentsReply,
+from shared.bus.ports import readable
+from shared.contracts.domain import Document
+from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError
+from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
+from shared.contracts.requests.retrieval import (
     DocumentsRequest,
-    KbIndexReply,
     KbIndexRequest,
-    RemoveReply,
     RemoveRequest,
-    SearchReply,
     SearchRequest,
 )
-from shared.domain import Document
-from shared.envelope import Event
-from shared.errors import NotFoundError
-from shared.facts import DocumentIndexed, DocumentRefused, Fact
-from shared.languages import code3
-from shared.log import readable
+from shared.text.languages import code3
 
 router = APIRouter(prefix="/api/v1", tags=["documents"])
 
@@ -121,7 +117,7 @@ async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
         explain=body.explain,
         as_question=body.as_question,
     )
-    reply = await here.resources.asker.ask("retrieval", "search", request, SearchReply)
+    reply = await here.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
 
 
@@ -196,7 +192,7 @@ async def documents(
 ) -> dict[str, Any]:
     """The indexed documents by source, a page at a time; `after` of one reply asks for the next."""
     request = DocumentsRequest(collection=collection, limit=limit, after=after)
-    return (await here.resources.asker.ask("retrieval", "documents", request, DocumentsReply)).model_dump()
+    return (await here.context.requests.ask(request)).model_dump()
 
 
 @router.get("/documents/index")
@@ -213,7 +209,7 @@ async def kb_index(
     As plain text (`Accept: text/plain`) a source per line; `Link` leads to the next page then.
     """
     wanted = KbIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
-    reply = await here.resources.asker.ask("retrieval", "kb_index", wanted, KbIndexReply)
+    reply = await here.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()
     onward = request.url.include_query_params(after=reply.after)
@@ -226,7 +222,7 @@ async def remove(
     here: Here, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:
     """Remove documents by their source ids; their passages are gone when this returns."""
-    reply = await here.resources.asker.ask("retrieval", "remove", RemoveRequest(sources=tuple(source)), RemoveReply)
+    reply = await here.context.requests.ask(RemoveRequest(sources=tuple(source)))
     if not reply.removed:
         raise NotFoundError("none of these sources is indexed; see GET /api/v1/documents")
     return reply.model_dump()

@@ -18,13 +18,13 @@ from services.gateway.frames import HEADERS, NDJSON, SIGN_OF_LIFE, SSE, wants_st
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
 from services.gateway.stream import REREAD_AFTER
-from shared import subjects
-from shared.biography import Wanted, event_json
-from shared.domain import Lane
-from shared.errors import InvalidEventError, PipelineError, UnavailableError
-from shared.exported import exported
-from shared.facts import FACTS
-from shared.log import StoredEvent
+from shared.bus.ports import StoredEvent
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.errors import InvalidEventError, PipelineError, UnavailableError
+from shared.contracts.facts import FACTS
+from shared.history.export import exported
+from shared.history.history import Wanted, event_json
 
 router = APIRouter(prefix="/api/v1", tags=["events"])
 
@@ -69,7 +69,7 @@ async def tail(seen: Annotated[Seen, Query()], request: Request, here: Here, _: 
 
 
 @router.get("/events/{question_id}")
-async def biography(question_id: QuestionId, here: Here, _: Operator) -> list[dict[str, Any]]:
+async def history(question_id: QuestionId, here: Here, _: Operator) -> list[dict[str, Any]]:
     """One question's whole biography, in order."""
     return [event_json(one) for one in await here.reception.find(question_id)]
 
@@ -81,7 +81,7 @@ async def export(question_id: QuestionId, here: Here, _: Operator, raw: bool = F
     document = None
     # The revision is gone, or the first event cannot be read: what can be told is told.
     with contextlib.suppress(PipelineError, InvalidEventError):
-        document = await here.resources.pipelines.pipeline(stored[0].decode().pipeline)
+        document = await here.context.pipelines.pipeline(stored[0].decode().pipeline)
     name = f'attachment; filename="{question_id}.json"'
     text = exported(stored, document, raw=raw).encode()
     return Response(text, headers={"Content-Disposition": name}, media_type="application/json")
@@ -98,7 +98,7 @@ async def _body(here: Gateway, seen: Seen, wanted: Wanted, media_type: str) -> A
         elif wanted.takes_subject(one.subject):
             queue.put_nowait(one)
 
-    log = here.resources.log
+    log = here.context.log
     lanes = (wanted.lane,) if wanted.lane else tuple(Lane)
     stops = [await log.follow(subjects.live(subjects.everything(lane)), heard) for lane in lanes if seen.follow]
     last = 0

@@ -10,10 +10,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
-from shared import telemetry
-from shared.asks.persistence import ConversationReply, ConversationRequest, StatsReply, StatsRequest
-from shared.clean import cleaned
-from shared.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
+from shared.observability.worker_status import tell_backlog
+from shared.text.sanitizer import cleaned
 
 router = APIRouter(tags=["operations"])
 
@@ -31,7 +31,7 @@ async def livez() -> Response:
 @router.get("/readyz")
 async def readyz(here: Here) -> Response:
     """The gateway can take questions."""
-    if not here.resources.is_connected():
+    if not here.context.is_connected():
         return PlainTextResponse("the bus is away\n", 503)
     return PlainTextResponse("ok\n")
 
@@ -47,30 +47,30 @@ async def health(here: Here) -> Response:
 async def metrics(here: Here, _: Operator) -> Response:
     """Prometheus metrics of this gateway, and every stage's backlog; each worker serves its own on its probe port."""
     try:
-        telemetry.tell_backlog(await here.resources.overview())
+        tell_backlog(await here.context.overview())
     except UnavailableError:
-        telemetry.tell_backlog([])  # none rather than old ones: somebody scales by them
+        tell_backlog([])  # none rather than old ones: somebody scales by them
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
 @router.get("/api/v1/stats")
 async def stats(here: Here, _: Operator, hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24) -> dict[str, Any]:
     """Figures of the record: questions by outcome, times, feedback."""
-    reply = await here.resources.asker.ask("persistence", "stats", StatsRequest(hours=hours), StatsReply)
+    reply = await here.context.requests.ask(StatsRequest(hours=hours))
     return reply.model_dump() | {"streams": here.feed.watchers}
 
 
 @router.get("/api/v1/stages")
 async def stages(here: Here, _: Operator) -> list[dict[str, Any]]:
     """Every stage's backlog, work in flight, redeliveries and speed."""
-    return [report.model_dump() for report in await here.resources.overview()]
+    return [report.model_dump() for report in await here.context.overview()]
 
 
 @router.get("/api/v1/pipelines")
 async def pipelines(here: Here, _: Client) -> list[dict[str, Any]]:
     """The pipelines a question may name."""
     return [
-        ref.model_dump() for name in here.resources.pipelines.names() if (ref := here.resources.pipelines.current(name))
+        ref.model_dump() for name in here.context.pipelines.names() if (ref := here.context.pipelines.current(name))
     ]
 
 
@@ -78,7 +78,7 @@ async def pipelines(here: Here, _: Client) -> list[dict[str, Any]]:
 async def conversation(conversation_id: str, here: Here, _: Client) -> dict[str, Any]:
     """The exchanges of a conversation, in order."""
     request = ConversationRequest(id=conversation_id)
-    reply = await here.resources.asker.ask("persistence", "conversation", request, ConversationReply)
+    reply = await here.context.requests.ask(request)
     if not reply.exchanges:
         raise NotFoundError("no exchange of this conversation is on record")
     shown: dict[str, Any] = cleaned(reply.model_dump())

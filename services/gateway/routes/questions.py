@@ -16,13 +16,13 @@ from services.gateway.handler import Asking
 from services.gateway.presenter import links, overdue, question_json
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
-from shared.asks.persistence import Exchange, ExchangeReply, ExchangeRequest
-from shared.clean import cleaned
-from shared.domain import CitationScore, Lane, SentenceScore, Turn
-from shared.envelope import Event
-from shared.errors import NotFoundError
-from shared.facts import Fact, FeedbackGiven
-from shared.log import readable
+from shared.bus.ports import readable
+from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
+from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError
+from shared.contracts.facts import Fact, FeedbackGiven
+from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
+from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
 
@@ -139,9 +139,7 @@ async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
     try:
         stored = await here.reception.find_question(question_id)
     except NotFoundError:
-        reply = await here.resources.asker.ask(
-            "persistence", "exchange", ExchangeRequest(id=question_id), ExchangeReply
-        )
+        reply = await here.context.requests.ask(ExchangeRequest(id=question_id))
         if reply.exchange is None:
             raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
         return _json(_recorded(reply))
@@ -185,7 +183,7 @@ async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Cl
 
 def _newest(events: list[Event[Fact]]) -> Event[Fact]:
     """The ending, or the newest step; asides say nothing about the status."""
-    steps = [event for event in events if not event.payload.aside]
+    steps = [event for event in events if not event.payload.out_of_band]
     return next((event for event in steps if event.payload.terminal), steps[-1] if steps else events[-1])
 
 

@@ -11,18 +11,18 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Caller, needs
-from services.gateway.exporting import FORMATS, Format
+from services.gateway.exchange_export import FORMATS, Format
 from services.gateway.state import Gateway, gateway
-from shared.asks.persistence import (
-    ExchangeReply,
+from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.requests.persistence import (
     ExchangeRequest,
-    ExchangesReply,
+    ExchangesFilter,
     ExchangesRequest,
     ExportReply,
+    ExportRequest,
     Outcome,
 )
-from shared.clean import cleaned
-from shared.errors import NotFoundError, UnavailableError
+from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1/exchanges", tags=["record"])
 
@@ -45,9 +45,9 @@ async def filters(
     rating: Literal["up", "down", ""] = "",
     since: datetime | None = None,
     until: Annotated[datetime | None, Query(description="Not included.")] = None,
-) -> ExchangesRequest:
+) -> ExchangesFilter:
     """Which exchanges; what is left out does not matter. A time without a zone is taken for UTC."""
-    return ExchangesRequest(
+    return ExchangesFilter(
         pipeline=pipeline,
         outcome=outcome,
         conversation=conversation,
@@ -60,7 +60,7 @@ async def filters(
     )
 
 
-Wanted = Annotated[ExchangesRequest, Depends(filters)]
+Wanted = Annotated[ExchangesFilter, Depends(filters)]
 
 
 @router.get("")
@@ -72,8 +72,8 @@ async def exchanges(
     after: Annotated[str, Query(max_length=200, description="What the page before said.")] = "",
 ) -> dict[str, Any]:
     """One page of exchanges, the newest first; what is recorded meanwhile moves no page."""
-    request = wanted.model_copy(update={"limit": limit, "after": after})
-    reply = await here.resources.asker.ask("persistence", "exchanges", request, ExchangesReply, PATIENCE)
+    request = ExchangesRequest(**wanted.model_dump(exclude={"limit", "after"}), limit=limit, after=after)
+    reply = await here.context.requests.ask(request, PATIENCE)
     shown: dict[str, Any] = cleaned(reply.model_dump(mode="json"))
     return shown
 
@@ -97,19 +97,19 @@ async def exchange(
 ) -> dict[str, Any]:
     """One exchange with everything on record: passages, timings, calls of models, feedback, evaluation."""
     request = ExchangeRequest(id=exchange_id)
-    reply = await here.resources.asker.ask("persistence", "exchange", request, ExchangeReply, PATIENCE)
+    reply = await here.context.requests.ask(request, PATIENCE)
     if not reply.found:
         raise NotFoundError("no exchange of this id is on record")
     shown: dict[str, Any] = cleaned(reply.model_dump(mode="json", exclude={"found"}))
     return shown
 
 
-async def _page(here: Gateway, wanted: ExchangesRequest, after: str = "") -> ExportReply:
-    request = wanted.model_copy(update={"after": after})
-    return await here.resources.asker.ask("persistence", "export", request, ExportReply, PATIENCE)
+async def _page(here: Gateway, wanted: ExchangesFilter, after: str = "") -> ExportReply:
+    request = ExportRequest(**wanted.model_dump(exclude={"after"}), after=after)
+    return await here.context.requests.ask(request, PATIENCE)
 
 
-async def _pages(here: Gateway, wanted: ExchangesRequest, first: ExportReply) -> AsyncIterator[ExportReply]:
+async def _pages(here: Gateway, wanted: ExchangesFilter, first: ExportReply) -> AsyncIterator[ExportReply]:
     """Page after page, each asked for when the one before has been sent.
 
     Raises:
@@ -123,7 +123,7 @@ async def _pages(here: Gateway, wanted: ExchangesRequest, first: ExportReply) ->
         page = await _patiently(here, wanted, page.after)
 
 
-async def _patiently(here: Gateway, wanted: ExchangesRequest, after: str) -> ExportReply:
+async def _patiently(here: Gateway, wanted: ExchangesFilter, after: str) -> ExportReply:
     for again in range(1, TRIES):
         try:
             return await _page(here, wanted, after)

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.moderation.checks.classified import classified
 from services.moderation.checks.crisis import in_danger
 from services.moderation.checks.injection import injection
+from services.moderation.checks.injection_classifier import classified
 from services.moderation.checks.language import language
-from services.moderation.checks.listed import listed
-from services.moderation.checks.opinion import FINE, Check, Look, Opinion, Verdict
+from services.moderation.checks.lexicon_match import listed
 from services.moderation.checks.private_data import private_data
 from services.moderation.checks.scanner import scanner
 from services.moderation.checks.small_talk import small_talk
 from services.moderation.checks.too_short import too_short
+from services.moderation.checks.verdict import FINE, Check, Look, Opinion, Verdict
 from services.moderation.settings import ModerationSettings
-from shared.facts import RejectionKind
+from shared.contracts.facts import RejectionKind
 
 #: Redaction comes first: no later check, message or link sees what it removes.
 FIRST_LOOK: tuple[Check, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.moderation.checks.opinion import Look
+from services.moderation.checks.verdict import Look
 from services.moderation.settings import ModerationSettings
 
 

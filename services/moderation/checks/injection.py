@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.checks.verdict import FINE, Look, Opinion
 from services.moderation.settings import ModerationSettings
-from shared.domain import Finding
+from shared.contracts.domain import Finding
 
 #: Tags that people write about rather than with.
 _PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div table tr td th h1 h2 h3 h4 h5 h6 img small

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.checks.verdict import FINE, Look, Opinion
 from services.moderation.settings import ModerationSettings
-from shared.languages import UNKNOWN
-from shared.text import guess_language
+from shared.text.analysis import guess_language
+from shared.text.languages import UNKNOWN
 
 #: Scripts that say the language, or the likeliest of a few; the first that holds half of the letters counts.
 _SCRIPTS = {

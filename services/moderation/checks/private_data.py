@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.checks.verdict import FINE, Look, Opinion
 from services.moderation.private.names import names
 from services.moderation.private.shapes import shapes
 from services.moderation.private.span import MASK, Span, apart, masked
 from services.moderation.settings import ModerationSettings
-from shared.domain import Finding
+from shared.contracts.domain import Finding
 
 
 def private_data(look: Look, settings: ModerationSettings) -> Opinion:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
-from services.moderation.folding import fold, spaced_out
+from services.moderation.checks.verdict import FINE, Look, Opinion
+from services.moderation.normalizer import fold, spaced_out
 from services.moderation.settings import ModerationSettings
-from shared.domain import Finding
+from shared.contracts.domain import Finding
 
 _PROBES = re.compile(
     r"""<script\b | javascript: | \bon(?:error|load|click|mouseover)[ ]?=

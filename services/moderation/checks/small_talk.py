@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.checks.verdict import FINE, Look, Opinion
 from services.moderation.settings import ModerationSettings
 
 #: Longer texts are not tried: small talk is short.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from services.moderation.checks.opinion import FINE, Look, Opinion
+from services.moderation.checks.verdict import FINE, Look, Opinion
 from services.moderation.settings import ModerationSettings
 
 #: Scripts written without spaces between words (Thai, Lao, Burmese, Khmer, kana, Han): words cannot be counted there.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from shared.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError
 
 LOCATION = Path(__file__).parent
 #: The newest revision. A database that stands there is opened without loading Alembic.

@@ -28,7 +28,7 @@ def migrate(connection: Connection) -> None:
 
 async def connect_and_migrate() -> None:
     from services.persistence.sql import create_engine
-    from shared.settings import Settings
+    from shared.runtime.settings import Settings
 
     engine = create_engine(Settings().database_url)
     async with engine.begin() as connection:

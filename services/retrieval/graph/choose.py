@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.retrieval.graph.neo4j import Neo4jGraph
 from services.retrieval.graph.ports import Graph
 from services.retrieval.graph.sqlite import SqliteGraph
-from shared.settings import Settings
+from shared.runtime.settings import Settings
 
 
 def graph_of(settings: Settings) -> Graph:

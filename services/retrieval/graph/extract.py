@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from services.retrieval.graph.addresses import entity_of, link_words, own_addresses
+from services.retrieval.graph.document_links import entity_of, link_words, own_addresses
 from services.retrieval.graph.kinds import kind_of
 from services.retrieval.graph.names import is_function_word, is_name, key
 from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
-from shared.text import words
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.text.analysis import words
 
 #: Changes when the same passages would give another graphlet, so that documents are read again.
 EXTRACTION = "graph-2"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shared.text import stop_words, words
+from shared.text.analysis import stop_words, words
 
 #: A longer title is a sentence that nobody repeats.
 MAX_WORDS = 10

@@ -19,7 +19,7 @@ from services.retrieval.graph.ports import (
     Relation,
     RelationKind,
 )
-from shared.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError, UnavailableError
 
 _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 _BACKFILL = 1000

@@ -11,8 +11,8 @@ from services.retrieval.graph.ports import Counts, Entity, Graphlet, Neighbourho
 from services.retrieval.graph.sqlite_reading import Adjacencies, Expansion, Line
 from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
 from services.retrieval.graph.sqlite_writing import Names, Write, Writer
-from services.retrieval.together import Together
-from shared.errors import ConfigurationError
+from services.retrieval.write_batcher import Together
+from shared.contracts.errors import ConfigurationError
 
 _PARAMETERS = 500
 

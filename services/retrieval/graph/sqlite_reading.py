@@ -14,7 +14,7 @@ import orjson
 
 from services.retrieval.graph.ports import Edge, Neighbourhood
 from services.retrieval.graph.sqlite_statements import DEFINED, DEFINING, ENTITIES, MENTIONED, MENTIONING, PASSAGES
-from shared.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError, UnavailableError
 
 T = TypeVar("T")
 #: Number, key, and of an entity in how many passages it is mentioned, of a passage its collection.

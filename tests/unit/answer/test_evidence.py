@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from services.answer.evidence import choose, confidence, coverage, read, same_question, weigh
-from services.answer.statements import statements
-from shared.domain import Passage
+from services.answer.engines.sentence_ranking import choose, confidence, coverage, read, same_question, weigh
+from services.answer.engines.statements import statements
+from shared.contracts.domain import Passage
 
 
 def passage(

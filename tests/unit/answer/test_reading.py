@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from services.answer.json_form import JsonReader
-from services.answer.markers import Markers, cut, segments
-from services.answer.reading import AFRESH, Reader, Written, rating
-from services.answer.tags import TagReader
+from services.answer.citations import Markers, cut, segments
+from services.answer.output_parsers.json_form import JsonReader
+from services.answer.output_parsers.reader import AFRESH, Reader, Written, rating
+from services.answer.output_parsers.tags import TagReader
 
 WHOLE = (
     "<answer><s-1>It is free. [1]</s-1>\n<s-2>You need a form. [2]</s-2></answer>\n"

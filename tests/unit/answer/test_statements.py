@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.answer.statements import statements, worth_quoting
+from services.answer.engines.statements import statements, worth_quoting
 
 
 def said(text: str, *, continues: bool = False) -> list[str]:

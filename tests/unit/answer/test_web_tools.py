@@ -11,12 +11,12 @@ from services.answer.settings import AnswerSettings
 from services.answer.tools.check_url_status import CheckUrlStatus, CheckUrlStatusArguments
 from services.answer.tools.download_web_page import DownloadWebPage, DownloadWebPageArguments
 from services.answer.tools.ports import Found, Scene
-from services.answer.tools.web import Web
-from shared.domain import PipelineRef, Question
-from shared.envelope import opening
-from shared.errors import AnswerbusError, RefusedError, UnavailableError
-from shared.facts import PassagesRetrieved
-from shared.settings import Settings
+from services.answer.tools.web_clients import Web
+from shared.contracts.domain import PipelineRef, Question
+from shared.contracts.envelope import opening
+from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
+from shared.contracts.facts import PassagesRetrieved
+from shared.runtime.settings import Settings
 from shared.web.policy import AddressRefusedError
 
 PAGE = """<html lang="en"><head><title>Opening  hours</title><script>steal()</script></head><body><nav>Home</nav>

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from shared.asks.moderation import InspectReply, InspectRequest
-from shared.asks.persistence import (
+from shared.contracts.errors import NotFoundError
+from shared.contracts.requests.moderation import InspectReply, InspectRequest
+from shared.contracts.requests.persistence import (
     ConversationReply,
     ConversationRequest,
     Exchange,
@@ -15,10 +16,9 @@ from shared.asks.persistence import (
     StatsReply,
     StatsRequest,
 )
-from shared.asks.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
-from shared.errors import NotFoundError
-from shared.resources import Resources
-from shared.stage import Stage
+from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
 from tests.unit.gateway.run import CID, Desk
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -31,22 +31,22 @@ class Others:
         self.searched: list[SearchRequest] = []
         self.exchange: Exchange | None = None
 
-    def persistence(self, _: Resources) -> Stage:
+    def persistence(self, _: StageContext) -> Stage:
         stage = Stage("persistence")
-        stage.answers("exchange", self._exchange)
-        stage.answers("conversation", self._conversation)
-        stage.answers("stats", self._stats)
+        stage.on_request(self._exchange)
+        stage.on_request(self._conversation)
+        stage.on_request(self._stats)
         return stage
 
-    def moderation(self, _: Resources) -> Stage:
+    def moderation(self, _: StageContext) -> Stage:
         stage = Stage("moderation")
-        stage.answers("inspect", self._inspect)
+        stage.on_request(self._inspect)
         return stage
 
-    def retrieval(self, _: Resources) -> Stage:
+    def retrieval(self, _: StageContext) -> Stage:
         stage = Stage("retrieval")
-        stage.answers("search", self._search)
-        stage.answers("remove", self._remove)
+        stage.on_request(self._search)
+        stage.on_request(self._remove)
         return stage
 
     async def _inspect(self, request: InspectRequest) -> InspectReply:
@@ -75,5 +75,5 @@ class Others:
 def joined(here: Desk) -> Others:
     """Let them work beside the gateway."""
     others = Others()
-    here.bus.stages += [one(here.bus.resources()) for one in (others.moderation, others.persistence, others.retrieval)]
+    here.bus.stages += [one(here.bus.context()) for one in (others.moderation, others.persistence, others.retrieval)]
     return others

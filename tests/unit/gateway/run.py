@@ -12,15 +12,16 @@ import httpx
 
 from services.gateway.admission import Admission
 from services.gateway.auth import Doorkeeper
-from services.gateway.face import application
 from services.gateway.handler import Reception
+from services.gateway.http_server import application
 from services.gateway.presenter import Frame
 from services.gateway.state import Gateway
 from services.gateway.stream import LiveFeed
-from shared import subjects
-from shared.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
-from shared.envelope import Event, following, opening
-from shared.facts import (
+from shared.bus.ports import StoredEvent
+from shared.contracts import subjects
+from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
+from shared.contracts.envelope import Event, following, opening
+from shared.contracts.facts import (
     AnswerDrafted,
     AnswerRefuted,
     AnswerVerified,
@@ -30,11 +31,10 @@ from shared.facts import (
     QuestionAsked,
     QuestionCleared,
 )
-from shared.log import StoredEvent
-from shared.settings import Settings
-from shared.signals import Token
-from shared.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
-from shared.testing import MemoryBus
+from shared.contracts.signals import Token
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.support.http_client import SseEvent
 from tests.support.reassembly import Reassembled
 
@@ -125,31 +125,31 @@ class Desk:
     def reception(self) -> Reception:
         return self.gateway.reception
 
-    async def say(self, *events: Event[Fact]) -> None:
+    async def publish(self, *events: Event[Fact]) -> None:
         for event in events:
-            await self.bus.log.say(event)
+            await self.bus.log.publish(event)
 
 
 @contextlib.asynccontextmanager
 async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: Any) -> AsyncIterator[Desk]:
     """Open the gateway; `settings` are the process's, `sections` the default pipeline's."""
     bus = MemoryBus(settings=Settings(**settings), sections=sections)
-    resources = bus.resources()
-    feed = LiveFeed(resources.log)
-    admission = Admission(resources.oldest_waiting, resources.settings.admission_seconds)
+    context = bus.context()
+    feed = LiveFeed(context.log)
+    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     reception = Reception(
-        settings=resources.settings,
-        pipelines=resources.pipelines,
-        facts=resources.facts("gateway"),
-        event_log=resources.log,
+        settings=context.settings,
+        pipelines=context.pipelines,
+        facts=context.facts("gateway"),
+        event_log=context.log,
         feed=feed,
         sessions=bus.key_value(SESSIONS_BUCKET),
-        asker=resources.asker,
+        asker=context.requests,
         bodies=bus.objects(DOCUMENTS_BUCKET),
         answers=bus.key_value(ANSWERS_BUCKET),
         admit=admission.check,
     )
-    gateway = Gateway(resources, reception, feed, Doorkeeper(resources.settings), admission)
+    gateway = Gateway(context, reception, feed, Doorkeeper(context.settings), admission)
     # A bug is to be seen as its client sees it.
     transport = httpx.ASGITransport(application(gateway), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:

@@ -8,10 +8,10 @@ import pytest
 
 from services.gateway.admission import Admission
 from services.gateway.problems import MEDIA_TYPE, Problem
-from shared import telemetry
-from shared.errors import (
+from shared.contracts.errors import (
     UnavailableError,
 )
+from shared.observability import telemetry
 from tests.unit.gateway.run import CID, asked, desk
 
 
@@ -105,7 +105,7 @@ async def test_a_question_in_a_long_queue_is_told_when_to_come_back(path: str) -
 
 async def test_a_long_queue_refuses_no_reading() -> None:
     async with desk() as here:
-        await here.say(asked())
+        await here.publish(asked())
         here.bus.backlog_seconds = 100.0
         await here.gateway.admission.open()
         await asyncio.sleep(0)

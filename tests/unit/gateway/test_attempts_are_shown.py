@@ -6,13 +6,13 @@ import json
 
 import pytest
 
+from cli.operations.answers_view import Transcript
+from cli.operations.events_view import summary
+from cli.output import table
 from services.gateway.presenter import question_json
-from services.persistence.fold import fold
-from shared.domain import Attempts, Refutation, Scores
-from shared.facts import AnswerRefuted, AnswerVerified
-from shared.ops.asking import Transcript
-from shared.ops.events import summary
-from shared.ops.output import table
+from services.persistence.projection import fold
+from shared.contracts.domain import Attempts, Refutation, Scores
+from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from tests.contracts.samples import sample_events
 
 EVENT = sample_events()["AnswerVerified"]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from services.gateway.handler import Asking
-from shared.domain import Lane, Turn
-from shared.facts import QuestionAsked
-from shared.sessions import Session, SessionTurn, encode_session, session_key
-from shared.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.domain import Lane, Turn
+from shared.contracts.facts import QuestionAsked
+from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from tests.unit.gateway.run import desk
 from tests.unit.gateway.test_doors import CLIENT, EDITOR, KEYS, OPERATOR, bearer
 
@@ -28,7 +28,7 @@ async def test_an_operator_asks_on_the_background_lane_and_brings_the_turns_befo
         )
 
         assert reply.status_code == 202
-        (event,) = here.bus.biography(reply.json()["id"])
+        (event,) = here.bus.history(reply.json()["id"])
         assert event.subject.startswith("bg.")
         assert isinstance(event.payload, QuestionAsked)
         assert event.payload.turns == (BEFORE,)

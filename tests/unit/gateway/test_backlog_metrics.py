@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.domain import Lane
-from shared.overview import StageReport
+from shared.contracts.domain import Lane
+from shared.observability.worker_status import StageReport
 from tests.unit.gateway.run import desk
 
 

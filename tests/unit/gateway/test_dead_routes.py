@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shared.delivery.failures import Failures
-from shared.errors import PermanentError
-from shared.facts import QuestionApproved
-from shared.stage import Stage
+from shared.bus.retry_policy import RetryPolicy
+from shared.contracts.errors import PermanentError
+from shared.contracts.facts import QuestionApproved
+from shared.contracts.stage import Stage
 from tests.unit.gateway.run import CID, QUESTION, Desk, asked, desk, then
 
 CLIENT = "client-key-0123456789"
@@ -13,7 +13,7 @@ CLIENT = "client-key-0123456789"
 
 async def bury(here: Desk, stage: str, kind: str) -> None:
     event = then(asked(), QuestionApproved(question=QUESTION), "moderation")
-    failures = Failures(Stage(stage), here.bus.log, 8, "default")  # type: ignore[arg-type]
+    failures = RetryPolicy(Stage(stage), here.bus.log, 8, "default")  # type: ignore[arg-type]
     await failures.give_up(event.subject, event.encode(), event, PermanentError("no rule", kind=kind))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.gateway.problems import MEDIA_TYPE
-from shared.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted
+from shared.contracts.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted
 from tests.unit.gateway.neighbours import joined
 from tests.unit.gateway.run import desk, then
 
@@ -107,9 +107,9 @@ async def test_what_became_of_a_document_can_be_asked(
 ) -> None:
     async with desk() as here:
         reply = await here.http.post("/api/v1/documents", json={"source": "kb:a", "text": "a"})
-        (submitted,) = here.bus.biography(reply.json()["id"])
+        (submitted,) = here.bus.history(reply.json()["id"])
         if fact:
-            await here.say(then(submitted, fact, "retrieval"))
+            await here.publish(then(submitted, fact, "retrieval"))
 
         body = (await here.http.get(reply.json()["links"]["status"])).json()
 

@@ -72,7 +72,7 @@ async def test_a_question_remembers_the_name_of_the_key_and_not_the_key() -> Non
         body = {"question": "When?", "client": {"key": "somebody else", "page": "/harbour"}}
         reply = await here.http.post("/api/v1/questions", json=body, headers=bearer(CLIENT))
 
-        (event,) = here.bus.biography(reply.json()["id"])
+        (event,) = here.bus.history(reply.json()["id"])
         assert event.payload.model_dump()["client"] == {"key": "web", "page": "/harbour"}
         assert CLIENT.encode() not in event.encode()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shared.exported import read_export
-from shared.log import StoredEvent
-from shared.pipelines import is_candidate
+from shared.bus.ports import StoredEvent
+from shared.contracts.pipelines import is_candidate
+from shared.history.export import read_export
 from tests.unit.gateway.run import CID, Desk, asked, desk, run
 
 KEYS = "web:client:client-key-0123456789,ops:operator:operator-key-012345"
@@ -27,7 +27,7 @@ async def seen(here: Desk, **wanted: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("path", PATHS)
 async def test_events_are_for_operators(path: str) -> None:
     async with desk(api_keys=KEYS) as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
         replies = [
             (await here.http.get(path, headers=headers)).status_code
             for headers in ({}, {"X-API-Key": "client-key-0123456789"}, {"X-API-Key": "operator-key-012345"})
@@ -38,7 +38,7 @@ async def test_events_are_for_operators(path: str) -> None:
 
 async def test_stored_events_are_read_in_order_and_narrowed() -> None:
     async with desk() as here:
-        await here.say(*run("At eight."), asked("And on Mondays?", cid="1" * 32))
+        await here.publish(*run("At eight."), asked("And on Mondays?", cid="1" * 32))
         everything = await seen(here)
         ending = await seen(here, fact="AnswerVerified")
         other = await seen(here, id="1" * 32)
@@ -56,7 +56,7 @@ async def test_stored_events_are_read_in_order_and_narrowed() -> None:
 
 async def test_events_are_server_sent_events_unless_lines_are_asked_for() -> None:
     async with desk() as here:
-        await here.say(asked())
+        await here.publish(asked())
         reply = await here.http.get(PATHS[0])
 
     assert reply.headers["content-type"].startswith("text/event-stream")
@@ -87,7 +87,7 @@ async def test_a_bus_that_is_away_is_told_in_the_stream() -> None:
 
 async def test_an_export_has_the_pipeline_and_no_raw_text() -> None:
     async with desk({"answer": {"max_sentences": 2}}) as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
         reply = await here.http.get(PATHS[2])
         raw = await here.http.get(f"{PATHS[2]}?raw=true")
 
@@ -102,7 +102,7 @@ async def test_an_export_has_the_pipeline_and_no_raw_text() -> None:
 async def test_an_event_that_cannot_be_read_is_no_reason_to_fail() -> None:
     async with desk() as here:
         first, *_ = run("At eight.")
-        await here.say(first)
+        await here.publish(first)
         here.bus.log.stored.append(StoredEvent(f"qa.question.approved.{CID}.0", 2, here.bus.log.stored[0].time, b"{}"))
         (_, told) = await seen(here)
         refused = await here.http.get(PATHS[2])

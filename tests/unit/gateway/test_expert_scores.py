@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.facts import FeedbackGiven
+from shared.contracts.facts import FeedbackGiven
 from tests.unit.gateway.run import CID, desk, run
 from tests.unit.gateway.test_doors import CLIENT, EDITOR, KEYS, bearer
 
@@ -16,7 +16,7 @@ SCORED = {"rating": "down", "scores": {"sentences": [80], "citations": [25, 0]}}
 
 async def test_an_expert_scores_every_sentence_and_citation() -> None:
     async with desk(api_keys=KEYS) as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=SCORED, headers=bearer(EDITOR))
 
@@ -27,7 +27,7 @@ async def test_an_expert_scores_every_sentence_and_citation() -> None:
 
 async def test_a_client_gives_no_scores() -> None:
     async with desk(api_keys=KEYS) as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=SCORED, headers=bearer(CLIENT))
 
@@ -42,7 +42,7 @@ async def test_a_client_gives_no_scores() -> None:
 )
 async def test_scores_that_fit_no_answer_are_refused(scores: dict[str, Any]) -> None:
     async with desk() as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json={"rating": "up", "scores": scores})
 

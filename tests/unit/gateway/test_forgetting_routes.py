@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.askers import asker_id, key_id
-from shared.envelope import following
-from shared.facts_forgetting import ErasureRequested, QuestionsForgotten
+from shared.contracts.envelope import following
+from shared.contracts.facts import ErasureRequested, QuestionsForgotten
+from shared.contracts.pseudonyms import asker_id, key_id
 from tests.unit.gateway.run import CID, Desk, desk
 from tests.unit.gateway.test_doors import CLIENT, EDITOR, KEYS, bearer
 
@@ -28,9 +28,9 @@ async def test_the_report_counts_every_step_and_says_when_it_is_done() -> None:
             what="conversation", key="c-1", questions=(CID,), erased={"events": 8, "exchanges": 1}, rest=True
         )
         first = following("persistence", step, said)
-        await here.say(first)
+        await here.publish(first)
         under_way = (await here.http.get(asked["links"]["self"])).json()
-        await here.say(following("persistence", step.model_copy(update={"rest": False}), first))
+        await here.publish(following("persistence", step.model_copy(update={"rest": False}), first))
         done = (await here.http.get(asked["links"]["self"])).json()
 
         assert (asked["status"], under_way["status"], done["status"]) == ("under way", "under way", "done")

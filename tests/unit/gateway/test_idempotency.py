@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.gateway.handler import Asking
-from shared.envelope import Event
-from shared.errors import RefusedError
-from shared.facts import Fact
+from shared.contracts.envelope import Event
+from shared.contracts.errors import RefusedError
+from shared.contracts.facts import Fact
 from tests.unit.gateway.run import desk, run, then
 
 WHEN = Asking("When?", idempotency_key="k-1", client={"key": "web"})
@@ -32,7 +32,7 @@ async def test_the_same_request_under_one_key_is_the_same_question() -> None:
 async def test_the_same_request_under_one_key_is_the_same_question_while_it_is_worked_on() -> None:
     async with desk() as here:
         first = await here.reception.ask(WHEN)
-        await here.say(*_answered(first))
+        await here.publish(*_answered(first))
 
         assert await here.reception.ask(WHEN) == first
 
@@ -75,7 +75,7 @@ async def test_whose_raw_question_has_expired_gets_the_first_one_that_is_left() 
     async with desk() as here:
         first = await here.reception.ask(WHEN)
         approved, *rest = _answered(first)
-        await here.say(approved, *rest)
+        await here.publish(approved, *rest)
         del here.bus.log.stored[0]
 
         assert await here.reception.ask(WHEN) == approved
@@ -85,6 +85,6 @@ async def test_asking_again_and_waiting_gives_the_ending_there_was() -> None:
     async with desk() as here:
         first = await here.reception.ask(WHEN)
         *_, verified = _answered(first)
-        await here.say(verified)
+        await here.publish(verified)
 
         assert await here.reception.ask_and_wait(WHEN) == (first, verified)

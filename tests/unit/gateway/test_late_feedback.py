@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from shared.asks.persistence import Exchange
-from shared.domain import Answer, Citation, Sentence
-from shared.envelope import Event
-from shared.facts import Fact, FeedbackGiven
+from shared.contracts.domain import Answer, Citation, Sentence
+from shared.contracts.envelope import Event
+from shared.contracts.facts import Fact, FeedbackGiven
+from shared.contracts.requests.persistence import Exchange
 from tests.unit.gateway.neighbours import NOON, joined
 from tests.unit.gateway.run import CID, Desk, desk, run
 
@@ -38,7 +38,7 @@ def recorded(**fields: Any) -> Exchange:
 
 def only(here: Desk) -> Event[Fact]:
     """The one rating that was said."""
-    (event,) = (event for event in here.bus.biography(CID) if isinstance(event.payload, FeedbackGiven))
+    (event,) = (event for event in here.bus.history(CID) if isinstance(event.payload, FeedbackGiven))
     return event
 
 
@@ -77,7 +77,7 @@ async def test_a_question_that_neither_log_nor_record_knows_cannot_be_rated() ->
 async def test_private_data_is_masked_in_a_comment_before_it_is_published() -> None:
     async with desk() as here:
         joined(here)
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=COMMENT | {"reason": "bob@example.org"})
 
@@ -100,7 +100,7 @@ async def test_the_rules_of_the_default_pipeline_mask_when_that_of_the_question_
 @pytest.mark.parametrize(("body", "status"), [(COMMENT, 503), ({"rating": "up"}, 202)])
 async def test_without_moderation_a_rating_is_taken_and_a_comment_is_not(body: dict[str, Any], status: int) -> None:
     async with desk() as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=body)
 

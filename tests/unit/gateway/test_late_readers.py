@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from services.gateway.cursor import Cursor
 from services.gateway.drafts import CHARS, DRAFTS, Drafts
 from services.gateway.stream import QuestionStream
-from shared.facts import AnswerDrafted
-from shared.signals import Token
+from shared.contracts.facts import AnswerDrafted
+from shared.contracts.signals import Token
 from tests.unit.gateway.run import CID, Desk, desk, read, run, signal
 from tests.unit.gateway.wire import each
 
@@ -20,7 +20,7 @@ EVENTS = run("At eight or nine.")
 
 async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_beginning() -> None:
     async with desk() as here:
-        await here.say(*EVENTS[:4])
+        await here.publish(*EVENTS[:4])
         for offset, text in ((0, "At "), (3, "eight ")):
             speak(here, Token(attempt=0, draft=7, offset=offset, text=text))
 
@@ -35,7 +35,7 @@ async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_begi
 
 async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads_along() -> None:
     async with desk() as here:
-        await here.say(*EVENTS[:4])
+        await here.publish(*EVENTS[:4])
         speak(here, Token(attempt=0, draft=7, offset=0, text="At "))
         frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()))
         before = [await anext(frames) for _ in range(4)]
@@ -44,7 +44,7 @@ async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads
 
         resumed = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor.parse(before[-1].id)))
         first = await asyncio.wait_for(anext(resumed), 5)
-        await here.say(*EVENTS[4:])
+        await here.publish(*EVENTS[4:])
         rest = [frame async for frame in resumed]
 
     assert first.data["text"] == "eight "
@@ -56,7 +56,7 @@ async def test_a_draft_is_forgotten_when_its_fact_says_it_all() -> None:
         speak(here, Token(attempt=0, offset=0, text="At "))
         assert len(here.gateway.feed.drafts) == 1
 
-        await here.say(*EVENTS[:5])
+        await here.publish(*EVENTS[:5])
 
         assert isinstance(EVENTS[4].payload, AnswerDrafted)
         assert len(here.gateway.feed.drafts) == 0

@@ -8,9 +8,9 @@ import pytest
 
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, question_json, result_json, status_of
-from shared.domain import Citation, Context
-from shared.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
-from shared.signals import Token
+from shared.contracts.domain import Citation, Context
+from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
+from shared.contracts.signals import Token
 from tests.contracts.samples import sample_events
 from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then, verified
 
@@ -24,7 +24,7 @@ STATUSES = {
     "ClarificationRequested": "NEED_CLARIFICATION",
     "QuestionAbandoned": "ERROR",
 }
-SILENT = {"QuestionTranslated", "QuestionCleared"} | {name for name, fact in FACTS.items() if fact.aside}
+SILENT = {"QuestionTranslated", "QuestionCleared"} | {name for name, fact in FACTS.items() if fact.out_of_band}
 RESULT_KEYS = {
     *("outcome", "answer", "citations", "confidence", "context"),
     *("followups", "engine", "reused", "timings", "usage"),

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from services.gateway.problems import MEDIA_TYPE
-from shared.asks.persistence import (
+from shared.bus.ports import StoredEvent
+from shared.contracts.domain import Answer
+from shared.contracts.facts import FeedbackGiven
+from shared.contracts.requests.persistence import (
     Exchange,
 )
-from shared.domain import Answer
-from shared.facts import FeedbackGiven
-from shared.log import StoredEvent
 from tests.support.http_client import SseEvent, SseParser
 from tests.support.reassembly import Reassembled
 from tests.unit.gateway.neighbours import NOON, joined
@@ -63,11 +63,11 @@ async def test_a_repeated_post_under_one_key_is_the_same_question_and_another_is
 async def test_a_question_is_read_as_it_stands_and_opinions_on_it_change_nothing() -> None:
     async with desk() as here:
         events = run("At eight.")
-        await here.say(*events[:4])
+        await here.publish(*events[:4])
         path = f"/api/v1/questions/{CID}"
         assert (await here.http.get(path)).json()["status"] == "GENERATING_ANSWER"
 
-        await here.say(*events[4:], then(events[-1], FeedbackGiven(rating=1), "gateway"))
+        await here.publish(*events[4:], then(events[-1], FeedbackGiven(rating=1), "gateway"))
 
         body = (await here.http.get(path)).json()
         assert body["status"] == "COMPLETE"
@@ -78,7 +78,7 @@ async def test_a_question_that_has_left_the_log_is_read_from_the_record_in_the_s
     async with desk() as here:
         joined(here).exchange = EXCHANGE
         from_record = (await here.http.get(f"/api/v1/questions/{CID}")).json()
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         from_log = (await here.http.get(f"/api/v1/questions/{CID}")).json()
 
@@ -117,7 +117,7 @@ async def test_without_the_bus_and_the_record_the_client_is_told_to_come_back() 
 
 async def test_a_finished_question_streams_to_its_result() -> None:
     async with desk() as here:
-        await here.say(*run("At eight.", "From nine."))
+        await here.publish(*run("At eight.", "From nine."))
 
         events = await events_of(here)
 
@@ -131,7 +131,7 @@ async def test_a_finished_question_streams_to_its_result() -> None:
 
 async def test_a_stream_resumes_after_every_id_by_header_and_by_query() -> None:
     async with desk() as here:
-        await here.say(*run("At eight.", "From nine."))
+        await here.publish(*run("At eight.", "From nine."))
         events = await events_of(here)
 
         for number, event in enumerate(events, start=1):
@@ -143,7 +143,7 @@ async def test_a_stream_resumes_after_every_id_by_header_and_by_query() -> None:
 
 async def test_a_stream_is_ndjson_when_the_client_wants_it() -> None:
     async with desk() as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         headers = {"Accept": "application/x-ndjson"}
         reply = await here.http.get(f"/api/v1/questions/{CID}/events", headers=headers)
@@ -156,7 +156,7 @@ async def test_a_stream_is_ndjson_when_the_client_wants_it() -> None:
 
 async def test_a_stream_is_not_opened_at_an_id_that_no_server_sent() -> None:
     async with desk() as here:
-        await here.say(asked())
+        await here.publish(asked())
 
         for path in (f"/api/v1/questions/{CID}/events?from=x", f"/api/v1/questions/{CID}/events?from=1.0"):
             assert (await here.http.get(path)).status_code == 400
@@ -184,9 +184,9 @@ async def test_a_query_asked_again_is_answered_or_streamed_from_what_there_is() 
     async with desk() as here:
         headers, body = {"Idempotency-Key": "k-1"}, {"question": "When?"}
         cid = (await here.http.post("/api/v1/questions", json=body, headers=headers)).json()["id"]
-        first = here.bus.biography(cid)[0]
+        first = here.bus.history(cid)[0]
         draft = then(first, drafted("At eight."), "answer")
-        await here.say(draft, then(draft, run("At eight.")[-1].payload))
+        await here.publish(draft, then(draft, run("At eight.")[-1].payload))
 
         answered = await here.http.post("/api/v1/query", json=body, headers=headers)
         streamed = await here.http.post("/api/v1/query", json=body, headers=headers | {"Accept": "text/event-stream"})
@@ -197,7 +197,7 @@ async def test_a_query_asked_again_is_answered_or_streamed_from_what_there_is() 
 
 async def test_a_question_is_withdrawn_and_its_stream_ends_so() -> None:
     async with desk() as here:
-        await here.say(asked())
+        await here.publish(asked())
 
         reply = await here.http.delete(f"/api/v1/questions/{CID}")
 
@@ -209,7 +209,7 @@ async def test_a_question_is_withdrawn_and_its_stream_ends_so() -> None:
 async def test_an_answer_is_rated(rating: str, number: int) -> None:
     async with desk() as here:
         joined(here)
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
         body = {"rating": rating, "reason": "outdated"}
 
         reply = await here.http.post(f"/api/v1/questions/{CID}/feedback", json=body)
@@ -229,7 +229,7 @@ async def test_an_id_of_another_form_never_reaches_the_log(cid: str) -> None:
 async def test_operators_see_every_event_and_where_one_cannot_be_read() -> None:
     async with desk() as here:
         events = run("At eight.")
-        await here.say(*events)
+        await here.publish(*events)
         broken = here.bus.log.stored[1]
         here.bus.log.stored[1] = StoredEvent(broken.subject, broken.sequence, broken.time, b"{}")
 

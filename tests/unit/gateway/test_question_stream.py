@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from services.gateway import stream
 from services.gateway.presenter import Frame, Presenter
-from shared.log import StoredEvent
-from shared.signals import Token
+from shared.bus.ports import StoredEvent
+from shared.contracts.signals import Token
 from tests.unit.gateway.run import CID, asked, last_id, read, run, signal, stored
 from tests.unit.gateway.wire import HEARD, LATE, LOST, TWICE, UNREADABLE, Wire
 
@@ -50,7 +50,7 @@ async def follow(said: list[tuple[StoredEvent, str]]) -> list[Frame]:
     reader = asyncio.create_task(collect(wire.frames()))
     for one, how in rest:
         await asyncio.sleep(0)  # lets the reader work; no time passes
-        wire.say(one, how)
+        wire.publish(one, how)
     frames = await reader
     assert wire.feed.watchers == 0
     await wire.feed.close()
@@ -130,11 +130,11 @@ async def test_tokens_are_not_shown_before_the_history_was_read() -> None:
     reader = asyncio.create_task(collect(wire.frames(last_id(before))))
     await asyncio.sleep(0)
 
-    wire.say(signal(Token(attempt=1, offset=0, text="From")))
+    wire.publish(signal(Token(attempt=1, offset=0, text="From")))
     await asyncio.sleep(0)
     wire.log.away = False
     for one in events[refuted + 1 :]:
-        wire.say(one)
+        wire.publish(one)
 
     assert read(await reader, read(before)).text == "From nine."
 
@@ -198,7 +198,7 @@ async def test_a_reader_too_slow_for_its_queue_is_cut_off_and_resumes(monkeypatc
     frames = wire.frames()
     before = [await anext(frames)]
     for offset, letter in enumerate("At eight."):
-        wire.say(signal(Token(attempt=0, offset=offset, text=letter)))
+        wire.publish(signal(Token(attempt=0, offset=offset, text=letter)))
 
     before += [frame async for frame in frames]
     wire.keep(*events[1:])
@@ -219,7 +219,7 @@ async def test_facts_missing_because_of_a_full_queue_are_read_from_the_log(monke
     frames = wire.frames()
     before = [await anext(frames)]
     for one in events[1:]:
-        wire.say(one)
+        wire.publish(one)
 
     assert before + [frame async for frame in frames] == undisturbed(events)
 
@@ -242,8 +242,8 @@ async def test_every_stream_of_a_question_hears_it_and_no_other_question() -> No
     mine, too, other = wire.feed.watch(CID), wire.feed.watch(CID), wire.feed.watch("f" * 32)
 
     (one,) = stored([asked()])
-    wire.say(one)
-    wire.say(signal(Token(attempt=0, offset=0, text="At")))
+    wire.publish(one)
+    wire.publish(signal(Token(attempt=0, offset=0, text="At")))
 
     assert mine.qsize() == too.qsize() == 2
     assert other.empty()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.gateway.recall import Recall
-from shared.asks.persistence import ConversationReply, ConversationRequest, ExchangeSummary
-from shared.domain import Turn
-from shared.errors import UnavailableError
-from shared.sessions import Session, SessionTurn, encode_session, session_key
+from services.gateway.conversation_history import Recall
+from shared.contracts.domain import Turn
+from shared.contracts.errors import UnavailableError
+from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary
+from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
+from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
-from shared.testing import MemoryLog
 from tests.unit.gateway.run import CID, QUESTION, run
 
 NOW = datetime.now(UTC)
@@ -25,9 +25,9 @@ class Record:
         self.away = False
         self.asked = 0
 
-    async def ask(self, stage: str, verb: str, request: Any, reply: type[Any], timeout: float = 5.0) -> Any:
+    async def ask(self, request: Any, timeout: float = 5.0) -> Any:
         self.asked += 1
-        assert (stage, verb, type(request)) == ("persistence", "conversation", ConversationRequest)
+        assert type(request) is ConversationRequest
         if self.away:
             raise UnavailableError("no persistence worker is running")
         return ConversationReply(id=request.id, exchanges=self.exchanges)
@@ -108,7 +108,7 @@ async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
 async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -> None:
     here = Desk()
     for event in run("At eight."):
-        await here.log.say(event)
+        await here.log.publish(event)
     await here.remember(turn(1))
     here.recall.asked("c-1", CID)
 
@@ -119,7 +119,7 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
     here = Desk()
     here.sessions.away = here.record.away = True
     for event in run("At eight."):
-        await here.log.say(event)
+        await here.log.publish(event)
 
     assert await here.recall.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
 
@@ -127,6 +127,6 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
 async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
     here = Desk()
     for event in run("At eight.")[:-1]:
-        await here.log.say(event)
+        await here.log.publish(event)
 
     assert await here.turns(CID) == []

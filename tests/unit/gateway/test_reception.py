@@ -9,10 +9,11 @@ import pytest
 
 from services.gateway.cursor import Cursor
 from services.gateway.handler import INLINE_BYTES, Asking, Submission
-from shared.domain import Document, Turn
-from shared.envelope import Event
-from shared.errors import NotFoundError, RefusedError, UnavailableError
-from shared.facts import (
+from shared.bus.ports import StoredEvent
+from shared.contracts.domain import Document, Turn
+from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.facts import (
     DocumentIndexed,
     DocumentSubmitted,
     Fact,
@@ -20,10 +21,9 @@ from shared.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
-from shared.log import StoredEvent
-from shared.sessions import Session, SessionTurn, encode_session, session_key
-from shared.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
-from shared.telemetry import DEGRADED
+from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
+from shared.contracts.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from shared.observability.telemetry import DEGRADED
 from tests.unit.gateway.neighbours import joined
 from tests.unit.gateway.run import CID, Desk, desk, run, then
 from tests.unit.gateway.wire import each
@@ -48,7 +48,7 @@ async def answer_at_once(here: Desk, after: Callable[[Event[Fact]], Fact]) -> No
     def heard(one: StoredEvent) -> None:
         event = one.decode()
         if isinstance(event.payload, QuestionAsked | DocumentSubmitted):
-            said.append(asyncio.ensure_future(here.bus.log.say(then(event, after(event)))))
+            said.append(asyncio.ensure_future(here.bus.log.publish(then(event, after(event)))))
 
     said: list[asyncio.Future[object]] = []
     await here.bus.log.follow("live.qa.>", heard)
@@ -58,7 +58,7 @@ async def test_a_question_is_durable_under_its_pipeline_and_deadline_when_asking
     async with desk({"gateway": {"deadline_seconds": 7}}, tenant="town") as here:
         event = await here.reception.ask(Asking("When?", language="fr", client={"key": "web"}))
 
-        assert here.bus.biography(event.correlation_id) == [event]
+        assert here.bus.history(event.correlation_id) == [event]
         assert (event.tenant, event.pipeline.name, event.pipeline.revision) == ("town", "default", 1)
         assert (event.deadline - event.occurred_at).total_seconds() == 7
         assert event.conversation_id == event.correlation_id
@@ -173,7 +173,7 @@ async def test_nothing_is_found_or_withdrawn_or_rated_under_an_unknown_id() -> N
 async def test_a_question_is_withdrawn_after_its_newest_step() -> None:
     async with desk() as here:
         steps = run("At eight.")[:3]
-        await here.say(*steps)
+        await here.publish(*steps)
 
         ending = await here.reception.withdraw(CID, "web")
 
@@ -185,7 +185,7 @@ async def test_a_question_is_withdrawn_after_its_newest_step() -> None:
 async def test_an_ended_question_stays_as_it_ended_when_it_is_withdrawn() -> None:
     async with desk() as here:
         events = run("At eight.")
-        await here.say(*events)
+        await here.publish(*events)
 
         assert await here.reception.withdraw(CID, "web") == events[-1]
         assert here.bus.names(CID)[-1] == "AnswerVerified"
@@ -194,14 +194,14 @@ async def test_an_ended_question_stays_as_it_ended_when_it_is_withdrawn() -> Non
 async def test_a_withdrawal_that_comes_second_gives_the_ending_that_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
     async with desk() as here:
         events = run("At eight.")
-        await here.say(*events[:-1])
-        before = await here.bus.log.biography(CID)
-        await here.say(events[-1])
+        await here.publish(*events[:-1])
+        before = await here.bus.log.history(CID)
+        await here.publish(events[-1])
 
         async def as_it_was(_: str) -> list[StoredEvent]:
             return before
 
-        monkeypatch.setattr(here.bus.log, "biography", as_it_was)
+        monkeypatch.setattr(here.bus.log, "history", as_it_was)
 
         assert await here.reception.withdraw(CID, "web") == events[-1]
 
@@ -209,7 +209,7 @@ async def test_a_withdrawal_that_comes_second_gives_the_ending_that_came_first(m
 async def test_a_rating_follows_the_answer_and_several_may_be_given() -> None:
     async with desk() as here:
         events = run("At eight.")
-        await here.say(*events)
+        await here.publish(*events)
 
         first = await here.reception.rate(CID, FeedbackGiven(rating=1))
 
@@ -267,7 +267,7 @@ async def test_nobody_waits_for_a_document_without_patience() -> None:
 
 async def test_a_stream_begins_where_its_cursor_is() -> None:
     async with desk() as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         frames = [frame async for frame in each(here.reception.stream(CID, Cursor(1)))]
 
@@ -278,7 +278,7 @@ async def test_a_stream_begins_where_its_cursor_is() -> None:
 
 async def test_a_rating_bears_the_sources_that_the_answer_cited_and_no_others() -> None:
     async with desk() as here:
-        await here.say(*run("At eight."))
+        await here.publish(*run("At eight."))
 
         await here.reception.rate(CID, FeedbackGiven(rating=-1, sources=("kb:rival.md",)))
 
@@ -287,7 +287,7 @@ async def test_a_rating_bears_the_sources_that_the_answer_cited_and_no_others() 
 
 async def test_a_question_without_an_answer_is_rated_without_sources() -> None:
     async with desk() as here:
-        await here.say(*run("At eight.")[:3])
+        await here.publish(*run("At eight.")[:3])
 
         await here.reception.rate(CID, FeedbackGiven(rating=-1))
 

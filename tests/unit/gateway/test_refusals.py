@@ -11,7 +11,7 @@ from fastapi import FastAPI, HTTPException
 
 from services.gateway import problems
 from services.gateway.problems import MEDIA_TYPE, Problem
-from shared.errors import (
+from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
     DocumentError,

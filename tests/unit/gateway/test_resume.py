@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import Frame, Presenter
-from shared.log import StoredEvent
-from shared.signals import Token
+from shared.bus.ports import StoredEvent
+from shared.contracts.signals import Token
 from tests.unit.gateway.run import last_id, read, run, signal, stored
 
 WORDS = st.text(alphabet="aé 水.", min_size=0, max_size=8)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from services.retrieval.sources import SourceIndex
-from shared.asks.retrieval import IndexedDocument
-from shared.stage import Stage
+from services.retrieval.source_index import SourceIndex
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.contracts.stage import Stage
 from tests.unit.gateway.run import Desk, desk
 
 
@@ -17,7 +17,7 @@ class _Register:
 
 def _joined(here: Desk) -> None:
     stage = Stage("retrieval")
-    stage.answers("kb_index", SourceIndex(_Register()).kb_index)  # type: ignore[arg-type]
+    stage.on_request(SourceIndex(_Register()).kb_index)  # type: ignore[arg-type]
     here.bus.stages += [stage]
 
 

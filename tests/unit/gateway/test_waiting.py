@@ -8,10 +8,10 @@ import pytest
 
 from services.gateway import stream
 from services.gateway.stream import wait_for
-from shared.envelope import Event
-from shared.facts import DocumentIndexed, Fact, QuestionApproved
-from shared.log import StoredEvent
-from shared.signals import Token
+from shared.bus.ports import StoredEvent
+from shared.contracts.envelope import Event
+from shared.contracts.facts import DocumentIndexed, Fact, QuestionApproved
+from shared.contracts.signals import Token
 from tests.unit.gateway.run import CID, QUESTION, asked, run, signal, stored, then
 from tests.unit.gateway.wire import Wire
 
@@ -36,9 +36,9 @@ async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
     wire = Wire()
     await wire.feed.open()
     queue = wire.feed.watch(CID)
-    wire.say(signal(Token(attempt=0, offset=0, text="At")))
+    wire.publish(signal(Token(attempt=0, offset=0, text="At")))
     for one in stored(run("At eight.")):
-        wire.say(one)
+        wire.publish(one)
 
     found = await wait_for(is_ending, queue, wire.log, CID, 5.0)
 
@@ -84,7 +84,7 @@ async def test_a_document_s_outcome_can_be_waited_for() -> None:
     await wire.feed.open()
     queue = wire.feed.watch(CID)
     indexed = DocumentIndexed(source="kb:a.md", digest="d", chunks=3)
-    wire.say(stored([then(asked(), indexed, "retrieval")])[0])
+    wire.publish(stored([then(asked(), indexed, "retrieval")])[0])
 
     found = await wait_for(lambda one: "indexed" in one.subject, queue, wire.log, CID, 5.0)
 

@@ -8,9 +8,9 @@ from contextlib import aclosing
 from services.gateway.cursor import Cursor
 from services.gateway.presenter import Frame
 from services.gateway.stream import LiveFeed, QuestionStream
-from shared.log import StoredEvent
-from shared.subjects import live
-from shared.testing import MemoryLog
+from shared.bus.ports import StoredEvent
+from shared.contracts.subjects import live
+from shared.runtime.testing import MemoryLog
 from tests.unit.gateway.run import CID
 
 #: How a thing that is said reaches the gateway.
@@ -36,7 +36,7 @@ class Wire:
     def keep(self, *events: StoredEvent) -> None:
         self.log.stored += events
 
-    def say(self, one: StoredEvent, how: str = HEARD) -> None:
+    def publish(self, one: StoredEvent, how: str = HEARD) -> None:
         """Keep a fact and let the gateway hear of it; what is late comes after the next thing."""
         late, self._late = self._late, []
         if one.sequence:

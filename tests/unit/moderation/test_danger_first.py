@@ -12,11 +12,11 @@ from services.moderation.handler import Moderator
 from services.moderation.model_steps import ModelSteps
 from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
-from shared.domain import PipelineRef
-from shared.envelope import Envelope, opening
-from shared.errors import ModelError
-from shared.facts import QuestionAsked, QuestionEscalated, QuestionRejected, RejectionKind
-from shared.models.scripted import ScriptedModels
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import QuestionAsked, QuestionEscalated, QuestionRejected, RejectionKind
+from shared.llm.scripted import ScriptedModels
 
 #: No list has a word of it.
 MISSED = "The pills are all here in front of me and I have counted them"

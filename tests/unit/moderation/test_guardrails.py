@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from services.moderation.guarding import AnswerGuarding
+from services.moderation.answer_guard import AnswerGuarding
 from services.moderation.guardrails import NemoGuard
 from services.moderation.settings import ModerationSettings
-from shared import telemetry
-from shared.asks.moderation import GuardAnswerReply, GuardAnswerRequest
-from shared.domain import PipelineRef
-from shared.errors import ModelError
-from shared.models.ports import Models
-from shared.models.scripted import ScriptedModels
+from shared.contracts.domain import PipelineRef
+from shared.contracts.errors import ModelError
+from shared.contracts.requests.moderation import GuardAnswerReply, GuardAnswerRequest
+from shared.llm.ports import Models
+from shared.llm.scripted import ScriptedModels
+from shared.observability import telemetry
 
 pytest.importorskip("nemoguardrails", reason="needs the extra guardrails")
 

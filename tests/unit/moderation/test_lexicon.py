@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.moderation.canonical_text import tidy
 from services.moderation.checks import FIRST_LOOK, Look, in_danger, judge
-from services.moderation.folding import fold, origins, readings
 from services.moderation.lexicon import Hit, Lexicon, LexiconError
-from services.moderation.packaged import packaged
+from services.moderation.normalizer import fold, origins, readings
+from services.moderation.packaged_lexicons import packaged
 from services.moderation.settings import ModerationSettings
-from services.moderation.tidy import tidy
 
 WORDS = Lexicon(
     [

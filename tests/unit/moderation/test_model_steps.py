@@ -10,12 +10,12 @@ import pytest
 
 from services.moderation.model_settings import ModelStepSettings
 from services.moderation.model_steps import ModelSteps, PrivateText, Told, brief, places, without
-from shared.domain import Finding, Turn
-from shared.errors import ModelError
-from shared.models.blocks import DATA_RULES
-from shared.models.none import NoModels
-from shared.models.ports import Models
-from shared.models.scripted import ScriptedModels
+from shared.contracts.domain import Finding, Turn
+from shared.contracts.errors import ModelError
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import DATA_RULES
+from shared.llm.scripted import ScriptedModels
 
 TEXT = "Jo Moreau of 4 Elm Street asks about a passport"
 ALL: dict[str, Any] = {"emergency_check": True, "gate": True, "ai_pii": "redact"}

@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from services.moderation.canonical_text import tidy
 from services.moderation.handler import Moderator
 from services.moderation.model_steps import ModelSteps
 from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
-from services.moderation.tidy import tidy
-from shared import telemetry
-from shared.domain import PipelineRef, Question, Turn
-from shared.envelope import Envelope, opening
-from shared.facts import (
+from shared.contracts.domain import PipelineRef, Question, Turn
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.facts import (
     QuestionApproved,
     QuestionAsked,
     QuestionCleared,
@@ -25,7 +24,8 @@ from shared.facts import (
     QuestionRejected,
     QuestionTranslated,
 )
-from shared.models.none import NoModels
+from shared.llm.none import NoModels
+from shared.observability import telemetry
 
 SEARCH = "https://www.example.org/{language}/search?q={query}"
 

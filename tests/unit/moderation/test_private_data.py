@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.moderation.checks.opinion import Look, Opinion
+from services.moderation.canonical_text import tidy
 from services.moderation.checks.private_data import private_data
+from services.moderation.checks.verdict import Look, Opinion
 from services.moderation.settings import ModerationSettings
-from services.moderation.tidy import tidy
 
 DATA = Path(__file__).parents[3] / "../shared/data/pii_presidio/synth_dataset_v2.jsonl"
 

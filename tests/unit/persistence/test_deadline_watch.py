@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.persistence.watch import KEY, LEASE, DeadlineWatch, Note
-from shared.domain import Lane, PipelineRef, Question
-from shared.envelope import IMPORTED, Event, following, opening
-from shared.errors import UnavailableError
-from shared.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
+from services.persistence.deadline_monitor import KEY, LEASE, DeadlineWatch, Note
+from shared.contracts.domain import Lane, PipelineRef, Question
+from shared.contracts.envelope import IMPORTED, Event, following, opening
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
+from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
-from shared.testing import MemoryLog
 
 MARGIN = timedelta(seconds=1)
 
@@ -42,12 +42,12 @@ def watch(log: MemoryLog, *, name: str = "one", book: Recorded | None = None, no
 async def ask(log: MemoryLog, *, deadline: float = 5.0, lane: Lane = Lane.LIVE) -> Event[QuestionAsked]:
     ref = PipelineRef(name="default", revision=1)
     event = opening("gateway", QuestionAsked(text="Why?"), pipeline=ref, deadline_seconds=deadline, lane=lane)
-    await log.say(event)
+    await log.publish(event)
     return event
 
 
 async def endings(log: MemoryLog, cid: str) -> list[Fact]:
-    return [one.decode().payload for one in await log.biography(cid) if one.terminal]
+    return [one.decode().payload for one in await log.history(cid) if one.terminal]
 
 
 async def test_a_question_that_nobody_took_up_is_abandoned_after_its_deadline_and_the_silent_stage_is_named() -> None:
@@ -68,7 +68,7 @@ async def test_the_stage_named_is_the_one_that_heard_the_last_step() -> None:
     log = MemoryLog()
     asked = await ask(log, lane=Lane.BACKGROUND)
     question = Question(text="Why?", original="Why?", language="eng")
-    await log.say(following("moderation", QuestionApproved(question=question), asked))
+    await log.publish(following("moderation", QuestionApproved(question=question), asked))
 
     await watch(log).look(asked.deadline + MARGIN)
 
@@ -80,7 +80,7 @@ async def test_the_stage_named_is_the_one_that_heard_the_last_step() -> None:
 async def test_what_has_an_ending_or_is_on_record_is_left_alone() -> None:
     log = MemoryLog()
     ended, recorded = await ask(log), await ask(log)
-    await log.say(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
+    await log.publish(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
 
     await watch(log, book=Recorded(recorded.correlation_id)).look(recorded.deadline + MARGIN)
 
@@ -91,7 +91,7 @@ async def test_what_has_an_ending_or_is_on_record_is_left_alone() -> None:
 async def test_without_the_record_the_log_alone_says_what_is_over() -> None:
     log = MemoryLog()
     ended, silent = await ask(log), await ask(log)
-    await log.say(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
+    await log.publish(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
 
     await watch(log, book=Recorded(away=True)).look(silent.deadline + MARGIN)
 
@@ -173,7 +173,7 @@ async def test_the_history_of_another_platform_is_no_open_question() -> None:
     log = MemoryLog()
     asked = await ask(log)
     log.stored.clear()
-    await log.say(asked.model_copy(update={"origin": IMPORTED, "event_id": "another"}))
+    await log.publish(asked.model_copy(update={"origin": IMPORTED, "event_id": "another"}))
 
     await watch(log).look(asked.deadline + MARGIN)
 

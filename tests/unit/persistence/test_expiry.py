@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from services.persistence import expiry, fold
+from services.persistence import expiry, projection
 from services.persistence.expiry import Expiry
-from shared.errors import UnavailableError
+from shared.contracts.errors import UnavailableError
 from tests.support.records import MemoryRecord, question_id, said, verified
 
 
@@ -33,7 +33,7 @@ class Watched(MemoryRecord):
 async def aged(record: MemoryRecord, *days: float) -> None:
     for number, age in enumerate(days):
         event = said(verified(), question=question_id(number), at=datetime.now(UTC) - timedelta(days=age))
-        await record.save(fold.fold(event.payload, event))
+        await record.save(projection.fold(event.payload, event))
 
 
 async def test_what_is_older_goes_batch_by_batch_and_the_rest_stays() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.persistence import fold
-from services.persistence.asks import Archivist
-from services.persistence.figures import percentiles, rates, spent, stages
+from services.persistence import projection
 from services.persistence.ports import DocumentState, Feedback
-from services.persistence.tallying import Figures, percentile, tallied
-from shared.asks.persistence import ConversationRequest, ExchangeRequest, Percentiles, Rates, StatsRequest
-from shared.domain import Answer, Lane, ModelCall, Question, Timing, Usage
-from shared.facts import AnswerReused, ClarificationRequested, QuestionWithdrawn
+from services.persistence.record_queries import Archivist
+from services.persistence.rollups import Figures, percentile, tallied
+from services.persistence.statistics import percentiles, rates, spent, stages
+from shared.contracts.domain import Answer, Lane, ModelCall, Question, Timing, Usage
+from shared.contracts.facts import AnswerReused, ClarificationRequested, QuestionWithdrawn
+from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest, Percentiles, Rates, StatsRequest
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 
 
@@ -46,7 +46,7 @@ def test_a_time_before_it_began_took_none() -> None:
 
 def test_figures_are_read_as_they_were_written_and_add_up() -> None:
     (figures,) = (
-        one for place, one in tallied([fold.fold(verified(), said(verified()))]).items() if place.span == "day"
+        one for place, one in tallied([projection.fold(verified(), said(verified()))]).items() if place.span == "day"
     )
     twice = Figures.read(figures.as_json())
     twice.add(figures)
@@ -62,7 +62,7 @@ def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() 
         for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
     )
     total = Figures()
-    for one in tallied([fold.fold(verified(), said(verified(), timeline=timeline))]).values():
+    for one in tallied([projection.fold(verified(), said(verified(), timeline=timeline))]).values():
         total.add(one)
 
     moderation, retrieval = stages(total)
@@ -78,11 +78,11 @@ def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
     asked_back = ClarificationRequested(question=Question(text="?"), clarification="Which?")
     again = (Timing(stage="retrieval", waited_ms=1, worked_ms=1),)
     entries = [
-        fold.fold(reused, said(reused)),
-        fold.fold(reused, said(reused, timeline=again)),
-        fold.fold(asked_back, said(asked_back)),
-        fold.fold(verified(), said(verified(), number=1)),
-        fold.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
+        projection.fold(reused, said(reused)),
+        projection.fold(reused, said(reused, timeline=again)),
+        projection.fold(asked_back, said(asked_back)),
+        projection.fold(verified(), said(verified(), number=1)),
+        projection.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
     ]
     (figures,) = (one for place, one in tallied(entries).items() if place.span == "hour")
 
@@ -94,7 +94,9 @@ def test_models_are_told_by_pipeline_the_dearest_first() -> None:
     usage = Usage(input_tokens=10, output_tokens=5, cost_usd=0.25)
     calls = tuple(ModelCall(stage="answer", step="answer", role="main", model=name, usage=usage) for name in "abb")
     event = event.model_copy(update={"model_calls": calls})
-    (figures,) = (one for place, one in tallied([fold.fold(event.payload, event)]).items() if place.span == "hour")
+    (figures,) = (
+        one for place, one in tallied([projection.fold(event.payload, event)]).items() if place.span == "hour"
+    )
 
     first, second = spent({"default": figures})
 
@@ -106,7 +108,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
     record = MemoryRecord()
     for number in (2, 1, 3):
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
-        await record.save(fold.fold(event.payload, event))
+        await record.save(projection.fold(event.payload, event))
 
     reply = await Archivist(record).conversation(ConversationRequest(id="conversation", limit=2))
 
@@ -117,7 +119,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
 async def test_an_exchange_is_told_with_its_feedback() -> None:
     record = MemoryRecord()
     event = said(verified())
-    await record.save(fold.fold(event.payload, event))
+    await record.save(projection.fold(event.payload, event))
     await record.save(
         Feedback(event_id="f", exchange_id=event.correlation_id, rating=1, reason="", comment="", by="", at=NOON)
     )
@@ -140,7 +142,7 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
     now = datetime.now(UTC)
     for number, (hours, fact) in enumerate([(1, verified()), (2, QuestionWithdrawn()), (30, verified())]):
         event = said(fact, question=question_id(number, asked_at=now), at=now - timedelta(hours=hours))
-        await record.save(fold.fold(event.payload, event))
+        await record.save(projection.fold(event.payload, event))
     await record.save(DocumentState(source="kb:a", status="indexed", at=now))
 
     reply = await Archivist(record).stats(StatsRequest(hours=24))

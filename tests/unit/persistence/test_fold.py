@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from services.persistence import fold
-from shared.asks.persistence import Exchange
-from shared.domain import Answer, Finding, Lane, Link, Question, Scores, SentenceVerdict, Timing
-from shared.envelope import correlation_id_for
-from shared.facts import (
+from services.persistence import projection
+from shared.contracts.domain import Answer, Finding, Lane, Link, Question, Scores, SentenceVerdict, Timing
+from shared.contracts.envelope import correlation_id_for
+from shared.contracts.facts import (
     TERMINAL,
     AnswerReused,
     ClarificationRequested,
@@ -25,6 +24,7 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
+from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, question_id, said, verified
 
 QUESTION = Question(text="Which one?", language="fra")
@@ -45,7 +45,7 @@ TIMELINE = (Timing(stage="moderation", waited_ms=1, worked_ms=2), Timing(stage="
 
 
 def folded(ending: Ending) -> Exchange:
-    return fold.fold(ending, said(ending))
+    return projection.fold(ending, said(ending))
 
 
 def test_every_terminal_fact_has_an_outcome_of_its_own() -> None:
@@ -62,7 +62,7 @@ def test_the_same_event_always_folds_into_the_same_exchange(outcome: str) -> Non
 def test_an_exchange_carries_its_envelope_whatever_the_outcome(outcome: str) -> None:
     event = said(ENDINGS[outcome], timeline=TIMELINE, number=2)
 
-    exchange = fold.fold(ENDINGS[outcome], event)
+    exchange = projection.fold(ENDINGS[outcome], event)
 
     assert (exchange.id, exchange.event_id) == (event.correlation_id, event.event_id)
     assert (exchange.pipeline, exchange.pipeline_revision) == ("default", 3)
@@ -129,11 +129,11 @@ def test_a_fact_that_ends_nothing_is_not_folded() -> None:
     asked = QuestionAsked(text="Why?")
 
     with pytest.raises(TypeError, match="QuestionAsked"):
-        fold.fold(asked, said(asked))  # type: ignore[arg-type]
+        projection.fold(asked, said(asked))  # type: ignore[arg-type]
 
 
 def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
-    exchange = fold.fold(verified(), said(verified(), timeline=TIMELINE))
+    exchange = projection.fold(verified(), said(verified(), timeline=TIMELINE))
 
     assert exchange.asked_at == NOON - timedelta(milliseconds=500)
     assert exchange.elapsed_ms == 500
@@ -149,7 +149,7 @@ def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
     ids=["an id without a time", "a replay of long ago", "a clock that is ahead"],
 )
 def test_the_timeline_tells_how_long_it_took_where_the_id_cannot(question: str, lane: Lane) -> None:
-    exchange = fold.fold(verified(), said(verified(), question=question, lane=lane, timeline=TIMELINE))
+    exchange = projection.fold(verified(), said(verified(), question=question, lane=lane, timeline=TIMELINE))
 
     assert exchange.elapsed_ms == 10
     assert exchange.asked_at == NOON - timedelta(milliseconds=10)
@@ -164,7 +164,7 @@ def test_text_is_kept_without_nul() -> None:
 def test_feedback_belongs_to_the_question_it_was_given_on() -> None:
     event = said(FeedbackGiven(rating=-1, reason="wrong", comment="no", by="me"), stage="gateway", number=4)
 
-    entry = fold.feedback(event.payload, event)
+    entry = projection.feedback(event.payload, event)
 
     assert (entry.event_id, entry.exchange_id) == (event.event_id, event.correlation_id)
     assert (entry.rating, entry.reason, entry.comment, entry.by, entry.at) == (-1, "wrong", "no", "me", NOON)
@@ -177,7 +177,7 @@ def test_an_evaluation_belongs_to_the_record_it_names() -> None:
     scores = Scores(groundedness=1, relevancy=1, completeness=1, overall=1)
     event = said(ExchangeEvaluated(record=question_id(9), scores=scores, sentences=SENTENCES, judged_by="judge"))
 
-    entry = fold.evaluation(event.payload, event)
+    entry = projection.evaluation(event.payload, event)
 
     assert (entry.exchange_id, entry.scores, entry.sentences) == (question_id(9), scores, SENTENCES)
     assert (entry.judged_by, entry.lane) == ("judge", "live")
@@ -187,7 +187,7 @@ def test_a_document_is_indexed_or_refused() -> None:
     done = said(DocumentIndexed(source="kb:a.md", digest="d", chunks=3, entities=2, relations=1))
     failed = said(DocumentRefused(source="kb:b.pdf", reason="encrypted"))
 
-    indexed, refused = fold.indexed(done.payload, done), fold.refused(failed.payload, failed)
+    indexed, refused = projection.indexed(done.payload, done), projection.refused(failed.payload, failed)
 
     assert (indexed.source, indexed.status, indexed.digest, indexed.chunks) == ("kb:a.md", "indexed", "d", 3)
     assert (refused.source, refused.status, refused.reason) == ("kb:b.pdf", "refused", "encrypted")

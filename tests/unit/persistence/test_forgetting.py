@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from services.persistence import fold
-from services.persistence.forgetting import BATCH, Forgetting, Trace, is_forgotten, mark
+from services.persistence import projection
+from services.persistence.erasure import BATCH, Forgetting, Trace, is_forgotten, mark
 from services.persistence.ports import Evaluation, Feedback
-from services.persistence.sweeping import OVER, RawText, Stragglers
-from shared.domain import Scores
-from shared.erasure import Erased
-from shared.errors import TransientError, UnavailableError
-from shared.facts_forgetting import ErasureRequested, Forgettable, QuestionsForgotten
-from shared.sessions import session_key
-from shared.testing import MemoryLog
+from services.persistence.purge import OVER, RawText, Stragglers
+from shared.bus.ports import Erased
+from shared.contracts.domain import Scores
+from shared.contracts.errors import TransientError, UnavailableError
+from shared.contracts.facts import ErasureRequested, Forgettable, QuestionsForgotten
+from shared.contracts.sessions import session_key
+from shared.runtime.testing import MemoryLog
 from tests.support.records import NOON, MemoryKeyValue, question_id, said, verified
 
 REQUEST = ErasureRequested(what="conversation", key="c")
@@ -143,7 +143,7 @@ async def test_a_question_that_is_not_on_record_is_erased_from_the_log() -> None
 
 
 async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_after_it_is_kept() -> None:
-    exchange = fold.fold(verified(), said(verified(), conversation="c"))
+    exchange = projection.fold(verified(), said(verified(), conversation="c"))
     marked = {mark("conversation", "c", "default"): exchange.asked_at}
 
     assert is_forgotten(exchange, marked)
@@ -155,7 +155,7 @@ async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_aft
     "name", [f"question:{question_id()}", "question:parent", "asker:" + "a" * 32, "asker:" + "a" * 16]
 )
 def test_an_exchange_is_forgotten_by_its_id_its_parent_its_asker_or_the_asker_s_key(name: str) -> None:
-    exchange = fold.fold(verified(), said(verified()))
+    exchange = projection.fold(verified(), said(verified()))
     exchange = exchange.model_copy(update={"parent": "parent", "asker": "a" * 32})
 
     assert is_forgotten(exchange, {name: NOON})

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from services.persistence import fold
+from services.persistence import projection
 from services.persistence.adapters import SqlRecord
-from shared.errors import TransientError
+from shared.contracts.errors import TransientError
 from tests.support.records import question_id, said, verified
 
 
@@ -23,7 +23,9 @@ async def test_while_the_disk_is_full_endings_are_to_come_again_and_are_kept_whe
     def _limited(connection: Any, *_: Any) -> None:
         connection.cursor().execute(f"PRAGMA max_page_count = {room['pages']}")
 
-    entries = [fold.fold(verified(text="word " * 20_000), said(verified(), question=question_id(n))) for n in range(3)]
+    entries = [
+        projection.fold(verified(text="word " * 20_000), said(verified(), question=question_id(n))) for n in range(3)
+    ]
     for entry in entries:
         with pytest.raises(TransientError, match="away"):
             await record.save(entry)

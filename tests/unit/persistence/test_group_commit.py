@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from services.persistence.group_commit import GroupCommit
-from shared.errors import PermanentError, TransientError
+from shared.contracts.errors import PermanentError, TransientError
 
 
 class Disk:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.persistence.answer_cache import AnswerShelf
+from services.persistence.conversation_summary import Summaries
 from services.persistence.handler import Recorder
-from services.persistence.reuse import AnswerShelf
 from services.persistence.settings import PersistenceSettings
-from services.persistence.summary import Summaries
-from shared.domain import Answer, Lane, Question, Scores
-from shared.envelope import Event
-from shared.errors import TransientError
-from shared.facts import (
+from shared.contracts.domain import Answer, Lane, Question, Scores
+from shared.contracts.envelope import Event
+from shared.contracts.errors import TransientError
+from shared.contracts.facts import (
     AnswerReused,
     ClarificationRequested,
     DocumentIndexed,
@@ -30,10 +30,10 @@ from shared.facts import (
     QuestionRejected,
     QuestionWithdrawn,
 )
-from shared.models.none import NoModels
-from shared.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turns
+from shared.contracts.sessions import Session, SessionTurn, decode_session, encode_session, session_key, with_turns
+from shared.llm.none import NoModels
+from shared.observability.telemetry import DEGRADED
 from shared.stores.ports import Change
-from shared.telemetry import DEGRADED
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 
 SETTINGS = PersistenceSettings()

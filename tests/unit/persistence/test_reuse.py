@@ -6,19 +6,27 @@ from typing import Any
 
 import pytest
 
-from services.persistence.reuse import AnswerShelf, keepable
+from services.persistence.answer_cache import AnswerShelf, keepable
 from services.persistence.settings import PersistenceSettings
-from shared.domain import Answer, Lane, PipelineRef, Question, Turn
-from shared.envelope import Event
-from shared.errors import UnavailableError
-from shared.facts import (
+from shared.contracts.answer_cache import (
+    GENERATION,
+    generation_of,
+    is_about,
+    normalised,
+    place_of,
+    read_kept,
+    reuse_key,
+)
+from shared.contracts.domain import Answer, Lane, PipelineRef, Question, Turn
+from shared.contracts.envelope import Event
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import (
     AnswerReused,
     ClarificationRequested,
     QuestionAbandoned,
     QuestionEscalated,
     QuestionRejected,
 )
-from shared.reuse import GENERATION, generation_of, is_about, normalised, place_of, read_kept, reuse_key
 from tests.support.records import MemoryKeyValue, question_id, said, verified
 
 SETTINGS = PersistenceSettings()

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from services.persistence.answer_cache import AnswerShelf
+from services.persistence.conversation_summary import Summaries
 from services.persistence.handler import Recorder
-from services.persistence.remember import TOGETHER
-from services.persistence.reuse import AnswerShelf
+from services.persistence.session_policy import TOGETHER
 from services.persistence.settings import PersistenceSettings
-from services.persistence.summary import Summaries
-from shared.domain import Turn
-from shared.errors import ModelError
-from shared.models.none import NoModels
-from shared.models.ports import M, Role
-from shared.sessions import Session, SessionTurn, decode_session, encode_session, newest, session_key
+from shared.contracts.domain import Turn
+from shared.contracts.errors import ModelError
+from shared.contracts.sessions import Session, SessionTurn, decode_session, encode_session, newest, session_key
+from shared.llm.none import NoModels
+from shared.llm.ports import M, Role
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
 
 SETTINGS = PersistenceSettings(turns=3)
@@ -160,14 +160,14 @@ async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes
 
 async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
     desk = Desk(Endless())
-    hearing = asyncio.create_task(desk.hear(range(1, 4 + TOGETHER)))
+    subscription = asyncio.create_task(desk.hear(range(1, 4 + TOGETHER)))
     async with asyncio.timeout(5):
         while not desk.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
             await asyncio.sleep(0)
 
     await desk.summaries.close()
 
-    await asyncio.gather(hearing, return_exceptions=True)
+    await asyncio.gather(subscription, return_exceptions=True)
     assert desk.summaries._writing == {}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from services.retrieval.handler import Retriever
-from services.retrieval.searching import Found, Searcher, Sought
+from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.searcher import Found, Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.understanding.reading import Understanding
-from shared.domain import Answer, Attempts, KeptDraft, Passage, PipelineRef, Question, Refutation, Scores
-from shared.envelope import opening
-from shared.facts import AnswerRefuted, PassagesRetrieved
-from shared.models.none import NoModels
+from shared.contracts.domain import Answer, Attempts, KeptDraft, Passage, PipelineRef, Question, Refutation, Scores
+from shared.contracts.envelope import opening
+from shared.contracts.facts import AnswerRefuted, PassagesRetrieved
+from shared.llm.none import NoModels
 
 SCORES = Scores(groundedness=1, relevancy=0.5, completeness=0.5, overall=0.7)
 PASSAGES = [Passage(id=f"p{n}", source=f"kb:{n}", text="Water is free. " * 140) for n in range(20)]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.ops.collect import JSON_LINES, Collector, Submission
+from cli.crawler.file_types import JSON_LINES
+from cli.crawler.files import Collector, Submission
 
 
 def _collect(collector: Collector, *paths: Path | str) -> list[Submission]:

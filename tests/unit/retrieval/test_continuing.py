@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.continuing import Continuing, continued
+from services.retrieval.conversation_context import Continuing, continued
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.persistence import ConversationReply, ExchangeSummary
-from shared.domain import Citation, Context, Passage, PipelineRef, Question, Turn
-from shared.envelope import opening
-from shared.errors import UnavailableError
-from shared.facts import PassagesRetrieved, QuestionCleared
+from shared.contracts.domain import Citation, Context, Passage, PipelineRef, Question, Turn
+from shared.contracts.envelope import opening
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import PassagesRetrieved, QuestionCleared
+from shared.contracts.requests.persistence import ConversationReply, ExchangeSummary
 
 FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
 CITED = Passage(id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year.")
@@ -66,7 +66,7 @@ class Finder:
 
     async def search(self) -> None: ...
 
-    async def ask(self, stage: str, verb: str, request: Any, reply: Any, timeout: float = 5.0) -> Any:
+    async def ask(self, request: Any, timeout: float = 5.0) -> Any:
         self.asked += 1
         if self.away:
             raise UnavailableError("the record is away")

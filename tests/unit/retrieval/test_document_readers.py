@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from services.retrieval.ingest.decode import decode
-from services.retrieval.ingest.html import read_html
-from services.retrieval.ingest.markdown import read_markdown
-from services.retrieval.ingest.pdf import read_pdf
-from services.retrieval.ingest.readable import Readable
-from services.retrieval.ingest.readers import READERS, read
-from shared.errors import DocumentError
+from services.retrieval.indexing.readers.decode import decode
+from services.retrieval.indexing.readers.html import read_html
+from services.retrieval.indexing.readers.markdown import read_markdown
+from services.retrieval.indexing.readers.pdf import read_pdf
+from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.registry import READERS, read
+from shared.contracts.errors import DocumentError
 
 
 def _said(document: Readable) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -127,7 +127,7 @@ def _pdf(*pages: str, password: str = "") -> bytes:
         stream = DecodedStreamObject()
         stream.set_data(f"BT /F1 12 Tf 14 TL 72 700 Td {shown}ET".encode("latin-1") if text else b"")
         page[NameObject("/Contents")] = stream
-        page[NameObject("/Resources")] = DictionaryObject(
+        page[NameObject("/StageContext")] = DictionaryObject(
             {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
         )
     writer.add_metadata({"/Title": "A form"})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.ingest.markdown import read_markdown
-from services.retrieval.ingest.prepare import prepare, version
-from services.retrieval.ingest.readers import read_plain
-from services.retrieval.ingest.split import split
-from shared.domain import Document, Passage
+from services.retrieval.indexing.prepare import prepare, version
+from services.retrieval.indexing.readers.markdown import read_markdown
+from services.retrieval.indexing.readers.registry import read_plain
+from services.retrieval.indexing.split import split
+from shared.contracts.domain import Document, Passage
 
 
 def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.embed.choose import embeddings_of
-from shared.errors import ConfigurationError
-from shared.settings import Settings
+from services.retrieval.embeddings.choose import embeddings_of
+from shared.contracts.errors import ConfigurationError
+from shared.runtime.settings import Settings
 from tests.support.model_server import ModelServer
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.retrieval.embed.choose import embeddings_of
-from services.retrieval.embed.embeddings import Embeddings
-from services.retrieval.embed.endpoint import EndpointEmbedder
-from services.retrieval.embed.local import LocalEmbedder
-from shared.errors import ConfigurationError, UnavailableError
-from shared.settings import Settings
+from services.retrieval.embeddings.choose import embeddings_of
+from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.endpoint import EndpointEmbedder
+from services.retrieval.embeddings.local import LocalEmbedder
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.runtime.settings import Settings
 from tests.support.tiny_onnx import write_model
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.extraction.found import Found, merged
-from services.retrieval.extraction.memory import Memory
-from services.retrieval.extraction.reading import Extraction
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import Graphlet, Relation
+from services.retrieval.indexing.extraction.cache import Memory
+from services.retrieval.indexing.extraction.entities import Found, merged
+from services.retrieval.indexing.extraction.extractor import Extraction
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
-from shared.errors import ModelError
-from shared.models.none import NoModels
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ModelError
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.llm.none import NoModels
 
 TEXTS = ("Answers are kept by the Lantern cache, which needs Redis.", "Ines Moreau wrote the Lantern cache in Porto.")
 PASSAGES = [Passage(id=f"p{n}", source="kb:a.md", text=text, title="Answers") for n, text in enumerate(TEXTS)]

@@ -7,18 +7,18 @@ from typing import cast
 
 import pytest
 
-from services.retrieval.index.choose import index_of
 from services.retrieval.ports import VectorIndex
+from services.retrieval.semantic_cache.lookup import SimilarLookup, lookup_of
+from services.retrieval.semantic_cache.question_store import AskedQuestions
+from services.retrieval.semantic_cache.settings import SimilarSettings
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.similar.asked import AskedQuestions
-from services.retrieval.similar.lookup import SimilarLookup, lookup_of
-from services.retrieval.similar.settings import SimilarSettings
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import PipelineRef, Reusable
-from shared.envelope import opening
-from shared.facts import ExchangeRecorded, QuestionAsked
-from shared.settings import Settings
-from shared.testing import MemoryBus
+from services.retrieval.stores.choose import index_of
+from shared.contracts.domain import PipelineRef, Reusable
+from shared.contracts.envelope import opening
+from shared.contracts.facts import ExchangeRecorded, QuestionAsked
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 
 PIPELINE = PipelineRef(name="default", revision=1)
 CID = "0" * 32
@@ -28,7 +28,7 @@ SECRET = "zyxquwertvbnalsk"
 
 def lookup(data: Path) -> SimilarLookup:
     settings = Settings(data_dir=data)
-    return lookup_of(MemoryBus(settings=settings).resources(), index_of(settings), None)
+    return lookup_of(MemoryBus(settings=settings).context(), index_of(settings), None)
 
 
 async def kept(data: Path) -> str:
@@ -87,7 +87,7 @@ class Shelf:
 async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_not_kept(
     tmp_path: Path, forgotten: bool
 ) -> None:
-    resources = MemoryBus(settings=Settings(data_dir=tmp_path)).resources()
+    resources = MemoryBus(settings=Settings(data_dir=tmp_path)).context()
     worker = lookup_of(resources, cast("VectorIndex", Shelf()), None)
     await worker.open()
     reusable = Reusable(question=f"Where is {SECRET}?", language="eng", answer="digest", sources=("kb:a",))

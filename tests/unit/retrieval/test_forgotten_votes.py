@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.judgements.feedback import FeedbackSettings
-from services.retrieval.votes import BallotBox
-from shared.errors import UnavailableError
+from services.retrieval.feedback_store import BallotBox
+from services.retrieval.rankers.feedback import FeedbackSettings
+from shared.contracts.errors import UnavailableError
 
 NOW = datetime.now(UTC)
 SETTINGS = FeedbackSettings()

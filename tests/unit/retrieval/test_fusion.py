@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.fusion import By, fuse, walked
-from shared.domain import Passage
+from services.retrieval.rank_fusion import By, fuse, walked
+from shared.contracts.domain import Passage
 
 
 def _ranking(*names: str, best: float = 9.0, via: str = "bm25") -> list[Passage]:

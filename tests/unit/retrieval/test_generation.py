@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.generation import Generation
-from services.retrieval.imprint import Imprint
+from services.retrieval.index_fingerprint import Imprint
+from services.retrieval.index_generation import Generation
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import RemoveReply, RemoveRequest
-from shared.domain import Document
-from shared.errors import TransientError
-from shared.facts import DocumentIndexed, DocumentSubmitted
-from shared.reuse import GENERATION
+from shared.contracts.answer_cache import GENERATION
+from shared.contracts.domain import Document
+from shared.contracts.errors import TransientError
+from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
+from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest
 from shared.stores.memory import MemoryKeyValue
 
 SETTINGS = RetrievalSettings()
@@ -176,7 +176,7 @@ async def test_a_worker_killed_in_the_middle_of_a_change_leaves_nothing_to_go_on
 async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_generation(
     monkeypatch: pytest.MonkeyPatch, stored: bytes | None
 ) -> None:
-    monkeypatch.setattr("services.retrieval.generation.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("services.retrieval.index_generation.LOOK_SECONDS", 0.01)
     store = MemoryKeyValue()
     generation = Generation(librarian(), store)
     await generation.open()
@@ -192,7 +192,7 @@ async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_genera
 
 
 async def test_a_generation_that_another_worker_began_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.retrieval.generation.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("services.retrieval.index_generation.LOOK_SECONDS", 0.001)
     store = MemoryKeyValue()
     workers = [Generation(librarian(), store) for _ in range(2)]
     for one in workers:

@@ -7,9 +7,9 @@ import pytest
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.kinds import kind_of, relation_of
 from services.retrieval.graph.ports import Graphlet
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
-from shared.text import words
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.text.analysis import words
 
 
 def _graphlet(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> Graphlet:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from services.retrieval.graph.extract import extract
-from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.sqlite import SqliteGraph
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Passage
+from services.retrieval.retrievers.graph import GraphLeg
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument
 
 DATA = Path(__file__).parents[3] / "../shared/data"
 

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from services.retrieval.sources import SourceIndex
-from services.retrieval.web.google import GoogleSearch
-from services.retrieval.web.searxng import SearxngSearch
-from shared.asks.retrieval import IndexedDocument, KbIndexRequest
-from shared.errors import RefusedError, UnavailableError
+from services.retrieval.retrievers.web.google import GoogleSearch
+from services.retrieval.retrievers.web.searxng import SearxngSearch
+from services.retrieval.source_index import SourceIndex
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.requests.retrieval import IndexedDocument, KbIndexRequest
 from shared.web.client import Fetched
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.ingest.readers import read
-from shared.errors import DocumentError
-from shared.ops.collect import Collector
-from shared.ops.file_types import JSON_LINES, MEDIA_TYPES, is_text
-from shared.ops.parts import parts
+from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, is_text
+from cli.crawler.files import Collector
+from cli.crawler.text_parts import parts
+from services.retrieval.indexing.readers.registry import read
+from shared.contracts.errors import DocumentError
 
 
 @pytest.mark.parametrize("media_type", sorted({*MEDIA_TYPES.values()} - {JSON_LINES}))

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.retrieval.ingest import archive
-from services.retrieval.ingest.code import read_code
-from services.retrieval.ingest.dates import day, first_day
-from services.retrieval.ingest.decode import decode
-from services.retrieval.ingest.describe import describe, shorten
-from services.retrieval.ingest.office import read_docx, read_pptx, read_xlsx
-from services.retrieval.ingest.prepare import prepare, version
-from services.retrieval.ingest.readable import Readable
-from services.retrieval.ingest.readers import READERS, read
-from services.retrieval.ingest.split import split
-from services.retrieval.ingest.table import read_csv
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Document, Passage
-from shared.errors import DocumentError
+from services.retrieval.indexing.dates import day, first_day
+from services.retrieval.indexing.describe import describe, shorten
+from services.retrieval.indexing.prepare import prepare, version
+from services.retrieval.indexing.readers import archive
+from services.retrieval.indexing.readers.code import read_code
+from services.retrieval.indexing.readers.decode import decode
+from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
+from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.registry import READERS, read
+from services.retrieval.indexing.readers.table import read_csv
+from services.retrieval.indexing.split import split
+from shared.contracts.domain import Document, Passage
+from shared.contracts.errors import DocumentError
+from shared.contracts.requests.retrieval import IndexedDocument
 
 OFFICE = {"docx": read_docx, "pptx": read_pptx, "xlsx": read_xlsx}
 

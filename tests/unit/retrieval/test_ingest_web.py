@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from shared.errors import RefusedError, UnavailableError
-from shared.ops.collect import Collector, Submission
-from shared.ops.collect_web import WebCollector
-from shared.ops.robots import Manners
-from shared.ops.sitemap import Listed, read_sitemap
+from cli.crawler.files import Collector, Submission
+from cli.crawler.robots import Manners
+from cli.crawler.sitemap import Listed, read_sitemap
+from cli.crawler.web_pages import WebCollector
+from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import Fetched
 
 HTML = {"content-type": "text/html; charset=utf-8"}

@@ -7,13 +7,13 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.judgements.budget import PASSAGE_BYTES, BudgetSettings, shortened, within_budget
-from services.retrieval.judgements.diversity import DiversitySettings, diverse
-from services.retrieval.judgements.duplicates import DuplicateSettings, distinct
-from services.retrieval.judgements.feedback import FeedbackSettings, Votes, weighed
-from services.retrieval.judgements.progression import ProgressionSettings, first_few
-from services.retrieval.judgements.recency import RecencySettings, newer_first
-from shared.domain import Passage
+from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, shortened, within_budget
+from services.retrieval.rankers.diversity import DiversitySettings, diverse
+from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
+from services.retrieval.rankers.feedback import FeedbackSettings, Votes, weighed
+from services.retrieval.rankers.progression import ProgressionSettings, first_few
+from services.retrieval.rankers.recency import RecencySettings, newer_first
+from shared.contracts.domain import Passage
 
 
 def _passage(text: str, source: str = "kb:a", *, score: float = 1.0, date: str = "", start: int = 0) -> Passage:

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.retrieval.judgements.acronyms import AcronymSettings, expand
-from services.retrieval.judgements.categories import Category, CategorySettings, Filters, detect, filtered
-from services.retrieval.judgements.departments import Department, DepartmentSettings, Matter, Topic, match
-from services.retrieval.judgements.phrases import PhraseBook
-from services.retrieval.judgements.reranking import RerankingSettings, reasons
-from services.retrieval.judgements.scenarios import Scenario, ScenarioSettings, applying
-from services.retrieval.judgements.sources import SourceChooser, SourceSettings
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.rankers.acronyms import AcronymSettings, expand
+from services.retrieval.rankers.categories import Category, CategorySettings, Filters, detect, filtered
+from services.retrieval.rankers.departments import Department, DepartmentSettings, Matter, Topic, match
+from services.retrieval.rankers.phrases import PhraseBook
+from services.retrieval.rankers.reranking import RerankingSettings, reasons
+from services.retrieval.rankers.scenarios import Scenario, ScenarioSettings, applying
+from services.retrieval.rankers.sources import SourceChooser, SourceSettings
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import KbIndexEntry
-from shared.domain import Passage
-from shared.text import words
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.text.analysis import words
 from tests.unit.retrieval.test_legs import FixedLeg
 
 TABLE = """acronym,meaning

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import pytest
 
-from services.retrieval.judgements.acronyms import AcronymSettings
-from services.retrieval.judgements.progression import ProgressionSettings
-from services.retrieval.legs import LinksLeg, ask_all
 from services.retrieval.ports import Wanted
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.rankers.acronyms import AcronymSettings
+from services.retrieval.rankers.progression import ProgressionSettings
+from services.retrieval.retrievers.parallel import LinksLeg, ask_all
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Passage
-from shared.errors import UnavailableError
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
 
 SETTINGS = RetrievalSettings()
 

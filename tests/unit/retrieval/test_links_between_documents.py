@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from services.retrieval.graph.addresses import entity_of, link_words, own_addresses
+from services.retrieval.graph.document_links import entity_of, link_words, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import Edge
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.ingest.prepare import prepare
-from services.retrieval.ingest.readers import read
-from shared.asks.retrieval import IndexedDocument
-from shared.domain import Document
+from services.retrieval.indexing.prepare import prepare
+from services.retrieval.indexing.readers.registry import read
+from shared.contracts.domain import Document
+from shared.contracts.requests.retrieval import IndexedDocument
 
 
 def _words_of(source: str, url: str = "") -> set[str]:

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
+from cli.crawler.files import Collector
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
 from services.retrieval.settings import RetrievalSettings
-from shared.asks.retrieval import DocumentsRequest
-from shared.domain import Document
-from shared.errors import NotFoundError
-from shared.facts import DocumentSubmitted
-from shared.ops.collect import Collector
-from shared.parts import part_of, part_source
+from services.retrieval.stores.edge import EdgeIndex
+from shared.contracts.domain import Document, part_of, part_source
+from shared.contracts.errors import NotFoundError
+from shared.contracts.facts import DocumentSubmitted
+from shared.contracts.requests.retrieval import DocumentsRequest
 
 SETTINGS = RetrievalSettings()
 

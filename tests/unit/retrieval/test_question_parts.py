@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from services.retrieval.parts import fused, search_all
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.multi_query import fused, search_all
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Passage
+from shared.contracts.domain import Passage
 from tests.unit.retrieval.test_legs import FixedLeg
 
 SETTINGS = RetrievalSettings(legs=("bm25",))

@@ -10,26 +10,19 @@ from types import SimpleNamespace
 import pytest
 
 from services.retrieval.app import build
-from services.retrieval.embed.embeddings import Embeddings
+from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.legs import MeaningLeg, WordsLeg
 from services.retrieval.ports import Vector
-from services.retrieval.searching import Searcher
+from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.retrievers.parallel import MeaningLeg, WordsLeg
+from services.retrieval.searcher import Searcher
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.understanding.reading import Understanding
-from shared.asks.retrieval import (
-    DocumentsRequest,
-    IndexedDocument,
-    RemoveRequest,
-    SearchRequest,
-    StatsRequest,
-)
-from shared.domain import Document, ObjectRef, Passage, PipelineRef, Question
-from shared.envelope import Envelope, opening
-from shared.errors import NotFoundError, RefusedError, TransientError, UnavailableError
-from shared.facts import (
+from shared.contracts.domain import Document, ObjectRef, Passage, PipelineRef, Question
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.errors import NotFoundError, RefusedError, TransientError, UnavailableError
+from shared.contracts.facts import (
     AnswerRefuted,
     DocumentIndexed,
     DocumentRefused,
@@ -38,9 +31,16 @@ from shared.facts import (
     PassagesRetrieved,
     QuestionCleared,
 )
-from shared.models.none import NoModels
-from shared.settings import Settings
-from shared.text import words
+from shared.contracts.requests.retrieval import (
+    DocumentsRequest,
+    IndexedDocument,
+    IndexStatsRequest,
+    RemoveRequest,
+    SearchRequest,
+)
+from shared.llm.none import NoModels
+from shared.runtime.settings import Settings
+from shared.text.analysis import words
 
 SETTINGS = RetrievalSettings()
 
@@ -397,7 +397,7 @@ async def test_remove_tells_which_sources_were_there(librarian: Librarian) -> No
 
 async def test_stats_count_what_can_be_found(librarian: Librarian) -> None:
     await librarian.index(_submitted("one"), SETTINGS)
-    told = await librarian.stats(StatsRequest())
+    told = await librarian.stats(IndexStatsRequest())
     assert (told.documents, told.passages, told.languages, told.store) == (1, 1, {"eng": 1}, "embedded")
 
 
@@ -416,8 +416,8 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Then it declares what it hears and answers, and touched nothing
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
     heard |= {"questions-forgotten"}
-    assert {hearing.word for hearing in stage.hearings} == heard
-    assert {each.verb for each in stage.answerings} == {"search", "documents", "kb_index", "remove", "stats"}
+    assert {subscription.name for subscription in stage.subscriptions} == heard
+    assert {each.verb for each in stage.request_handlers} == {"search", "documents", "kb_index", "remove", "stats"}
     assert stage.ports
     assert not settings.data_dir.exists()
 
@@ -509,7 +509,7 @@ async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: Sh
     again = await librarian.index(_submitted("zebra"), SETTINGS)
     assert isinstance(again, DocumentIndexed)
     assert not again.unchanged
-    assert (await librarian.stats(StatsRequest())).embedded == 1
+    assert (await librarian.stats(IndexStatsRequest())).embedded == 1
     await second.close()
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from shared.ops.collect import Collector
-from shared.ops.collect_web import WebCollector
-from shared.ops.robots import Manners
+from cli.crawler.files import Collector
+from cli.crawler.robots import Manners
+from cli.crawler.web_pages import WebCollector
 from shared.web.client import SafeClient
 from shared.web.policy import Policy
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from services.retrieval.graph.leg import GraphLeg
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
-from services.retrieval.legs import LinksLeg, WordsLeg
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.retrievers.graph import GraphLeg
+from services.retrieval.retrievers.parallel import LinksLeg, WordsLeg
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Document
-from shared.facts import DocumentIndexed, DocumentSubmitted
+from services.retrieval.stores.edge import EdgeIndex
+from shared.contracts.domain import Document
+from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
 from shared.stores.memory import MemoryObjects
 
 SETTINGS = RetrievalSettings(graph_seconds=30, bm25_seconds=30)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.rerank.rules import RulesReranker
-from services.retrieval.searching import Found, Searcher, Sought
+from services.retrieval.rerankers.rules import RulesReranker
+from services.retrieval.searcher import Found, Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from shared.domain import Passage
-from shared.errors import UnavailableError
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
 from tests.unit.retrieval.test_legs import FixedLeg
 
 

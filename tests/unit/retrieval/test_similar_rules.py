@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from services.retrieval.similar.deciding import Candidate, decide
-from services.retrieval.similar.equivalence import compare
-from services.retrieval.similar.reading import read
-from services.retrieval.similar.settings import SimilarSettings
+from services.retrieval.semantic_cache.decision import Candidate, decide
+from services.retrieval.semantic_cache.equivalence import compare
+from services.retrieval.semantic_cache.question_features import read
+from services.retrieval.semantic_cache.settings import SimilarSettings
 
 SETTINGS = SimilarSettings(mode="on")
 

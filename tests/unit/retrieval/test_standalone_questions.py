@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from services.retrieval.understanding.standalone import standalone, times_asked_back
-from shared.domain import Turn
-from shared.ops.cli import app
+from cli.main import app
+from services.retrieval.query_rewriting.standalone import standalone, times_asked_back
+from shared.contracts.domain import Turn
 
 CAST = Path(__file__).parents[3].parent / "shared" / "data" / "cast" / "rewrite_pairs.jsonl"
 CARDS = "What is the difference between the red card and the blue card?"

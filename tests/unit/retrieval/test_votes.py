@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.judgements.feedback import FeedbackSettings, Vote, Votes, counted
-from services.retrieval.votes import BallotBox, Returning
-from shared.domain import Lane, PipelineRef
-from shared.envelope import Event, opening
-from shared.errors import TransientError, UnavailableError
-from shared.facts import FeedbackGiven
-from shared.testing import MemoryLog
+from services.retrieval.feedback_store import BallotBox, Returning
+from services.retrieval.rankers.feedback import FeedbackSettings, Vote, Votes, counted
+from shared.contracts.domain import Lane, PipelineRef
+from shared.contracts.envelope import Event, opening
+from shared.contracts.errors import TransientError, UnavailableError
+from shared.contracts.facts import FeedbackGiven
+from shared.runtime.testing import MemoryLog
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PLAIN = FeedbackSettings()
@@ -126,7 +126,7 @@ async def test_every_worker_learns_what_one_of_them_hears(tmp_path: Path) -> Non
         await worker.open()
 
     event = given()
-    await event_log.say(event)
+    await event_log.publish(event)
     await workers[0].weigh(event.payload, event)
 
     for worker in workers:
@@ -143,7 +143,7 @@ async def test_what_is_tried_out_on_the_background_lane_has_no_vote(tmp_path: Pa
     await worker.open()
 
     event = given().model_copy(update={"lane": Lane.BACKGROUND})
-    await event_log.say(event)
+    await event_log.publish(event)
     await worker.weigh(event.payload, event)
 
     assert worker.votes("kb:a", PLAIN) is None

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from services.retrieval.legs import WebLeg
-from services.retrieval.searching import Searcher, Sought
+from services.retrieval.retrievers.parallel import WebLeg
+from services.retrieval.retrievers.web.choose import engine_of
+from services.retrieval.retrievers.web.google import GoogleSearch
+from services.retrieval.retrievers.web.searxng import SearxngSearch
+from services.retrieval.searcher import Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.web.choose import engine_of
-from services.retrieval.web.google import GoogleSearch
-from services.retrieval.web.searxng import SearxngSearch
-from shared.domain import Passage
-from shared.errors import ConfigurationError
-from shared.settings import Settings
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ConfigurationError
+from shared.runtime.settings import Settings
 from tests.unit.retrieval.test_legs import EndlessLeg, FixedLeg
 
 

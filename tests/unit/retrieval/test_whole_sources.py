@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from services.retrieval.document_retriever import WholeSources
 from services.retrieval.handler import Librarian
-from services.retrieval.index.edge import EdgeIndex
-from services.retrieval.legs import WordsLeg
-from services.retrieval.searching import Found, Searcher, Sought
+from services.retrieval.retrievers.parallel import WordsLeg
+from services.retrieval.searcher import Found, Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.wholes import WholeSources
-from shared.domain import Document
-from shared.facts import DocumentSubmitted
+from services.retrieval.stores.edge import EdgeIndex
+from shared.contracts.domain import Document
+from shared.contracts.facts import DocumentSubmitted
 
 LONG = "# Swimming pool\n\n" + "\n\n".join(f"Sentence {number} about water and lanes." for number in range(150))
 SHORT = "# Town library\n\nBooks are lent for four weeks.\n\n# Rooms\n\nRooms are free."

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.together import Together
+from services.retrieval.write_batcher import Together
 
 
 class Ledger:

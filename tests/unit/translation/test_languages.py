@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.languages import LANGUAGES, code2, code3, english_name, localised
+from shared.text.languages import LANGUAGES, code2, code3, english_name, localised
 
 
 @pytest.mark.parametrize(

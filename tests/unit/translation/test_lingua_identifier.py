@@ -10,8 +10,8 @@ import pytest
 from services.translation import adapters
 from services.translation.adapters import LinguaIdentifier
 from services.translation.ports import Guess
-from shared.errors import ConfigurationError
-from shared.languages import LANGUAGES
+from shared.contracts.errors import ConfigurationError
+from shared.text.languages import LANGUAGES
 
 BOTH = ("eng", "fra")
 

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 from services.translation.handler import Translator
 from services.translation.ports import Guess
 from services.translation.settings import TranslationSettings
-from shared.domain import PipelineRef, Question, Turn
-from shared.envelope import opening
-from shared.errors import ModelError
-from shared.facts import QuestionApproved, QuestionCleared, QuestionTranslated
-from shared.models.blocks import DATA_RULES
-from shared.models.none import NoModels
-from shared.models.ports import Models
-from shared.models.scripted import ScriptedModels
+from shared.contracts.domain import PipelineRef, Question, Turn
+from shared.contracts.envelope import opening
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTranslated
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import DATA_RULES
+from shared.llm.scripted import ScriptedModels
 
 
 class Fixed:

@@ -7,11 +7,11 @@ from typing import Any
 from services.verifier.handler import Verifier
 from services.verifier.ports import Rails, Seen
 from services.verifier.settings import VerifierSettings
-from shared.domain import Answer, Citation, Context, Passage, PipelineRef, Question, Sentence, Timing
-from shared.envelope import Envelope, opening
-from shared.facts import AnswerDrafted
-from shared.models.none import NoModels
-from shared.models.ports import Models
+from shared.contracts.domain import Answer, Citation, Context, Passage, PipelineRef, Question, Sentence, Timing
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.facts import AnswerDrafted
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
 
 COST = Passage(
     id="p1",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.addresses import well_formed
+from shared.text.urls import well_formed
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.domain import Answer, Attempts, Sentence
-from shared.envelope import opening
-from shared.facts import AnswerRefuted, AnswerVerified
+from shared.contracts.domain import Answer, Attempts, Sentence
+from shared.contracts.envelope import opening
+from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from tests.unit.verifier.drafts import ASKED, CITATION, COST, GOOD, INVENTED, answer, check, drafted, envelope
 
 

@@ -9,13 +9,12 @@ from typing import Any, Literal
 import pytest
 from prometheus_client import REGISTRY
 
-from services.verifier.checking import CitationCheck
+from services.verifier.citation_check import CitationCheck
 from services.verifier.ports import Seen
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
-from shared.answers import links_section
-from shared.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence
-from shared.facts import AnswerVerified
+from shared.contracts.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence, links_section
+from shared.contracts.facts import AnswerVerified
 
 DEAD, ALIVE = "https://www.example.org/fees/2019", "https://www.example.org/fees/2026"
 SAME_SITE, DEPARTMENT = "https://www.example.org/passports", "https://www.example.org/department"

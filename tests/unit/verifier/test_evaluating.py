@@ -6,23 +6,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-from services.verifier.closing import passed
-from services.verifier.evaluating import evaluated, sampled
+from cli.host.catalogue import stages
+from services.verifier.draft_assessment import Finding
+from services.verifier.evaluation import evaluated, sampled
 from services.verifier.evaluator import Evaluator
-from services.verifier.finding import Finding
-from services.verifier.scoring import weigh
+from services.verifier.scores import weigh
 from services.verifier.settings import VerifierSettings
-from shared.asks.persistence import Exchange, ExchangeReply
-from shared.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
-from shared.envelope import Envelope, correlation_id_for, following, opening
-from shared.errors import TransientError, UnavailableError
-from shared.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
-from shared.models.none import NoModels
-from shared.models.ports import Models
-from shared.models.scripted import ScriptedModels
-from shared.ops.catalogue import stages
+from services.verifier.verdict import passed
+from shared.contracts.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
+from shared.contracts.envelope import Envelope, correlation_id_for, following, opening
+from shared.contracts.errors import TransientError, UnavailableError
+from shared.contracts.facts import AnswerDrafted, AnswerVerified, ExchangeEvaluated, ExchangeRecorded
+from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
+from shared.llm.scripted import ScriptedModels
 from tests.unit.verifier.drafts import CITATION, COST, GOOD, INVENTED, check, drafted
 
 HOURS = Passage(
@@ -103,11 +102,11 @@ class Desk:
         self.away = away
         self.asked = 0
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any], timeout: float = 5.0) -> Any:
+    async def ask(self, request: Any, timeout: float = 5.0) -> Any:
         self.asked += 1
         if self.away:
             raise UnavailableError("no persistence worker is running")
-        assert (stage, verb) == ("persistence", "exchange")
+        assert type(request) is ExchangeRequest
         return ExchangeReply(found=self.exchange is not None, exchange=self.exchange)
 
 
@@ -243,7 +242,7 @@ async def test_the_judge_evaluates_where_there_is_one_that_may_and_gives_a_verdi
 def test_few_are_evaluated_at_once_on_either_lane_and_as_many_drafts_as_ever() -> None:
     (stage,) = (one for one in stages() if one.name == "verifier")
 
-    assert {hearing.word: hearing.concurrency for hearing in stage.hearings} == {
+    assert {subscription.name: subscription.concurrency for subscription in stage.subscriptions} == {
         "answer-drafted": 0,
         "exchange-recorded": 2,
     }

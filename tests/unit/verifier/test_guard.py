@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.domain import Answer
-from shared.facts import AnswerRefuted, AnswerVerified
-from shared.fingerprints import marks, repeats
+from shared.contracts.domain import Answer
+from shared.contracts.facts import AnswerRefuted, AnswerVerified
+from shared.text.fingerprints import marks, repeats
 from tests.unit.verifier.drafts import COST, GOOD, answer, check, drafted
 
 PROMPT = """You are the assistant of the passport office of Atlantis. Speak kindly and never promise a date.

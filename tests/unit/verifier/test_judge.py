@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from services.verifier.judge import ANSWER, PASSAGES, brief
-from shared.errors import ModelError
-from shared.facts import AnswerRefuted, AnswerVerified
-from shared.models.blocks import DATA_RULES
-from shared.models.none import NoModels
-from shared.models.scripted import ScriptedModels
+from shared.contracts.errors import ModelError
+from shared.contracts.facts import AnswerRefuted, AnswerVerified
+from shared.llm.none import NoModels
+from shared.llm.prompt_blocks import DATA_RULES
+from shared.llm.scripted import ScriptedModels
 from tests.unit.verifier.drafts import COST, GOOD, INVENTED, answer, check, drafted, envelope
 
 VALID = "It is valid for ten years."

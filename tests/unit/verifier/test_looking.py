@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from services.verifier import looking
-from services.verifier.looking import WebUrls
+from services.verifier import url_checker
 from services.verifier.ports import Seen
 from services.verifier.settings import VerifierSettings
-from shared.errors import UnavailableError
-from shared.settings import Settings
+from services.verifier.url_checker import WebUrls
+from shared.contracts.errors import UnavailableError
+from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue
 from tests.support.servers import free_port
 
@@ -163,12 +163,12 @@ async def test_network_that_is_away_costs_time_a_few_times_only(monkeypatch: pyt
         tried.append(url)
         return Seen(outcome="unreachable")
 
-    monkeypatch.setattr(looking, "_seen", away)
+    monkeypatch.setattr(url_checker, "_seen", away)
     async with _urls() as urls:
         for number in range(20):
             assert (await urls.look(f"https://example.org/{number}", CHECKING)).outcome == "unreachable"
 
-    assert len(tried) == looking.FAILURES
+    assert len(tried) == url_checker.FAILURES
 
 
 async def test_port_that_nobody_listens_on_is_unreachable() -> None:

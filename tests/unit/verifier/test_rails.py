@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from services.verifier.rails import ModerationRails
+from services.verifier.guardrails_client import ModerationRails
 from services.verifier.settings import VerifierSettings
-from shared import telemetry
-from shared.asks.moderation import GuardAnswerReply, GuardAnswerRequest
-from shared.domain import Answer, PipelineRef
-from shared.envelope import Envelope
-from shared.errors import RefusedError, UnavailableError
-from shared.facts import AnswerRefuted, AnswerVerified
+from shared.contracts.domain import Answer, PipelineRef
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.facts import AnswerRefuted, AnswerVerified
+from shared.contracts.requests.moderation import GuardAnswerReply, GuardAnswerRequest
+from shared.observability import telemetry
 from tests.unit.verifier.drafts import GOOD, answer, check, drafted, envelope
 
 
@@ -31,15 +31,15 @@ class Stopping:
 
 
 class Moderation:
-    """Plays `Asker` with one reply."""
+    """Plays `RequestClient` with one reply."""
 
     def __init__(self, reply: BaseModel | Exception) -> None:
         self._reply = reply
         self.requests: list[Any] = []
         self.timeouts: list[float] = []
 
-    async def ask(self, stage: str, verb: str, request: BaseModel, reply: type[Any], timeout: float = 5.0) -> Any:
-        assert (stage, verb, reply) == ("moderation", "guard_answer", GuardAnswerReply)
+    async def ask(self, request: Any, timeout: float = 5.0) -> Any:
+        assert type(request) is GuardAnswerRequest
         self.requests.append(request)
         self.timeouts.append(timeout)
         if isinstance(self._reply, Exception):

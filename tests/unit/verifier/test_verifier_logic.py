@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.verifier.followups import followups
+from services.verifier.groundedness import quoted, says_more
 from services.verifier.rewrite import rewrite
-from services.verifier.scoring import score
-from services.verifier.support import quoted, says_more
-from shared.domain import Answer, Citation, Passage, Sentence
-from shared.text import stems
+from services.verifier.scores import score
+from shared.contracts.domain import Answer, Citation, Passage, Sentence
+from shared.text.analysis import stems
 
 
 def titled(number: int, title: str) -> Passage:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from services.verifier.handler import Verifier
 from services.verifier.settings import DEFAULT_UNVERIFIED, VerifierSettings
-from shared.domain import Answer, Citation, Context, Link, Passage, PipelineRef, Question, Sentence, Usage
-from shared.envelope import Envelope, opening
-from shared.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
-from shared.models.none import NoModels
-from shared.models.ports import Models
+from shared.contracts.domain import Answer, Citation, Context, Link, Passage, PipelineRef, Question, Sentence, Usage
+from shared.contracts.envelope import Envelope, opening
+from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
 from tests.unit.verifier.drafts import Unasked, Unguarded
 
 COST = Passage(

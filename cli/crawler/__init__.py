@@ -1,0 +1,1 @@
+"""Files, folders, sites and sitemaps as documents to submit."""

@@ -1,0 +1,83 @@
+"""What a site lets programs read, and how fast: its robots.txt (RFC 9309), fetched once per site."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+from urllib.robotparser import RobotFileParser
+
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.web.client import USER_AGENT, Fetched, SafeClient
+
+_MAX_BYTES = 512 * 1024
+#: A site that asks for more than this between two pages is not visited slower.
+_LONGEST = 30.0
+
+
+class Manners:
+    """Fetches pages as their sites ask for: what robots.txt allows, with a pause between two pages of one host.
+
+    `pause` is in seconds; a longer `Crawl-delay` counts, up to half a minute.
+    """
+
+    def __init__(
+        self, client: SafeClient, *, pause: float = 1.0, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
+        self._client = client
+        self._pause = pause
+        self._sleep = sleep
+        self._rules: dict[str, RobotFileParser] = {}
+        self._next: dict[str, float] = {}
+
+    async def get(self, url: str, *, max_bytes: int) -> Fetched:
+        """The page; one that is busy (429, 503) is asked once more when it says when.
+
+        Where it is redirected, the site it leads to is asked for its rules as well.
+
+        Raises:
+            RefusedError: its site does not want it read, or it must not or cannot be fetched.
+            UnavailableError: the server does not answer.
+        """
+        rules = await self._rules_of(url)
+        await self._check(url)
+        pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _LONGEST)
+        await self._wait(url, pause)
+        page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
+        later = page.headers.get("retry-after", "")
+        if page.status in (429, 503) and later.isdigit() and int(later) <= _LONGEST:
+            await self._sleep(int(later))
+            page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
+        return page
+
+    async def _check(self, url: str) -> None:
+        if not (await self._rules_of(url)).can_fetch(USER_AGENT, url):
+            raise RefusedError("its site does not want it read (robots.txt)")
+
+    async def _wait(self, url: str, pause: float) -> None:
+        host = urlsplit(url).netloc
+        now = time.monotonic()
+        begin = max(now, self._next.get(host, 0.0))
+        self._next[host] = begin + pause
+        if begin > now:
+            await self._sleep(begin - now)
+
+    async def _rules_of(self, url: str) -> RobotFileParser:
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc}"
+        if site not in self._rules:
+            rules = RobotFileParser()
+            try:
+                page = await self._client.get(f"{site}/robots.txt", max_bytes=_MAX_BYTES)
+                status, text = page.status, page.body.decode("utf-8", "replace")
+            except UnavailableError:
+                status, text = 503, ""
+            if status < 400:
+                rules.parse(text.splitlines())
+            elif status < 500:
+                rules.parse([])  # there are no rules
+            else:
+                rules.parse(["User-agent: *", "Disallow: /"])  # it has rules and cannot say which
+            self._rules[site] = rules
+        return self._rules[site]

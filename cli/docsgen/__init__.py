@@ -1,0 +1,1 @@
+"""The pages under docs/ that are generated from the code."""

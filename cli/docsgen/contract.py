@@ -1,0 +1,52 @@
+"""The contract as the generated documents read it: what the stages declare, by fact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cli.host.catalogue import stages
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.facts import FACTS, Fact
+from shared.contracts.stage import Stage, Subscription
+from shared.runtime.settings import Settings
+
+CID = "{correlation_id}"
+NUMBER = "{number}"
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The stages in flow order and every fact."""
+
+    stages: tuple[Stage, ...]
+    facts: tuple[type[Fact], ...]
+
+    def publishers(self, fact: type[Fact]) -> list[str]:
+        return [stage.name for stage in self.stages if fact in stage.published]
+
+    def consumers(self, fact: type[Fact]) -> list[str]:
+        return [stage.name for stage in self.stages if fact in stage.consumed]
+
+
+def read_contract() -> Contract:
+    """The contract of this code; the process's environment does not matter."""
+    return Contract(
+        stages=tuple(stages(Settings.model_construct())),
+        facts=tuple(FACTS.values()),
+    )
+
+
+def address(fact: type[Fact], lane: Lane = Lane.LIVE) -> str:
+    """The subject with its variable parts in braces: `qa.question.asked.{correlation_id}.{number}`."""
+    return subjects.event(fact, lane, CID, 0).removesuffix(".0") + ("" if fact.terminal else f".{NUMBER}")
+
+
+def durables(subscription: Subscription) -> list[str]:
+    """The names of a hearing's durables, one per lane."""
+    return [subscription.durable(lane) for lane in Lane]
+
+
+def sentence(documented: object) -> str:
+    """A docstring as one line."""
+    return " ".join((documented.__doc__ or "").split())

@@ -1,0 +1,118 @@
+"""The reference under docs/, from the code: flow, facts, permissions, AsyncAPI, JSON Schemas, list of decisions.
+
+python -m cli.docsgen.reference            # write what has changed
+python -m cli.docsgen.reference --check    # exit 1 and name what is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from cli.docsgen.asyncapi import asyncapi, event_schema
+from cli.docsgen.contract import Contract, read_contract
+from cli.docsgen.facts_page import facts_page
+from cli.docsgen.flow_page import flow_page
+from cli.docsgen.permissions_page import permissions_page
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SCHEMAS = "schemas"
+DECISIONS = "decisions"
+INDEX = f"{DECISIONS}/README.md"
+
+
+def pages(contract: Contract, docs: Path = DOCS) -> dict[str, str]:
+    """Every generated file: its path under docs/ and its text. Of `docs` only the titles of the decisions are read."""
+    texts = {
+        "flow.md": flow_page(contract),
+        "facts.md": facts_page(contract),
+        "permissions.md": permissions_page(contract),
+        "asyncapi.json": _json(asyncapi(contract)),
+        INDEX: decisions_index(docs / DECISIONS),
+    }
+    for fact in contract.facts:
+        texts[f"{SCHEMAS}/{fact.__name__}.json"] = _json(event_schema(fact))
+    return texts
+
+
+def decisions_index(folder: Path) -> str:
+    """The list of decisions by number, from the first heading of each page."""
+    lines = [
+        "# Decisions",
+        "",
+        "What was decided, and why: one page each, in the order they were taken. A decision that no longer holds is",
+        "not rewritten; a later page says what replaced it.",
+        "",
+    ]
+    listed = sorted(path for path in folder.glob("*.md") if path.name != Path(INDEX).name)
+    lines += [f"- [{_title(path)}]({path.name})" for path in listed]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def stale(docs: Path = DOCS) -> list[str]:
+    """The generated files that are missing, differ from the code, or describe a fact that is gone; sorted."""
+    texts = pages(read_contract(), docs)
+    differing = [name for name, text in texts.items() if _read(docs / name) != text]
+    return sorted(differing + _orphans(docs, texts))
+
+
+def write(docs: Path = DOCS) -> list[str]:
+    """Bring the files up to date; returns those that were written or removed, sorted."""
+    texts = pages(read_contract(), docs)
+    changed = [name for name, text in texts.items() if _read(docs / name) != text]
+    for name in changed:
+        path = docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[name], "utf-8")
+    gone = _orphans(docs, texts)
+    for name in gone:
+        (docs / name).unlink()
+    return sorted(changed + gone)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cli.docsgen.reference", description="Write the reference in docs/."
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="the folder (default: docs/ of this project)")
+    options = parser.parse_args(arguments)
+    if not options.check:
+        for name in write(options.docs):
+            print(f"wrote {options.docs / name}")
+        return 0
+    names = stale(options.docs)
+    for name in names:
+        print(f"stale: {options.docs / name}", file=sys.stderr)
+    if names:
+        print("to bring them up to date: make docs", file=sys.stderr)
+    return 1 if names else 0
+
+
+def _orphans(docs: Path, texts: dict[str, str]) -> list[str]:
+    """Schemas that no fact stands behind any more."""
+    there = {f"{SCHEMAS}/{path.name}" for path in (docs / SCHEMAS).glob("*.json")}
+    return sorted(there - set(texts))
+
+
+def _title(page: Path) -> str:
+    for line in page.read_text("utf-8").splitlines():
+        if line.startswith("# "):
+            return line.removeprefix("# ").strip()
+    return page.stem
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What `answerbus evaluate` measures: data sets, metrics, runs and reports."""

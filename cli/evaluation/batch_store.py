@@ -1,0 +1,100 @@
+"""What a batch run has done so far: a folder that a run which was stopped goes on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shared.contracts.errors import RefusedError
+
+MANIFEST, ANSWERS = "run.json", "answers.jsonl"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One pipeline of the run, at its revision."""
+
+    name: str
+    revision: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}@{self.revision}"
+
+
+@dataclass
+class Store:
+    """Rows by pipeline and line; each is on disk when `put` returns."""
+
+    folder: Path
+    run_id: str
+    rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path, file: Path, sides: list[Side]) -> Store:
+        """The folder of this run: a new one, or one that holds a part of it.
+
+        Raises:
+            RefusedError: it holds another run, or cannot be written.
+        """
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        manifest = {"file": file.name, "sha256": digest, "pipelines": {side.name: side.revision for side in sides}}
+        path = folder / MANIFEST
+        try:
+            if path.exists():
+                _same(folder, json.loads(path.read_text("utf-8")), manifest)
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+            run_id = hashlib.sha256(f"{folder.resolve()} {json.dumps(manifest)}".encode()).hexdigest()[:12]
+            store = cls(folder, run_id)
+            store._load()
+        except OSError as error:
+            raise RefusedError(f"{folder}: {error.strerror}") from None
+        except ValueError:
+            raise RefusedError(f"{folder}: {MANIFEST} is not that of a run; choose another --out") from None
+        return store
+
+    def get(self, side: Side, line: int) -> dict[str, Any] | None:
+        return self.rows.get((side.name, line))
+
+    def put(self, side: Side, line: int, **values: Any) -> None:
+        """Keep values of a question's row, beside those it has."""
+        row = {"pipeline": side.name, "line": line, **values}
+        with (self.folder / ANSWERS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        self._merge(row)
+
+    def of(self, side: Side) -> dict[int, dict[str, Any]]:
+        """The rows of one pipeline by line."""
+        return {line: row for (name, line), row in sorted(self.rows.items()) if name == side.name}
+
+    def _load(self) -> None:
+        """Read what there is; a last line that was cut while it was written is asked again."""
+        path = self.folder / ANSWERS
+        if not path.exists():
+            return
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if whole != data:
+            path.write_bytes(whole)
+        for line in whole.decode("utf-8").splitlines():
+            self._merge(json.loads(line))
+
+    def _merge(self, row: Mapping[str, Any]) -> None:
+        self.rows.setdefault((str(row["pipeline"]), int(row["line"])), {}).update(row)
+
+
+def _same(folder: Path, before: Any, now: Mapping[str, Any]) -> None:
+    """Refuse to mix two runs; a manifest that is none is a `ValueError`."""
+    if not isinstance(before, dict) or not isinstance(before.get("pipelines"), dict):
+        raise ValueError
+    if before.get("sha256") != now["sha256"]:
+        raise RefusedError(f"{folder}: holds the run of another file ({before.get('file')}); choose another --out")
+    if before.get("pipelines") != now["pipelines"]:
+        told = ", ".join(f"{name}@{revision}" for name, revision in before["pipelines"].items())
+        raise RefusedError(f"{folder}: holds a run of {told}; choose another --out")

@@ -1,0 +1,206 @@
+"""The report of a batch run: JSON for programs, and one HTML page that loads nothing from anywhere. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from cli.evaluation import plots as plots
+from cli.evaluation.answer_metrics import (
+    BETTER,
+    ENDS,
+    Measures,
+    against,
+    changed_most,
+    ending,
+    metrics,
+    spreads,
+    table,
+)
+from cli.evaluation.questions_file import Item
+from shared.text.sanitizer import visible
+
+#: Questions listed as those that changed most.
+CHANGED = 20
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse;margin:.5rem 0}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:left}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}svg{width:100%;height:auto;font-size:11px}
+details{border:1px solid #ddd;border-radius:4px;margin:.3rem 0;padding:.3rem .7rem}summary{cursor:pointer}
+.answer{white-space:pre-wrap;background:#f6f6f6;padding:.4rem .7rem}.by{color:#666}.s0{background:#f7d5d5}
+.s80{background:#fbf1cf}.s100{background:#ddf0dd}nav a{margin-right:1rem}
+"""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What there is to tell: the first side, and where two are compared the second."""
+
+    file: str
+    items: Sequence[Item]
+    labels: Sequence[str]
+    rows: Sequence[Mapping[int, Mapping[str, Any]]]
+
+    @property
+    def measured(self) -> list[dict[int, Measures]]:
+        return [table(self.items, rows) for rows in self.rows]
+
+    def as_json(self) -> dict[str, Any]:
+        """`metrics` and `intervals` of the first pipeline, and what the second one is against it."""
+        measured = self.measured
+        told: dict[str, Any] = {
+            "metrics": metrics(measured[0]),
+            "intervals": spreads(measured[0]),
+            "figures": {"file": self.file, "pipeline": self.labels[0], "asked": len(measured[0])},
+        }
+        told["figures"]["evaluated"] = sum("sentence_score" in one for one in measured[0].values())
+        if len(measured) > 1:
+            told["against"] = {
+                "pipeline": self.labels[1],
+                "metrics": metrics(measured[1]),
+                "intervals": spreads(measured[1]),
+                "comparison": against(measured[0], measured[1]),
+                "changed": [
+                    {"line": line, "change": change} for line, change in changed_most(measured[0], measured[1], CHANGED)
+                ],
+            }
+        return told
+
+    def as_html(self) -> str:
+        """The page."""
+        measured, told = self.measured, self.as_json()
+        title = f"{self.file}: {' against '.join(self.labels)}"
+        parts = [f"<h1>{escape(title)}</h1>", f"<p>{len(measured[0])} of {len(self.items)} questions asked.</p>"]
+        parts += ["<h2>In figures</h2>", _figures(self.labels, told), "<h2>How questions ended</h2>"]
+        rates = {
+            label: {name: found[f"{name}_rate"] for name in ENDS}
+            for label, found in zip(self.labels, _both(told), strict=True)
+        }
+        parts += [plots.shares(rates, ENDS), "<h2>Overall score of the answers</h2>"]
+        parts += [plots.histogram(self._columns(measured, "overall"))]
+        parts += ["<h2>Time to the answer</h2>", plots.distribution(self._columns(measured, "latency_ms"), "ms")]
+        if len(measured) > 1:
+            parts += self._comparison(told["against"])
+        parts += ["<h2>Every question</h2>", *(self._question(item, measured) for item in self.items)]
+        return _page(title, "\n".join(parts))
+
+    def _columns(self, measured: Sequence[Mapping[int, Measures]], name: str) -> dict[str, list[float]]:
+        return {
+            label: [one[name] for one in side.values() if name in one]
+            for label, side in zip(self.labels, measured, strict=True)
+        }
+
+    def _comparison(self, told: Mapping[str, Any]) -> list[str]:
+        compared: dict[str, dict[str, float]] = told["comparison"]
+        rows = [
+            [name, *(f"{one[key]:+.4f}" for key in ("difference", "low", "high")), f"{one['p']:.3f}"]
+            + [f"{one[key]:.0f}" for key in ("wins", "losses", "ties")]
+            for name, one in compared.items()
+        ]
+        heads = ["measure", "difference", "95 % from", "to", "p", "wins", "losses", "ties"]
+        by_line = {item.line: item for item in self.items}
+        changed = [
+            [f'<a href="#q{one["line"]}">{_short(by_line[one["line"]].question)}</a>', f"{one['change']:+.3f}"]
+            for one in told["changed"]
+        ]
+        better = {name: compared[name] for name in BETTER if name in compared}
+        first, second = (escape(label) for label in self.labels)
+        return [
+            f"<h2>{first} less {second}</h2>",
+            "<p>Mean differences on the questions both were asked, with the 95 % interval of a paired bootstrap; "
+            f"wins are questions where {first} is better.</p>",
+            plots.differences(better),
+            _table(heads, [[escape(cell) for cell in row] for row in rows]),
+            "<h2>Changed most</h2>",
+            _table(["question", "change"], changed) if changed else "<p>Nothing changed.</p>",
+        ]
+
+    def _question(self, item: Item, measured: Sequence[Mapping[int, Measures]]) -> str:
+        parts = [f"<p class=by>line {item.line}</p>", f"<p>{_said(item.question)}</p>"]
+        if item.expected_answer:
+            parts.append(f"<p><b>Expected</b></p><div class=answer>{_said(item.expected_answer)}</div>")
+        if item.expected_sources:
+            parts.append(f"<p class=by>expected sources: {_said(', '.join(item.expected_sources))}</p>")
+        heads = []
+        for label, rows, found in zip(self.labels, self.rows, measured, strict=True):
+            row = rows.get(item.line)
+            if row is None:
+                parts.append(f"<p><b>{escape(label)}</b>: not asked</p>")
+                continue
+            heads.append(_head(row, found[item.line]))
+            parts += _answer(label, row, found[item.line])
+        summary = f"{_short(item.question)} <span class=by>{escape(' | '.join(heads))}</span>"
+        return f'<details id="q{item.line}"><summary>{summary}</summary>{"".join(parts)}</details>'
+
+
+def _answer(label: str, row: Mapping[str, Any], found: Measures) -> list[str]:
+    """One side's answer: its sentences coloured by their score, its citations with theirs, its measures."""
+    evaluation = row.get("evaluation") or {}
+    told = ", ".join(filter(None, (ending(row), str(row.get("kind", "")), str(row.get("error", "")))))
+    parts = [f"<p><b>{escape(label)}</b>: {_said(told)} <span class=by>{escape(str(row.get('id', '')))}</span></p>"]
+    if sentences := evaluation.get("sentences"):
+        said = " ".join(f'<span class="s{int(one["score"])}">{_said(one["text"])}</span>' for one in sentences)
+        parts.append(f"<div class=answer>{said}</div>")
+    else:
+        parts.append(f"<div class=answer>{_said(str(row.get('answer', '')))}</div>")
+    scores = {one["number"]: one["score"] for one in evaluation.get("citations", ())}
+    for one in row.get("citations", ()):
+        score = f", {scores[one['number']]} of 25" if one["number"] in scores else ""
+        parts.append(f"<p class=by>[{one['number']}] {_said(one['title'] or one['source'])}{score}</p>")
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in found.items() if name not in ENDS)
+    return [*parts, f"<p class=by>{escape(figures)}</p>"]
+
+
+def _head(row: Mapping[str, Any], found: Measures) -> str:
+    told = ending(row)
+    return f"{told} {found['overall']:.2f}" if "overall" in found else told
+
+
+def _both(told: Mapping[str, Any]) -> list[dict[str, float]]:
+    return [told["metrics"], *([told["against"]["metrics"]] if "against" in told else [])]
+
+
+def _figures(labels: Sequence[str], told: Mapping[str, Any]) -> str:
+    both = _both(told)
+    spread = [told["intervals"], *([told["against"]["intervals"]] if "against" in told else [])]
+    rows = []
+    for name in dict.fromkeys(name for one in both for name in one):
+        cells = []
+        for values, ranges in zip(both, spread, strict=True):
+            value = f"{values[name]:.4g}" if name in values else "–"
+            low_high = f" ({ranges[name][0]:.3f} to {ranges[name][1]:.3f})" if name in ranges else ""
+            cells.append(escape(value + low_high))
+        rows.append([escape(name), *cells])
+    return _table(["measure", *map(escape, labels)], rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells are HTML already."""
+    head = "".join(f"<th{' class=n' if at else ''}>{one}</th>" for at, one in enumerate(heads))
+    body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(cell: str, at: int) -> str:
+    return f"<td{' class=n' if at else ''}>{cell}</td>"
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    )
+
+
+def _said(text: str) -> str:
+    """What somebody wrote: no markup, no invisible characters."""
+    return escape(visible(text))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return _said(line if len(line) <= 110 else f"{line[:109]}…")

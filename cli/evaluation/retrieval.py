@@ -1,0 +1,198 @@
+"""`answerbus evaluate retrieval`: the retrieval stage itself, in this process, on a test collection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cli.evaluation.collections import Collection, Query
+from cli.evaluation.ranking_metrics import intervals, means, measures
+from cli.host.catalogue import builder, offline_context
+from shared.bus.ports import StoredEvent
+from shared.contracts.errors import RefusedError
+from shared.contracts.facts import DocumentRefused, DocumentSubmitted
+from shared.contracts.pipelines import Pipeline, Section
+from shared.contracts.requests.request import Request
+from shared.contracts.requests.retrieval import IndexStatsReply, IndexStatsRequest, SearchReply, SearchRequest
+from shared.contracts.stage import Stage, Subscription
+from shared.runtime.settings import Settings
+from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
+
+#: Passages asked for at once, so that the best `depth` documents are among them.
+_PASSAGES_EACH, _MOST = 3, 1000
+#: No leg is left out because the machine is busy: what is measured is what they find.
+_PATIENCE = {"bm25_seconds": 60, "dense_seconds": 60, "graph_seconds": 60}
+
+
+@dataclass
+class Run:
+    """What a run came to: the measures and the ranking of every query, and what it cost."""
+
+    per_query: dict[str, dict[str, float]] = field(default_factory=dict)
+    rankings: dict[str, list[str]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    took_ms: list[float] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "metrics": {name: round(value, 4) for name, value in means(self.per_query).items()},
+            "intervals": {name: [round(low, 4), round(high, 4)] for name, (low, high) in self.intervals().items()},
+            "figures": self.figures,
+            **({"missing": self.missing} if self.missing else {}),
+            **({"refused": self.refused} if self.refused else {}),
+        }
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        return intervals(self.per_query)
+
+
+class Bench:
+    """The retrieval stage of one pipeline, opened in this process without a bus."""
+
+    def __init__(self, stage: Stage, section: Section) -> None:
+        self._stage = stage
+        self._section = section
+
+    async def ingest(self, collection: Collection, *, language: str = "") -> list[str]:
+        """Index every document; the reasons why some were refused."""
+        refused = []
+        subscription = next(one for one in self._stage.subscriptions if DocumentSubmitted in one.facts)
+        for one in collection.documents:
+            said = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
+            told = await self._hear(subscription, DocumentSubmitted(document=one.document.model_copy(update=said)))
+            if isinstance(told, DocumentRefused):
+                refused.append(f"{told.source}: {told.reason}")
+        return refused
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        reply = await self._answer(request)
+        return SearchReply.model_validate(reply)
+
+    async def stats(self) -> IndexStatsReply:
+        return IndexStatsReply.model_validate(await self._answer(IndexStatsRequest()))
+
+    async def _answer(self, request: Request[Any]) -> Any:
+        answering = next(one for one in self._stage.request_handlers if one.request is type(request))
+        return await answering.handler(request)
+
+    async def _hear(self, subscription: Subscription, fact: DocumentSubmitted) -> object:
+        extra = {subscription.settings_parameter: self._section} if subscription.settings_parameter else {}
+        return await subscription.handler(fact, **extra)
+
+
+@asynccontextmanager
+async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
+    """Build and open the stage as a worker would, on `settings.data_dir`.
+
+    Raises:
+        PipelineError: the pipeline's retrieval section does not hold.
+        ConfigurationError: the index or the embeddings cannot be opened.
+    """
+    patient = {**_PATIENCE, **pipeline.sections.get("retrieval", {})}
+    pipeline = pipeline.model_copy(update={"sections": {"retrieval": patient}})
+    pipelines = MemoryPipelines()
+    pipelines.apply(settings.default_pipeline, pipeline.sections)
+    context = offline_context(settings, stores=_Stores(), pipelines=pipelines, log=_Silence())
+    stage = builder("retrieval")(context)
+    assert stage.settings is not None
+    opened = []
+    try:
+        for port in stage.ports:
+            await port.open()
+            opened.append(port)
+        yield Bench(stage, pipeline.section("retrieval", stage.settings))
+    finally:
+        for port in reversed(opened):
+            await port.close()
+
+
+async def evaluate(
+    here: Bench, collection: Collection, *, legs: Sequence[str] = (), language: str = "", depth: int = 100
+) -> Run:
+    """Index the collection and ask every query of it; documents are ranked by their best passage."""
+    began = time.perf_counter()
+    run = Run(refused=await here.ingest(collection, language=language))
+    seconds = time.perf_counter() - began
+    stats = await here.stats()
+    for query in collection.queries:
+        reply = await here.search(_request(query, legs, language, depth))
+        ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
+        run.rankings[query.id] = ranking
+        run.per_query[query.id] = measures(ranking, query.relevant)
+        run.missing |= reply.missing
+        run.took_ms.append(reply.took_ms)
+    if legs and set(legs) <= set(run.missing):
+        raise RefusedError(f"none of the legs could search: {next(iter(run.missing.values()))}")
+    run.figures = {
+        "documents": stats.documents,
+        "passages": stats.passages,
+        "queries": len(collection.queries),
+        "ingest_seconds": round(seconds, 2),
+        "passages_per_second": round(stats.passages / seconds) if seconds else 0,
+        "search_ms": {name: _quantile(run.took_ms, share) for name, share in (("p50", 0.5), ("p99", 0.99))},
+    }
+    return run
+
+
+def _request(query: Query, legs: Sequence[str], language: str, depth: int) -> SearchRequest:
+    limit = min(_MOST, depth * _PASSAGES_EACH)
+    return SearchRequest(query=query.text[:10_000], language=language or "und", limit=limit, legs=tuple(legs))
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 2) if ordered else 0.0
+
+
+class _Stores:
+    """What a worker borrows, in memory: the documents come with their text."""
+
+    def key_value(self, bucket: str) -> MemoryKeyValue:
+        return MemoryKeyValue()
+
+    def objects(self, bucket: str) -> MemoryObjects:
+        return MemoryObjects()
+
+
+class _Silence:
+    """An event log in which nothing is ever said."""
+
+    async def history(self, correlation_id: str) -> list[StoredEvent]:
+        return []
+
+    async def ending(self, correlation_id: str) -> StoredEvent | None:
+        return None
+
+    async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
+        nothing: tuple[StoredEvent, ...] = ()
+        for one in nothing:
+            yield one
+
+    async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
+        async def stop() -> None: ...
+
+        return stop
+
+
+def read_run(path: Path) -> Mapping[str, Mapping[str, float]]:
+    """The measures of every query as `--per-query` wrote them.
+
+    Raises:
+        RefusedError: the file is not one.
+    """
+    import json
+
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        return {str(row["query"]): {str(name): float(value) for name, value in row["metrics"].items()} for row in rows}
+    except OSError as error:
+        raise RefusedError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise RefusedError(f"{path}: not what --per-query writes") from None

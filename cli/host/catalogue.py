@@ -1,0 +1,129 @@
+"""All stages, built offline: what documents, durables and permissions are generated from."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from shared.bus.ports import EventLog, FactPublisher
+from shared.contracts.domain import Question
+from shared.contracts.errors import UnavailableError
+from shared.contracts.pipelines import Pipeline, PipelineSource, Section
+from shared.contracts.stage import Stage
+from shared.llm.none import NoModels
+from shared.runtime.context import StageContext, Stores
+from shared.runtime.settings import Settings
+from shared.runtime.worker import Build
+from shared.stores.ports import KeyValue, ObjectStore
+
+#: In flow order.
+STAGES = ("gateway", "moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+
+
+class _Offline:
+    """Stands in for every port; building a stage must not use one."""
+
+    def key_value(self, bucket: str) -> KeyValue:
+        return cast("KeyValue", self)
+
+    def objects(self, bucket: str) -> ObjectStore:
+        return cast("ObjectStore", self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnavailableError(f"a stage that was built offline used {name}")
+
+
+def builder(name: str) -> Build:
+    """The `build` function of a stage."""
+    build: Build = import_module(f"services.{name}.app").build
+    return build
+
+
+def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[str, Any]]:
+    """The function that trains the moderation stage's classifier: texts, which are attacks, the file to write."""
+    from services.moderation.classifier_training import train
+
+    return train
+
+
+def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:
+    """What the moderation section needs of a worker's machine: setting, ok or warn or fail, what to do.
+
+    Raises:
+        PipelineError: the section is not valid.
+    """
+    from services.moderation.requirements import needs
+    from services.moderation.settings import ModerationSettings
+
+    return list(needs(pipeline.section("moderation", ModerationSettings)))
+
+
+def question_seconds(pipeline: Pipeline) -> float:
+    """The deadline of a question of this pipeline, in seconds.
+
+    Raises:
+        PipelineError: the gateway's section is not valid.
+    """
+    from services.gateway.settings import GatewaySettings
+
+    return pipeline.section("gateway", GatewaySettings).deadline_seconds
+
+
+def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
+    """Rewrites a follow-up as a standalone question, by rule, with the pipeline's settings."""
+    from services.retrieval.query_rewriting.rewriter import Understanding
+    from services.retrieval.settings import RetrievalSettings
+
+    section = pipeline.section("retrieval", RetrievalSettings)
+    reader = Understanding(NoModels())
+
+    async def read(question: Question) -> str:
+        understood = await reader.of(question, section.understanding)
+        return str(understood.question)
+
+    return read
+
+
+def similar_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
+    """The retrieval stage's store of answered questions and its decision over them, for measuring."""
+    from services.retrieval.semantic_cache.trial import Trial
+
+    return Trial(settings, pipeline, language)
+
+
+def offline_context(
+    settings: Settings | None = None,
+    *,
+    stores: Stores | None = None,
+    pipelines: PipelineSource | None = None,
+    log: EventLog | None = None,
+) -> StageContext:
+    """What a stage can be built from without a connection; using a port that was not given is an error."""
+    offline: Any = _Offline()
+    return StageContext(
+        settings=settings or Settings(),
+        stores=stores or offline,
+        signals=offline,
+        requests=offline,
+        log=log or offline,
+        dead=offline,
+        eraser=offline,
+        pipelines=pipelines or offline,
+        facts=lambda _: cast("FactPublisher", offline),
+        overview=lambda: offline.overview(),
+        oldest_waiting=lambda: offline.oldest_waiting(),
+        is_connected=lambda: False,
+    )
+
+
+def stages(settings: Settings | None = None) -> list[Stage]:
+    """Every stage, in flow order, without a connection."""
+    context = offline_context(settings)
+    return [builder(name)(context) for name in STAGES]
+
+
+def section_kinds() -> dict[str, type[Section] | None]:
+    """The pipeline section type of every stage; None for a stage without one."""
+    return {stage.name: stage.settings for stage in stages()}

@@ -1,0 +1,92 @@
+"""A data directory belongs to one platform at a time; who that is, and where it listens, stands in a file."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from shared.contracts.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Running:
+    """The platform that holds the directory: its process, and the URL of its gateway once it listens."""
+
+    pid: int
+    command: str
+    url: str = ""
+    nats_url: str = ""
+
+
+class DataDir:
+    """Locks a directory with flock, which the kernel releases however the process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.path / "answerbus.lock"
+
+    def hold(self, command: str) -> None:
+        """Take the directory, making it if need be.
+
+        Raises:
+            ConfigurationError: another platform holds it (the text says which), or it cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = self._lock_file.open("a+")
+        except OSError as error:
+            raise ConfigurationError(f"data directory {self.path}: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            running = self.running()
+            where = f" (process {running.pid}, {running.url or running.command})" if running else ""
+            lock.close()
+            raise ConfigurationError(
+                f"data directory {self.path} is in use by another answerbus{where}; "
+                "stop it, or give --data another directory"
+            ) from None
+        self._lock = lock
+        self.announce(Running(os.getpid(), command))
+
+    def announce(self, running: Running) -> None:
+        """Write who holds the directory, for whoever finds it locked."""
+        assert self._lock is not None
+        self._lock.seek(0)
+        self._lock.truncate()
+        json.dump(asdict(running), self._lock)
+        self._lock.flush()
+
+    def running(self) -> Running | None:
+        """Who holds the directory now; None when nobody does."""
+        try:
+            with self._lock_file.open("r") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return Running(**json.loads(lock.read() or '{"pid": 0, "command": "starting"}'))
+        except (OSError, ValueError):
+            return None
+        return None
+
+    def release(self) -> None:
+        if self._lock:
+            self._lock.seek(0)
+            self._lock.truncate()
+            self._lock.close()
+            self._lock = None
+
+    def __enter__(self) -> DataDir:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.release()

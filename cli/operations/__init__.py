@@ -1,0 +1,1 @@
+"""What operators do to a running platform: provisioning, replays, dead letters, credentials, ingestion."""

@@ -1,0 +1,125 @@
+"""Replaying many recorded questions, and what came of it in figures."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+
+from cli.operations.replay import Order, Replayed, Replayer
+from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError
+from shared.history.diff import Difference
+
+#: Replays under way at once.
+AT_ONCE = 8
+
+
+@dataclass
+class Report:
+    """What became of many replays; `skipped` counts the reasons why a question could not be said again."""
+
+    wanted: int = 0
+    done: list[Replayed] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Counts by verdict, endings, means before and after, and each replay that was not identical."""
+        compared = [one.difference for one in self.done if one.ended]
+        verdicts = Counter(one.verdict for one in compared)
+        return {
+            "questions": self.wanted,
+            "replayed": len(self.done),
+            **{name: verdicts.get(name, 0) for name in ("identical", "better", "worse", "other")},
+            "unfinished": len(self.done) - len(compared),
+            "begun_later": sum(bool(one.note) for one in self.done),
+            "skipped": dict(self.skipped),
+            "stopped": self.stopped,
+            "endings": dict(Counter(f"{one.left.ending} -> {one.right.ending}" for one in compared)),
+            "means": _means(compared),
+            "changed": [
+                {
+                    "id": one.left.id,
+                    "replay": one.right.id,
+                    "verdict": one.verdict,
+                    "changed": list(one.changed[:5]),
+                    "gained": list(one.gained),
+                    "lost": list(one.lost),
+                }
+                for one in sorted(
+                    compared, key=lambda one: ("worse", "other", "better", "identical").index(one.verdict)
+                )
+                if one.verdict != "identical"
+            ],
+        }
+
+
+def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
+    def both(read: Callable[[Any], float | None]) -> dict[str, float]:
+        pairs = [(read(one.left), read(one.right)) for one in compared]
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        return {
+            "before": round(mean(a for a, _ in known), 4) if known else 0.0,
+            "after": round(mean(b for _, b in known), 4) if known else 0.0,
+        }
+
+    return {
+        "score": both(lambda one: one.scores.overall if one.scores else None),
+        "confidence": both(lambda one: one.confidence),
+        "milliseconds": both(lambda one: one.milliseconds),
+        "tokens": both(lambda one: float(one.tokens)),
+        "cost_usd": both(lambda one: one.cost_usd),
+    }
+
+
+async def replay_many(
+    replayer: Replayer,
+    ids: Sequence[str],
+    order: Order,
+    report: Report,
+    *,
+    at_once: int = AT_ONCE,
+    progress: Callable[[Report], None] = lambda _: None,
+) -> None:
+    """Replay each question, filling the report as they end; cancelled, it leaves what is under way to end by itself.
+
+    Raises:
+        AnswerbusError: the bus is away, or the order holds for no question (a pipeline that is not there).
+    """
+    waiting = iter(ids)
+
+    async def work() -> None:
+        for cid in waiting:
+            try:
+                recording = await replayer.recording(cid)
+            except NotFoundError:  # it has expired since it was chosen
+                report.skipped["no longer in the log"] += 1
+                continue
+            try:
+                report.done.append(await replayer.replay(recording, order))
+            except NotFoundError:
+                raise  # no such pipeline: that is so for all of them
+            except RefusedError as error:
+                report.skipped[str(error)] += 1
+            progress(report)
+
+    tasks = [asyncio.create_task(work()) for _ in range(max(1, min(at_once, len(ids))))]
+    try:
+        await asyncio.gather(*tasks)
+    except (asyncio.CancelledError, AnswerbusError):
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def sampled(ids: Sequence[str], count: int, seed: int) -> list[str]:
+    """At most `count` of them (0: all), the same for the same seed, in their order."""
+    if not count or len(ids) <= count:
+        return list(ids)
+    chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (a sample, no secret)
+    return [one for number, one in enumerate(ids) if number in chosen]

@@ -1,0 +1,353 @@
+"""The bus: the only creator of streams, durables and buckets, idempotent, and what they look like now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    KeyValueConfig,
+    ObjectStoreConfig,
+    RePublish,
+    RetentionPolicy,
+    StorageType,
+    StoreCompression,
+    StreamConfig,
+)
+from nats.js.errors import APIError, NotFoundError
+from pydantic import SecretStr
+
+from cli.host.data_dir import DataDir
+from cli.operations.credentials import seeds_of
+from shared.bus.credentials import SUFFIX, Credentials, LoginMonitor, connect_options, read_credentials, unknown_user
+from shared.bus.stage_status import OWNER
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.stage import Stage, Subscription
+from shared.runtime.permissions import OPERATOR
+from shared.runtime.settings import Settings
+
+#: Deduplication by message id, in seconds; longer than the slowest redelivery chain.
+DUPLICATE_WINDOW = 3600
+MAX_ACK_PENDING = 4096
+DAY = 86_400
+HISTORY = 64
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of what provisioning did: `created`, `updated`, `removed` or `unchanged`."""
+
+    kind: str
+    name: str
+    did: str
+
+
+@asynccontextmanager
+async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR) -> AsyncIterator[Client]:
+    """A connection for one command, as the user that `login_for` finds.
+
+    Raises:
+        UnavailableError: nothing answers at the configured address.
+        ConfigurationError: the server does not know the user.
+    """
+    login = login_for(settings, user)
+    welcome = LoginMonitor(login.user if login else settings.nats_user)
+    refused: list[Exception] = []
+
+    async def quiet(error: Exception) -> None:
+        """The failure is raised to the caller; nats-py would print it too."""
+        refused.append(error)
+        welcome.heard(error)
+
+    connecting = nats.connect(
+        settings.nats_servers,
+        name=f"answerbus-{name}",
+        connect_timeout=2,
+        max_reconnect_attempts=2,
+        reconnect_time_wait=0,
+        error_cb=quiet,
+        **connect_options(settings, login),
+    )
+    try:
+        client = await welcome.of(connecting)
+    except (NatsError, OSError, TimeoutError):
+        if any("authorization" in str(error).lower() for error in refused):
+            raise ConfigurationError(unknown_user(login.user if login else "nobody")) from None
+        reason = f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
+        raise UnavailableError(reason) from None
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
+    """Whom a command logs in as: as the settings say, else as a user of the platform that runs on the data directory.
+
+    Raises:
+        ConfigurationError: the setting holds no seed.
+    """
+    if login := read_credentials(settings, user):
+        return login
+    running = DataDir(settings.data_dir).running()
+    seeds = seeds_of(settings.data_dir)
+    if running is None or running.nats_url != settings.nats_url or not (seeds / f"{user}{SUFFIX}").exists():
+        return None
+    return read_credentials(settings.model_copy(update={"nats_seed": SecretStr(str(seeds))}), user)
+
+
+async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[Change]:
+    """Make the bus as the stages declare it; safe to run again, and the way to apply changed settings.
+
+    Raises:
+        ConfigurationError: the server refuses a change (some settings of a stream cannot change once it exists).
+    """
+    jetstream = client.jetstream(timeout=10)
+    try:
+        changes = [await _stream(jetstream, config) for config in _streams(settings)]
+        changes += await _buckets(jetstream, settings)
+        declared = {
+            subscription.durable(lane): (subscription, lane)
+            for s in stages
+            for subscription in s.subscriptions
+            for lane in Lane
+        }
+        fresh = changes[0].did == "created"
+        for name, (subscription, lane) in declared.items():
+            changes.append(await _durable(jetstream, name, subscription, lane, settings, fresh))
+        changes.append(await _max_deliveries_monitor(jetstream, settings))
+        changes += await _remove_stale(jetstream, set(declared))
+    except APIError as error:
+        raise ConfigurationError(f"the NATS server refused: {error.description}") from error
+    return changes
+
+
+def _streams(settings: Settings) -> list[StreamConfig]:
+    return [
+        StreamConfig(
+            name=subjects.STREAM,
+            description="Every fact of every question; the log is the queue.",
+            subjects=list(subjects.STREAM_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            discard=DiscardPolicy.OLD,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=settings.retention_hours * 3600,
+            max_bytes=settings.max_log_bytes,
+            duplicate_window=DUPLICATE_WINDOW,
+            allow_direct=True,
+            allow_msg_ttl=True,
+            compression=StoreCompression.S2,
+            republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
+        ),
+        StreamConfig(
+            name=subjects.DEAD_STREAM,
+            description="Events that could not be worked on, with their reason.",
+            subjects=list(subjects.DEAD_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=30 * DAY,
+            duplicate_window=DUPLICATE_WINDOW,
+            allow_direct=True,
+            allow_msg_ttl=True,  # that of a raw question expires with it
+        ),
+        StreamConfig(
+            name=subjects.ADVISORY_STREAM,
+            description="What the server says of events it will not deliver again.",
+            subjects=list(subjects.ADVISORY_SUBJECTS),
+            retention=RetentionPolicy.LIMITS,
+            storage=StorageType.FILE,
+            num_replicas=settings.replicas,
+            max_age=7 * DAY,
+        ),
+    ]
+
+
+async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
+    name = config.name or ""
+    try:
+        before = (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return Change("stream", name, "created")
+    await jetstream.update_stream(config)
+    after = (await jetstream.stream_info(name)).config
+    return Change("stream", name, "unchanged" if before == after else "updated")
+
+
+async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
+    changes = [await _stream_of_bucket(jetstream, config) for config in _forgetful(settings)]
+    wanted = (
+        (subjects.PIPELINES_BUCKET, HISTORY, 0),
+        (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
+        (subjects.URLS_BUCKET, 1, 0),
+    )
+    for bucket, history, ttl in wanted:
+        try:
+            changes.append(Change("bucket", bucket, await _copies(jetstream, f"KV_{bucket}", settings.replicas)))
+        except NotFoundError:
+            replicas = settings.replicas
+            config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
+            await jetstream.create_key_value(config)
+            changes.append(Change("bucket", bucket, "created"))
+    try:
+        did = await _copies(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas)
+        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, did))
+    except NotFoundError:
+        store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
+        await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
+        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "created"))
+    return changes
+
+
+async def _copies(jetstream: JetStreamContext, stream: str, replicas: int) -> str:
+    """Let a stream that is there have as many copies as configured; what was done."""
+    config = (await jetstream.stream_info(stream)).config
+    if config.num_replicas == replicas:
+        return "unchanged"
+    config.num_replicas = replicas
+    await jetstream.update_stream(config)
+    return "updated"
+
+
+def _forgetful(settings: Settings) -> list[StreamConfig]:
+    """Buckets of what people asked, whose values can be erased; the client's own way of making one denies that.
+
+    A session is written anew with every turn, and what is overwritten stays in a file for a while: so sessions are kept
+    in memory, as the record has the turns too.
+    """
+    storage = {subjects.SESSIONS_BUCKET: StorageType.MEMORY, subjects.ANSWERS_BUCKET: StorageType.FILE}
+    return [
+        StreamConfig(
+            name=f"KV_{bucket}",
+            subjects=[f"$KV.{bucket}.>"],
+            storage=kind,
+            discard=DiscardPolicy.NEW,
+            max_msgs_per_subject=1,
+            num_replicas=settings.replicas,
+            allow_direct=True,
+            allow_msg_ttl=True,
+            allow_rollup_hdrs=True,
+        )
+        for bucket, kind in storage.items()
+    ]
+
+
+async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -> Change:
+    """One that cannot be turned into what it should be is made anew: nothing is in it that is not elsewhere."""
+    name = config.name or ""
+    bucket = name.removeprefix("KV_")
+    try:
+        before = (await jetstream.stream_info(name)).config
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return Change("bucket", bucket, "created")
+    if before.storage != config.storage or before.deny_delete:
+        await jetstream.delete_stream(name)
+        await jetstream.add_stream(config)
+        return Change("bucket", bucket, "updated")
+    changed = await _stream(jetstream, config)
+    return Change("bucket", bucket, changed.did)
+
+
+async def _durable(
+    jetstream: JetStreamContext, name: str, subscription: Subscription, lane: Lane, settings: Settings, fresh: bool
+) -> Change:
+    config = ConsumerConfig(
+        durable_name=name,
+        filter_subject=subscription.filter(lane),
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=settings.ack_wait_seconds,
+        # Endings and asides are recorded however long their store is away; the worker limits tries of another kind.
+        max_deliver=-1
+        if all(fact.terminal or fact.out_of_band for fact in subscription.facts)
+        else settings.max_deliveries,
+        max_ack_pending=MAX_ACK_PENDING,
+        metadata={OWNER: "durable", "stage": subscription.stage, "lane": lane.value, "heard": subscription.name},
+    )
+    try:
+        before = (await jetstream.consumer_info(subjects.STREAM, name)).config
+    except NotFoundError:
+        # A stage added to a running system begins now; on a fresh bus there is nothing to skip.
+        config.deliver_policy = DeliverPolicy.ALL if fresh else DeliverPolicy.NEW
+        await jetstream.add_consumer(subjects.STREAM, config)
+        return Change("durable", name, "created")
+    config.deliver_policy = before.deliver_policy
+    config.opt_start_seq = before.opt_start_seq
+    config.opt_start_time = before.opt_start_time
+    config.pause_until = before.pause_until  # an operator's, see cli.operations.stage_control
+    after = (await jetstream.add_consumer(subjects.STREAM, config)).config
+    return Change("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
+
+
+async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Settings) -> Change:
+    """The durable over advisories, for events that no worker survived."""
+    config = ConsumerConfig(
+        durable_name=subjects.MAX_DELIVERIES_DURABLE, ack_policy=AckPolicy.EXPLICIT, ack_wait=settings.ack_wait_seconds
+    )
+    try:
+        await jetstream.consumer_info(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE)
+        return Change("durable", subjects.MAX_DELIVERIES_DURABLE, "unchanged")
+    except NotFoundError:
+        await jetstream.add_consumer(subjects.ADVISORY_STREAM, config)
+        return Change("durable", subjects.MAX_DELIVERIES_DURABLE, "created")
+
+
+async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[Change]:
+    changes = []
+    for info in await jetstream.consumers_info(subjects.STREAM):
+        ours = OWNER in (info.config.metadata or {})
+        if ours and info.name not in declared:
+            await jetstream.delete_consumer(subjects.STREAM, info.name)
+            changes.append(Change("durable", info.name, "removed"))
+    return changes
+
+
+def _essence(config: ConsumerConfig) -> tuple[object, ...]:
+    return config.filter_subject, config.ack_wait, config.max_deliver, config.max_ack_pending, config.ack_policy
+
+
+@dataclass(frozen=True)
+class BusStatus:
+    """The log in figures: messages, bytes, and the sequence it has come to."""
+
+    messages: int
+    bytes: int
+    first_sequence: int
+    last_sequence: int
+    dead_letters: int
+    durables: int
+
+
+async def status(client: Client) -> BusStatus:
+    """Figures of the log.
+
+    Raises:
+        ConfigurationError: the bus is not provisioned.
+    """
+    jetstream = client.jetstream(timeout=10)
+    try:
+        log = await jetstream.stream_info(subjects.STREAM)
+        dead = await jetstream.stream_info(subjects.DEAD_STREAM)
+    except NotFoundError:
+        raise ConfigurationError("the bus is not provisioned; run: answerbus bus provision") from None
+    return BusStatus(
+        messages=log.state.messages,
+        bytes=log.state.bytes,
+        first_sequence=log.state.first_seq,
+        last_sequence=log.state.last_seq,
+        dead_letters=dead.state.messages,
+        durables=log.state.consumer_count,
+    )

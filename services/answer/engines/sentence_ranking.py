@@ -1,0 +1,210 @@
+"""The judgement of the extractive engine: which statements answer the question, and how well. Pure.
+
+A question is its stems without the words that merely ask, each weighted by how rare it is among the statements of
+the passages at hand (idf). A statement is worth the weighted share of the question it speaks of, what its title speaks
+of counting less; times the standing of its passage in the search; plus, where a title asks nearly the same question, a
+bonus for standing near the top of that passage, because there the answer to it begins.
+
+Whether the evidence is enough is judged without weights, by the one source that covers the most of the question:
+a half from here and a half from there is how a wrong answer comes about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from services.answer.engines.statements import Statement, statements
+from shared.contracts.domain import Passage, Question
+from shared.text.analysis import stems
+from shared.text.languages import UNKNOWN
+
+#: What a word said by the title only is worth to a statement under it.
+TITLE_SHARE = 0.4
+#: A title that shares this much with the question asks the same thing.
+SAME_QUESTION = 0.75
+#: How much of a statement's worth does not depend on how well its passage did in the search.
+STANDING_FLOOR = 0.6
+#: A statement worth less than this share of the best one adds more words than answer.
+WORTH_ADDING = 0.45
+#: Two statements that share this much of their stems say the same.
+SAME_STATEMENT = 0.8
+
+#: Stems of words that ask or greet; they say nothing of what is asked for.
+ASKING = frozenset({
+    "explain", "find", "get", "give", "go", "hello", "help", "hi", "know", "like", "make", "mani", "much", "need",
+    "pleas", "please", "tell", "thank", "use", "want",
+    "bonjour", "combien", "dir", "expliqu", "merc", "merci", "plait", "savoir", "veux", "voudr",
+})  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """The question's stems and what each weighs."""
+
+    weights: dict[str, float]
+    total: float
+
+    def share(self, found: frozenset[str]) -> float:
+        """The weighted share of the question among these stems, 0 to 1; 0 for a question without stems."""
+        if not self.total:
+            return 0.0
+        return sum(weight for stem, weight in self.weights.items() if stem in found) / self.total
+
+    def covered(self, found: frozenset[str]) -> float:
+        """The plain share of the question's stems among these, 0 to 1."""
+        return len(self.weights.keys() & found) / len(self.weights) if self.weights else 0.0
+
+
+class Evidence(NamedTuple):
+    """A passage as the judgement reads it.
+
+    `standing` is its search score as a share of the best one's; `same_question` how nearly its title is the question;
+    `opens` says that no earlier passage of the same title is at hand.
+    """
+
+    rank: int
+    passage: Passage
+    title: frozenset[str]
+    same_question: float
+    standing: float
+    opens: bool
+    statements: tuple[Statement, ...]
+
+
+class Choice(NamedTuple):
+    """A chosen statement, its evidence and its worth."""
+
+    evidence: Evidence
+    statement: Statement
+    worth: float
+
+
+def read(question: str, language: str, passages: Sequence[Passage]) -> tuple[Asked, list[Evidence]]:
+    """The question and the passages in its terms. Passages in other languages than the best one's are left out."""
+    spoken = [passage.language if passage.language != UNKNOWN else language for passage in passages]
+    chosen = [(rank, passage) for rank, passage in enumerate(passages) if spoken[rank] == spoken[0]]
+    best = max((passage.score for _, passage in chosen), default=0.0)
+    stated = [statements(p.text, spoken[0], continues=p.start > 0) for _, p in chosen]
+    asked = weigh(frozenset(stems(question, spoken[0] if spoken else language)), stated)
+    begins: dict[tuple[str, str], int] = {}
+    for _, passage in chosen:
+        key = (passage.source, passage.title)
+        begins[key] = min(passage.start, begins.get(key, passage.start))
+    evidence = []
+    for (rank, passage), found in zip(chosen, stated, strict=True):
+        opens = passage.start == begins[passage.source, passage.title]
+        standing = passage.score / best if best > 0 else 1 / (1 + rank)
+        same = same_question(asked, passage.title, spoken[0])
+        title = title_stems(passage.title, spoken[0])
+        evidence.append(Evidence(rank, passage, title, same, max(0.0, min(1.0, standing)), opens, found))
+    return asked, evidence
+
+
+def weigh(question: frozenset[str], stated: Sequence[Sequence[Statement]]) -> Asked:
+    """Weight of each stem: log(1 + statements / (statements that say it + 1)); one that none says weighs most."""
+    question = question - ASKING or question
+    said = [statement.stems for found in stated for statement in found]
+    count = Counter(stem for stems_ in said for stem in stems_ & question)
+    weights = {stem: math.log(1 + (len(said) + 1) / (count[stem] + 1)) for stem in question}
+    return Asked(weights, sum(weights.values()))
+
+
+def same_question(asked: Asked, title: str, language: str) -> float:
+    """How nearly a title, or the part of it after a dash, is the question: 0 to 1 (Dice, weighted).
+
+    Passages carry `document title — heading`; either may be the question of a list of questions and answers.
+    """
+    best = 0.0
+    for part in {title, *title.split(" — ")}:
+        found = title_stems(part, language)
+        if not found:
+            continue
+        shared = sum(asked.weights[stem] for stem in found if stem in asked.weights)
+        typical = asked.total / len(asked.weights) if asked.weights else 1.0
+        whole = asked.total + sum(asked.weights.get(stem, typical) for stem in found)
+        best = max(best, 2 * shared / whole)
+    return best
+
+
+@lru_cache(maxsize=4096)
+def title_stems(title: str, language: str) -> frozenset[str]:
+    return frozenset(stems(title, language))
+
+
+def choose(asked: Asked, evidence: Sequence[Evidence], *, most: int, longest: int) -> list[Choice]:
+    """The best statements, at most `most` and `longest` characters together, in reading order.
+
+    Reading order: the passage that asks the same question first, then by rank; within a passage as it stands there.
+    """
+    ranked = sorted(
+        (
+            Choice(found, statement, worth(asked, found, statement))
+            for found in evidence
+            for statement in found.statements
+        ),
+        key=lambda choice: (-choice.worth, choice.evidence.rank, choice.statement.start),
+    )
+    taken: list[Choice] = []
+    length = 0
+    for choice in ranked:
+        if len(taken) == most or choice.worth <= 0 or (taken and choice.worth < WORTH_ADDING * taken[0].worth):
+            break
+        if length + len(choice.statement.text) > longest or any(_same(choice, other) for other in taken):
+            continue
+        taken.append(choice)
+        length += len(choice.statement.text)
+    lead = taken[0].evidence.rank if taken and taken[0].evidence.same_question >= SAME_QUESTION else -1
+    return sorted(taken, key=lambda c: (c.evidence.rank != lead, c.evidence.rank, c.statement.start))
+
+
+def worth(asked: Asked, found: Evidence, statement: Statement) -> float:
+    """What a statement is worth to the question: 0 and up, rarely above 2."""
+    spoken = asked.share(statement.stems)
+    titled = asked.share(found.title | statement.stems) - spoken
+    value = (spoken + TITLE_SHARE * titled) * (STANDING_FLOOR + (1 - STANDING_FLOOR) * found.standing)
+    if found.same_question >= SAME_QUESTION and found.opens:
+        value += found.same_question * max(0.0, 1 - 0.15 * statement.position)
+    return value
+
+
+def coverage(asked: Asked, choices: Sequence[Choice]) -> float:
+    """The share of the question's stems in the chosen statements and titles of the one source that has most, 0 to 1."""
+    said: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for choice in choices:
+        said[choice.evidence.passage.source] |= choice.statement.stems | choice.evidence.title
+    return max((asked.covered(found) for found in said.values()), default=0.0)
+
+
+def confidence(asked: Asked, evidence: Sequence[Evidence], choices: Sequence[Choice]) -> float:
+    """From 0 to 10, to one decimal: six parts coverage, two parts margin, two parts agreement.
+
+    Margin: how far the best passage cited stands above the middle of the field, or how nearly its title is the
+    question if that is more. Agreement: the share of the question that at least two passages speak of, and no less
+    than half the coverage, since one page that says it all under its own title needs no second.
+    """
+    if not choices:
+        return 0.0
+    covered = coverage(asked, choices)
+    standings = sorted(found.standing for found in evidence)
+    lead = max(choice.evidence.standing for choice in choices)
+    margin = max(lead - standings[len(standings) // 2], *(choice.evidence.same_question for choice in choices))
+    speakers = Counter(
+        stem for found in evidence for stem in found.title.union(*(statement.stems for statement in found.statements))
+    )
+    agreed = asked.covered(frozenset(stem for stem, count in speakers.items() if count > 1))
+    return round(6 * covered + 2 * margin + 2 * max(agreed, covered / 2), 1)
+
+
+def language_of(question: Question) -> str:
+    """The language the question was searched in."""
+    return question.pivot_language if question.pivot_language != UNKNOWN else question.language
+
+
+def _same(one: Choice, other: Choice) -> bool:
+    a, b = one.statement.stems, other.statement.stems
+    if one.statement.text == other.statement.text:
+        return True
+    return bool(a and b) and len(a & b) / len(a | b) >= SAME_STATEMENT

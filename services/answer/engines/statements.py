@@ -1,0 +1,81 @@
+"""What a passage states: its sentences, without headings, questions, navigation and cut-off pieces. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from shared.text.analysis import sentences, stems, words
+
+#: A list is quoted with the line that introduces it, up to this many characters in all.
+LONGEST_LIST = 400
+#: With no full stop at its end, a line of so many words or fewer is a heading or a menu entry.
+HEADING_WORDS = 7
+
+_ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
+_ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
+_LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)])[ \t]+$")
+_NAVIGATION = re.compile(
+    r"[|›»→]\s|^(?:skip to|back to|jump to|read more|learn more$|see also|share this|print this|table of contents|"
+    r"on this page|related (?:links|content)|aller au|retour|lire la suite|en savoir plus$|voir aussi|sur cette page|"
+    r"partager cette|table des mati)",
+    re.IGNORECASE,
+)
+
+
+class Statement(NamedTuple):
+    """A sentence at `[start:end]` of its passage, numbered from the top; `text` is it with single spaces."""
+
+    start: int
+    end: int
+    text: str
+    stems: frozenset[str]
+    position: int
+
+
+@lru_cache(maxsize=2048)  # the passages that answer many questions are read once
+def statements(text: str, language: str, *, continues: bool = False) -> tuple[Statement, ...]:
+    """The statements of a passage, in order; `continues` when it is not the beginning of its source."""
+    found: list[Statement] = []
+    for start, end in _with_lists(text, sentences(text)):
+        said = " ".join(text[start:end].split())
+        first = start == 0 or not text[:start].strip()
+        if worth_quoting(said, first=first, continues=continues):
+            found.append(Statement(start, end, said, frozenset(stems(said, language)), len(found)))
+    return tuple(found)
+
+
+def worth_quoting(said: str, *, first: bool = False, continues: bool = False) -> bool:
+    """Whether a sentence says something by itself.
+
+    `first`: it stands at the top of its passage, where a short `No.` is an answer, and where, if the passage
+    `continues` an earlier one, a small letter shows that the beginning was cut off.
+    """
+    count = len(words(said))
+    ended = bool(_ENDED.search(said))
+    if _ASKS.search(said) or said.endswith(":") or _NAVIGATION.search(said):
+        return False
+    if first and continues and said[0].islower():
+        return False
+    if count < 3 and not (first and ended):
+        return False
+    if not ended and count <= HEADING_WORDS:
+        return False
+    letters = sum(map(str.isalpha, said))
+    return letters >= 0.6 * (len(said) - said.count(" "))
+
+
+def _with_lists(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Joins a line that ends in a colon with the list items after it, as far as they fit."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined:
+            begin, before = joined[-1]
+            introduced = text[begin:before].rstrip().endswith(":") or "\n" in text[begin:before]
+            item = _LIST_MARK.search(text[before:start])
+            if introduced and item and ":" in text[begin:before] and end - begin <= LONGEST_LIST:
+                joined[-1] = (begin, end)
+                continue
+        joined.append((start, end))
+    return joined

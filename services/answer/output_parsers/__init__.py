@@ -1,0 +1,1 @@
+"""Parsers of what a model writes, one per output form."""

@@ -1,0 +1,49 @@
+"""Exact repeats: the answer that was verified before, read ahead of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.contracts.answer_cache import GENERATION, in_generation, place_of, read_kept, reuse_key
+from shared.contracts.domain import PipelineRef, Turn
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import AnswerReused
+from shared.observability import telemetry
+from shared.stores.ports import KeyValue
+
+
+class EarlyAnswers:
+    """Reads what persistence keeps; a store that is away costs the repeat its speed, never its answer."""
+
+    def __init__(self, answers: KeyValue, tenant: str) -> None:
+        self._answers = answers
+        self._tenant = tenant
+
+    async def look(
+        self, text: str, pipeline: PipelineRef, language: str, turns: Sequence[Turn], digest: str
+    ) -> tuple[str, AnswerReused | None]:
+        """The question's key (empty: its answer cannot be kept), and the answer where there is one."""
+        key = reuse_key(text, tenant=self._tenant, pipeline=pipeline, language=language, turns=turns, generation=b"")
+        place = place_of(key)
+        try:
+            generation, stored = await self._answers.get_many((GENERATION, place))
+        except UnavailableError:
+            telemetry.DEGRADED.labels("answers").inc()
+            return "", None
+        if not generation:
+            return "", None  # retrieval has not said yet what it searches
+        key, kept = in_generation(place, generation), read_kept(stored, generation)
+        telemetry.ANSWER_CACHE.labels("hit" if kept else "miss").inc()
+        if kept is None:
+            return key, None
+        reused = AnswerReused(
+            question=kept.question,
+            answer=kept.answer,
+            citations=kept.citations,
+            origin=kept.origin,
+            confidence=kept.confidence,
+            followups=kept.followups,
+            engine=kept.engine,
+            request_digest=digest,
+        )
+        return key, reused

@@ -1,0 +1,105 @@
+"""Exchanges as a file, a page at a time. Pure.
+
+JSON Lines hold everything. CSV holds one line per exchange for people: a cell that a spreadsheet would take for a
+formula begins with an apostrophe, as OWASP advises against CSV injection.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal
+
+import orjson
+
+from shared.contracts.requests.persistence import ExchangeReply, ExportReply
+from shared.text.sanitizer import cleaned
+
+Format = Literal["jsonl", "csv"]
+Pages = AsyncIterator[ExportReply]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+COLUMNS = (
+    "id",
+    "conversation_id",
+    "pipeline",
+    "pipeline_revision",
+    "lane",
+    "outcome",
+    "kind",
+    "asked_at",
+    "ended_at",
+    "elapsed_ms",
+    "language",
+    "question",
+    "answer",
+    "sources",
+    "engine",
+    "confidence",
+    "groundedness",
+    "relevancy",
+    "completeness",
+    "overall",
+    "evaluation",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "feedback_up",
+    "feedback_down",
+    "comments",
+)
+
+
+async def json_lines(pages: Pages) -> AsyncIterator[bytes]:
+    """A line per exchange: the exchange, its feedback, its evaluation."""
+    async for page in pages:
+        lines = [orjson.dumps(cleaned(one.model_dump(mode="json", exclude={"found"}))) for one in page.exchanges]
+        yield b"".join(line + b"\n" for line in lines)
+
+
+async def comma_separated(pages: Pages) -> AsyncIterator[bytes]:
+    """A head and a line per exchange (RFC 4180), in UTF-8 with the mark that spreadsheets look for."""
+    head = "\ufeff"
+    async for page in pages:
+        lines = io.StringIO()
+        writer = csv.DictWriter(lines, COLUMNS)
+        if head:
+            lines.write(head)
+            writer.writeheader()
+            head = ""
+        writer.writerows({name: safe(value) for name, value in row(one).items()} for one in page.exchanges)
+        yield lines.getvalue().encode()
+
+
+FORMATS: dict[Format, tuple[str, Callable[[Pages], AsyncIterator[bytes]]]] = {
+    "jsonl": ("application/x-ndjson", json_lines),
+    "csv": ("text/csv; charset=utf-8", comma_separated),
+}
+
+
+def row(told: ExchangeReply) -> dict[str, Any]:
+    """One exchange as the cells of a line; those of a list are separated by line feeds."""
+    exchange = told.exchange
+    if exchange is None:
+        return {}
+    plain = exchange.model_dump(mode="json", include=set(COLUMNS))
+    scores = exchange.scores.model_dump() if exchange.scores else {}
+    cells = {
+        **plain,
+        **scores,
+        **exchange.usage.model_dump(exclude={"cached_tokens"}),
+        "answer": exchange.answer_text,
+        "sources": "\n".join(dict.fromkeys(citation.source for citation in exchange.citations)),
+        "evaluation": told.evaluation.scores.overall if told.evaluation else "",
+        "feedback_up": sum(one.rating > 0 for one in told.feedback),
+        "feedback_down": sum(one.rating < 0 for one in told.feedback),
+        "comments": "\n".join(filter(None, (one.comment or one.reason for one in told.feedback))),
+    }
+    shown: dict[str, Any] = cleaned(cells)
+    return shown
+
+
+def safe(cell: Any) -> Any:
+    """The cell, marked as text where it begins like a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -1,0 +1,84 @@
+"""Long conversations made short: a model sums up the turns that leave a session, in the background."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel, Field
+
+from services.persistence.session_policy import to_summarise, with_summary
+from services.persistence.settings import PersistenceSettings
+from shared.contracts.errors import ModelError, UnavailableError
+from shared.contracts.sessions import Session, cut, decode_session, encode_session
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import DATA_RULES, block, turn_blocks
+from shared.llm.prompts import assemble
+from shared.observability.telemetry import DEGRADED
+from shared.stores.ports import KeyValue
+
+#: Summaries written at once by one worker; more conversations than that wait for their next turn.
+AT_ONCE = 4
+
+RULES = f"""\
+{DATA_RULES}
+
+Reply with one JSON object and nothing else:
+- "summary": the summary, in the language of the conversation"""
+
+
+class Summary(BaseModel):
+    """The model's reply."""
+
+    summary: str = Field(min_length=1)
+
+
+class Summaries:
+    """Writes them beside the work, never before an answer or a record; a port of the stage.
+
+    One that gets lost is written with the next turn: the turns stay in the session until then.
+    """
+
+    def __init__(self, sessions: KeyValue, models: Models) -> None:
+        self.sessions = sessions
+        self._models = models
+        self._writing: dict[str, asyncio.Task[None]] = {}
+
+    async def open(self) -> None:
+        """Nothing to open."""
+
+    async def close(self) -> None:
+        for task in self._writing.values():
+            task.cancel()
+        await asyncio.gather(*self._writing.values(), return_exceptions=True)
+
+    def wanted(self, settings: PersistenceSettings) -> bool:
+        """Whether conversations of the pipeline are summed up at all."""
+        return settings.summaries and self._models.has("fast")
+
+    def consider(self, key: str, session: Session, settings: PersistenceSettings) -> None:
+        """Begin to write a summary when enough turns have left the window, and none is being written."""
+        if not to_summarise(session, settings) or key in self._writing or len(self._writing) >= AT_ONCE:
+            return
+        task = asyncio.create_task(self._write(key, session, settings))
+        self._writing[key] = task
+        task.add_done_callback(lambda _: self._writing.pop(key, None))
+
+    async def _write(self, key: str, session: Session, settings: PersistenceSettings) -> None:
+        turns = to_summarise(session, settings)
+        earlier = block("summary-so-far", session.summary, limit=settings.summary_chars) if session.summary else ""
+        told = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=settings.turn_chars) for turn in turns))))
+        system = assemble(settings.summary_prompt, settings.project_introduction, RULES)
+        try:
+            async with asyncio.timeout(settings.summary_seconds):
+                reply = await self._models.invoke("fast", "summary", system, told, Summary)
+            summary = cut(" ".join(reply.summary.split()), settings.summary_chars)
+
+            def put_in(stored: bytes | None) -> bytes:
+                return encode_session(with_summary(decode_session(stored), session, summary, turns))
+
+            if await self.sessions.get(key) is not None:
+                await self.sessions.update(key, put_in, ttl=settings.session_ttl_seconds)
+        except (ModelError, TimeoutError):
+            return
+        except UnavailableError:
+            DEGRADED.labels("sessions").inc()

@@ -1,0 +1,99 @@
+"""The statements of forgetting. Only adapters import this, as it needs SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, select, text, update
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.persistence.erasure import MARKED, is_forgotten, marks_of
+from services.persistence.models import exchanges, forgotten, metadata, sessions
+from services.persistence.ports import Entry
+from shared.contracts.facts import Forgettable
+
+#: Tables with rows about an exchange.
+_ABOUT = tuple(table for table in metadata.sorted_tables if "exchange_id" in table.c)
+#: So many values in one statement; databases limit the parameters.
+_MOST = 500
+
+
+def found(what: Forgettable, key: str, tenant: str, most: int) -> Select[Any]:
+    """Oldest first."""
+    wanted = {
+        "question": (exchanges.c.id == key) | (exchanges.c.parent == key),
+        "conversation": (exchanges.c.conversation_id == key) & (exchanges.c.tenant == tenant),
+        # All that begin with it: "g" is above every hex digit.
+        "asker": exchanges.c.asker.between(key, f"{key}g"),
+    }[what]
+    return _traces().where(wanted).order_by(exchanges.c.ended_at, exchanges.c.id).limit(most)
+
+
+def children(ids: Sequence[str]) -> Select[Any]:
+    """What was asked again of these."""
+    return _traces().where(exchanges.c.parent.in_(ids), exchanges.c.parent != "")
+
+
+def marked(since: datetime, until: datetime) -> Select[Any]:
+    """Marks of single questions from that time."""
+    at = forgotten.c["at"]
+    return select(forgotten.c.mark).where(forgotten.c.mark.startswith("question:"), at >= since, at < until)
+
+
+async def keep_marks(connection: AsyncConnection, marks: Sequence[str], at: datetime) -> None:
+    """Keep them, or move their time on, and let go of old ones."""
+    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = insert(forgotten)
+    later = statement.excluded["at"] > forgotten.c["at"]
+    upsert = statement.on_conflict_do_update(
+        index_elements=[forgotten.c.mark], set_={"at": statement.excluded["at"]}, where=later
+    )
+    await connection.execute(upsert, [{"mark": mark, "at": at} for mark in sorted(marks)])
+    await connection.execute(delete(forgotten).where(forgotten.c["at"] < at - MARKED))
+
+
+async def dropped(connection: AsyncConnection, entries: Sequence[Entry]) -> set[str]:
+    """Of entries just written, those that are forgotten: deleted again before anybody sees them; their keys."""
+    marks = sorted({mark for entry in entries for mark in marks_of(entry)})
+    marked: dict[str, datetime] = {}
+    for start in range(0, len(marks), _MOST):
+        rows = await connection.execute(select(forgotten).where(forgotten.c.mark.in_(marks[start : start + _MOST])))
+        marked |= {row.mark: row.at for row in rows}
+    if not marked:
+        return set()
+    gone = {key_of(entry) for entry in entries if is_forgotten(entry, marked)}
+    for table in (exchanges, *_ABOUT):
+        key = next(iter(table.primary_key.columns))
+        await connection.execute(delete(table).where(key.in_(gone)))
+    return gone
+
+
+async def erase(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, int]:
+    """Everything of these exchanges; a booked session stays booked, without its conversation. Rows by table."""
+    if connection.dialect.name == "postgresql":
+        # Whoever is writing one of them right now did not see the mark: their commit is waited for.
+        names = ", ".join(table.name for table in (exchanges, *_ABOUT))
+        await connection.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
+    counts = {}
+    for table in _ABOUT:
+        counts[table.name] = (await connection.execute(delete(table).where(table.c.exchange_id.in_(ids)))).rowcount
+    counts["exchanges"] = (await connection.execute(delete(exchanges).where(exchanges.c.id.in_(ids)))).rowcount
+    booked = update(sessions).where(sessions.c.id.in_(ids)).values(conversation_id="")
+    counts["bookings"] = (await connection.execute(booked)).rowcount
+    return counts
+
+
+def key_of(entry: Entry) -> str:
+    """The entry's primary key."""
+    for name in ("id", "event_id", "source"):
+        if value := getattr(entry, name, ""):
+            return str(value)
+    raise TypeError(f"{type(entry).__name__} has no key")
+
+
+def _traces() -> Select[Any]:
+    return select(exchanges.c.id, exchanges.c.conversation_id, exchanges.c.reuse_key)

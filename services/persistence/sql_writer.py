@@ -1,0 +1,181 @@
+"""How a batch of entries is written in one transaction: each kept once, and counted when it is first heard.
+
+Workers lock rows in the same order (exchanges by id, then what was said about them, figures last), so that none waits
+for another that waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Table, bindparam, delete, select, tuple_, update
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.persistence.models import (
+    SOURCE_CHARS,
+    documents,
+    evaluations,
+    exchange_sources,
+    exchanges,
+    feedback,
+    tallies,
+)
+from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback
+from services.persistence.rollups import Figures, Place, tallied
+from shared.contracts.domain import Lane
+from shared.contracts.requests.persistence import Exchange
+
+#: In the order in which they are written.
+TABLES: dict[type[Entry], Table] = {
+    Exchange: exchanges,
+    Feedback: feedback,
+    Evaluation: evaluations,
+    DocumentState: documents,
+}
+
+
+class Writing:
+    """The statements of one database."""
+
+    def __init__(self, dialect: str) -> None:
+        insert = sqlite_insert if dialect == "sqlite" else postgresql.insert
+        self._new = {
+            kind: insert(table).on_conflict_do_nothing().returning(*table.primary_key)
+            for kind, table in TABLES.items()
+            if kind is not DocumentState
+        }
+        self._upserts = {kind: _upsert(table, insert) for kind, table in TABLES.items() if kind is not Exchange}
+        self._sources = insert(exchange_sources).on_conflict_do_nothing()
+        self._tallies = insert(tallies).on_conflict_do_nothing()
+
+    async def write(self, connection: AsyncConnection, entries: Sequence[Entry]) -> dict[Place, Figures]:
+        """Write them all; the figures of those that were not there."""
+        fresh: list[Entry] = []
+        for kind, table in TABLES.items():
+            (key,) = table.primary_key.columns.keys()
+            mine = sorted((entry for entry in entries if type(entry) is kind), key=lambda one: str(getattr(one, key)))
+            if not mine:
+                continue
+            if kind is DocumentState:
+                await connection.execute(self._upserts[kind], [entry.model_dump() for entry in mine])
+                continue
+            new, known = await self._insert(connection, kind, key, mine)
+            fresh += new
+            if kind is Exchange:
+                fresh += await self._exchanges(connection, new, known)
+            elif known:
+                await connection.execute(self._upserts[kind], [entry.model_dump() for entry in known])
+        totals = tallied(fresh)
+        if totals:
+            await self._add(connection, totals)
+        return totals
+
+    async def _insert(
+        self, connection: AsyncConnection, kind: type[Entry], key: str, entries: list[Entry]
+    ) -> tuple[list[Entry], list[Entry]]:
+        """Those that were not there, and the others; of two in one batch the first is the new one."""
+        rows = [entry.model_dump() for entry in entries]
+        inserted = set((await connection.execute(self._new[kind], rows)).scalars())
+        new: list[Entry] = []
+        known: list[Entry] = []
+        for entry in entries:
+            name = getattr(entry, key)
+            (new if name in inserted else known).append(entry)
+            inserted.discard(name)
+        return new, known
+
+    async def _exchanges(self, connection: AsyncConnection, new: list[Any], known: list[Any]) -> list[Entry]:
+        """Replace what is older, and note the sources of all that was written; those that count only now."""
+        fresh: list[Entry] = []
+        replaced: list[Exchange] = []
+        if known:
+            states = await self._states(connection, sorted({exchange.id for exchange in known}))
+            for exchange in known:
+                state = states[exchange.id]
+                if not _replaces(exchange, state):
+                    continue
+                if exchange.lane != state["lane"]:
+                    fresh.append(exchange)
+                states[exchange.id] = exchange.model_dump(include={"event_id", "lane", "ended_at"})
+                replaced = [*(one for one in replaced if one.id != exchange.id), exchange]
+        if replaced:
+            await connection.execute(_REPLACE, [_bound(exchange) for exchange in replaced])
+            gone = delete(exchange_sources).where(exchange_sources.c.exchange_id.in_([one.id for one in replaced]))
+            await connection.execute(gone)
+        if rows := [row for exchange in (*new, *replaced) for row in sources_of(exchange)]:
+            await connection.execute(self._sources, rows)
+        return fresh
+
+    async def _states(self, connection: AsyncConnection, ids: list[str]) -> dict[str, dict[str, Any]]:
+        wanted = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
+        wanted = wanted.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
+        rows = await connection.execute(wanted.with_for_update())
+        return {row["id"]: dict(row) for row in rows.mappings()}
+
+    async def _add(self, connection: AsyncConnection, totals: dict[Place, Figures]) -> None:
+        """Add to what is kept of these pieces of time; the rows are locked until the commit."""
+        places = sorted(totals)
+        kept = await self._kept(connection, places)
+        if absent := [place for place in places if place not in kept]:
+            await connection.execute(self._tallies, [{**place._asdict(), "figures": {}} for place in absent])
+            kept |= await self._kept(connection, absent)
+        for place in places:
+            kept[place].add(totals[place])
+        rows = [{"at_" + name: value for name, value in place._asdict().items()} for place in places]
+        await connection.execute(
+            _ADD, [{**row, "figures": kept[place].as_json()} for row, place in zip(rows, places, strict=True)]
+        )
+
+    async def _kept(self, connection: AsyncConnection, places: list[Place]) -> dict[Place, Figures]:
+        wanted = select(tallies).where(tuple_(*_PLACE).in_(places)).order_by(*_PLACE).with_for_update()
+        rows = (await connection.execute(wanted)).all()
+        return {Place(row.span, row.starts_at, row.pipeline): Figures.read(row.figures) for row in rows}
+
+
+def sources_of(exchange: Exchange) -> list[dict[str, Any]]:
+    """The sources that were shown with the answer, and whether it cites them."""
+    cited = {citation.source[:SOURCE_CHARS] for citation in exchange.citations}
+    shown = cited | {passage.source[:SOURCE_CHARS] for passage in exchange.passages}
+    return [
+        {"exchange_id": exchange.id, "source": source, "cited": source in cited, "ended_at": exchange.ended_at}
+        for source in sorted(shown)
+    ]
+
+
+def _replaces(new: Exchange, kept: Mapping[str, Any]) -> bool:
+    """A background run has its question's id: it never replaces what a live asker was told, and gives way to it."""
+    if new.lane != kept["lane"]:
+        return new.lane == Lane.LIVE
+    ended: datetime = kept["ended_at"]
+    return new.event_id != kept["event_id"] and new.ended_at >= ended.astimezone(UTC)
+
+
+_PLACE = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
+_ADD = (
+    update(tallies)
+    .where(*(column == bindparam(f"at_{column.name}") for column in _PLACE))
+    .values(figures=bindparam("figures"))
+)
+_REPLACE = (
+    update(exchanges)
+    .where(exchanges.c.id == bindparam("replaced_id"))
+    .values({column.name: bindparam(column.name) for column in exchanges.c if not column.primary_key})
+)
+
+
+def _bound(exchange: Exchange) -> dict[str, Any]:
+    row = exchange.model_dump()
+    return {**row, "replaced_id": row.pop("id")}
+
+
+def _upsert(table: Table, insert: Any) -> Any:
+    """Insert, or replace the row of that key; the state of a document only by one that is not older."""
+    statement = insert(table)
+    new = statement.excluded
+    newer = new["at"] >= documents.c["at"] if table is documents else None
+    values = {column.name: new[column.name] for column in table.c if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values, where=newer)

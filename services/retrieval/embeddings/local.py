@@ -1,0 +1,108 @@
+"""Vectors from a model in this process, by fastembed (extra `embed`): a name of its hub, or a folder with the model.
+
+A folder needs `model.onnx` (or `onnx/model.onnx`), `config.json` and the tokenizer's files; the vectors are the mean
+of the tokens', of unit length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shared.contracts.errors import ConfigurationError
+
+_BATCH = 32
+_PLACES = ("model.onnx", "onnx/model.onnx")
+
+
+class LocalEmbedder:
+    """Plays `Embedder` on the processor; the model is loaded when the worker starts."""
+
+    def __init__(self, model: str) -> None:
+        self._folder = Path(model) if Path(model).is_dir() else None
+        #: Of a folder, from `open` on: its own name and a digest of the model in it.
+        self.name = model
+        self._model: Any = None
+
+    async def open(self) -> None:
+        """Load the model and learn its name.
+
+        Raises:
+            ConfigurationError: the extra is missing, or there is no such model.
+        """
+        self._model = await asyncio.to_thread(self._load)
+
+    async def close(self) -> None:
+        self._model = None
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return await asyncio.to_thread(self._embed, list(texts))
+
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        return [vector.tolist() for vector in self._model.embed(texts, batch_size=_BATCH)]
+
+    def _load(self) -> Any:
+        try:
+            import fastembed
+        except ImportError:
+            raise ConfigurationError(
+                "ANSWERBUS_EMBED_MODEL without ANSWERBUS_EMBED_URL needs fastembed: pip install 'answerbus[embed]'"
+            ) from None
+        try:
+            if self._folder is None:
+                return fastembed.TextEmbedding(self.name)
+            self.name = _named(self._folder)
+            return fastembed.TextEmbedding(self._register(self._folder), specific_model_path=str(self._folder))
+        except ConfigurationError:
+            raise
+        except Exception as error:  # the library has no narrower type
+            raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL cannot be loaded: {error}") from error
+
+    def _register(self, folder: Path) -> str:
+        """Makes the folder known to the library, once per process; the name it goes by."""
+        from fastembed import TextEmbedding
+        from fastembed.common.model_description import ModelSource, PoolingType
+
+        name = f"local/{self.name}"
+        if name in (str(known["model"]) for known in TextEmbedding.list_supported_models()):
+            return name
+        TextEmbedding.add_custom_model(
+            model=name,
+            pooling=PoolingType.MEAN,
+            normalization=True,
+            # Never fetched: the folder is given too.
+            sources=ModelSource(url="https://localhost/none"),
+            dim=_dimension(folder),
+            model_file=_model_file(folder),
+        )
+        return name
+
+
+def _model_file(folder: Path) -> str:
+    """Raises ConfigurationError: there is none."""
+    for place in _PLACES:
+        if (folder / place).is_file():
+            return place
+    raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL: {folder.name} holds neither {' nor '.join(_PLACES)}")
+
+
+def _dimension(folder: Path) -> int:
+    try:
+        return int(json.loads((folder / "config.json").read_text("utf-8"))["hidden_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigurationError(
+            f"ANSWERBUS_EMBED_MODEL: {folder.name} has no config.json with a hidden_size"
+        ) from None
+
+
+def _named(folder: Path) -> str:
+    """The folder's name and a digest of its model, so that another model in the same folder is another one."""
+    digest = hashlib.sha256()
+    with (folder / _model_file(folder)).open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return f"{folder.resolve().name}@{digest.hexdigest()[:12]}"

@@ -1,0 +1,125 @@
+"""Markdown: front matter, headings, lists, tables and code, without the marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from services.retrieval.indexing.dates import first_day
+from services.retrieval.indexing.readers.decode import decode
+from services.retrieval.indexing.readers.html import read_html
+from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+#: Where front matter may say when the page was last changed, the most telling first.
+_DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+
+
+def read_markdown(body: bytes) -> Readable:
+    """Read Markdown (CommonMark with tables); front matter gives `title`, `url`, `lang`, dates, `description`."""
+    text = decode(body)
+    front: dict[str, Any] = {}
+    matter = _FRONT_MATTER.match(text)
+    if matter:
+        front = _front_matter(matter[1])
+        text = text[matter.end() :]
+    scribe = _Scribe()
+    for token in _parser().parse(text):
+        scribe.take(token)
+    said = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
+    return scribe.writer.finish(
+        title=said.get("title", ""),
+        url=said.get("url", ""),
+        language=said.get("lang") or said.get("language", ""),
+        date=first_day(said.get(name, "") for name in _DATES),
+        description=said.get("description") or said.get("summary", ""),
+    )
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    """What the front matter says; one that is not YAML says nothing."""
+    import yaml
+
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+class _Scribe:
+    """Goes through the tokens of a document and writes down what they say."""
+
+    def __init__(self) -> None:
+        self.writer = Writer()
+        self._lists = 0
+        self._level = 0
+        self._row: list[str] | None = None
+
+    def take(self, token: Token) -> None:
+        match token.type:
+            case "heading_open" | "heading_close":
+                self._level = int(token.tag[1:]) if token.nesting == 1 else 0
+            case "list_item_open" | "list_item_close":
+                self._lists += token.nesting
+            case "tr_open":
+                self._row = []
+            case "tr_close":
+                self.writer.add("item", " | ".join(self._row or ()))
+                self._row = None
+            case "inline":
+                for child in token.children or ():
+                    if child.type == "link_open":
+                        self.writer.link(str(child.attrs.get("href", "")))
+                self._say(_inline(token))
+            case "fence" | "code_block":
+                self.writer.add("code", token.content)
+            case "html_block":
+                page = read_html(token.content.encode())
+                for link in page.links:
+                    self.writer.link(link.target)
+                self.writer.add("paragraph", page.text)
+            case _:
+                pass  # the marks around what is said
+
+    def _say(self, text: str) -> None:
+        if self._row is not None:
+            self._row.append(squeeze(text))
+        elif self._level:
+            self.writer.heading(self._level, text)
+        elif self._lists:
+            self.writer.add("item", f"- {text}")
+        else:
+            self.writer.add("paragraph", text)
+
+
+def _inline(token: Token) -> str:
+    return "".join(_pieces(token.children or []))
+
+
+def _pieces(children: list[Token]) -> Iterator[str]:
+    for child in children:
+        match child.type:
+            case "text" | "code_inline":
+                yield child.content
+            case "softbreak":
+                yield " "
+            case "hardbreak":
+                yield "\n"
+            case "image":
+                yield child.content  # its alternative text
+            case _:
+                continue

@@ -1,0 +1,179 @@
+"""Word, PowerPoint and Excel files: their words, in the order of the page. Needs the extra `office`."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from services.retrieval.indexing.readers.archive import check_archive
+from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.table import write_rows
+from shared.contracts.errors import DocumentError
+
+if TYPE_CHECKING:
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
+
+_MAX_ROWS = 200_000
+#: What the libraries raise about files that are not as they should be.
+_DAMAGED = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, RecursionError, AssertionError)
+
+
+def _guarded(read: Callable[[bytes], Readable]) -> Callable[[bytes], Readable]:
+    """Checks the archive first, and says in a person's words what went wrong."""
+
+    @wraps(read)
+    def reader(body: bytes) -> Readable:
+        check_archive(body)
+        try:
+            return read(body)
+        except ModuleNotFoundError as error:
+            raise DocumentError(
+                f"Office files cannot be read here: {error.name} is missing; pip install 'answerbus[office]'"
+            ) from None
+        except (*_DAMAGED, SyntaxError, zipfile.BadZipFile, zlib.error) as error:  # lxml's errors are SyntaxErrors
+            raise DocumentError(f"this file is damaged and cannot be read ({type(error).__name__})") from None
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("docx", "pptx", "openpyxl", "lxml"):
+                raise
+            raise DocumentError(f"this file is damaged and cannot be read ({type(error).__name__})") from None
+
+    return reader
+
+
+@_guarded
+def read_docx(body: bytes) -> Readable:
+    """Read a Word file: headings by their styles, paragraphs, lists, tables as records.
+
+    Raises:
+        DocumentError: it is damaged, under a password or no document; or the extra is missing.
+    """
+    from docx import Document
+    from docx.text.paragraph import Paragraph
+
+    document = Document(io.BytesIO(body))
+    writer = Writer()
+    for block in document.iter_inner_content():
+        if isinstance(block, Paragraph):
+            _write_paragraph(writer, block)
+        else:
+            write_rows(writer, _cells(block))
+    return writer.finish(**_properties(document.core_properties))
+
+
+@_guarded
+def read_pptx(body: bytes) -> Readable:
+    """Read a PowerPoint file: each slide under its title, with its tables and notes; the anchor is the slide.
+
+    Raises:
+        DocumentError: it is damaged, under a password or no presentation; or the extra is missing.
+    """
+    from pptx import Presentation
+
+    deck = Presentation(io.BytesIO(body))
+    writer = Writer()
+    for number, slide in enumerate(deck.slides, start=1):
+        writer.anchor = f"#slide={number}"
+        title = slide.shapes.title
+        writer.leave(2)
+        if title is not None and title.text_frame.text.strip():
+            writer.heading(2, title.text_frame.text)
+        for shape in _shapes(slide.shapes):
+            if title is not None and shape.shape_id == title.shape_id:
+                continue
+            if getattr(shape, "has_table", False):
+                write_rows(writer, ([cell.text for cell in row.cells] for row in shape.table.rows))
+            elif shape.has_text_frame:
+                for paragraph in shape.text_frame.paragraphs:
+                    writer.add("item" if paragraph.level else "paragraph", _line(paragraph.text))
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            writer.add("paragraph", slide.notes_slide.notes_text_frame.text)
+    return writer.finish(**_properties(deck.core_properties))
+
+
+@_guarded
+def read_xlsx(body: bytes) -> Readable:
+    """Read an Excel file: every sheet under its name, every row a record, formulas as their last values.
+
+    Raises:
+        DocumentError: it is damaged, under a password, too large or no workbook; or the extra is missing.
+    """
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
+    writer = Writer()
+    for sheet in book.worksheets:
+        writer.enter(2, sheet.title)
+        rows = sheet.iter_rows(max_row=min(sheet.max_row or _MAX_ROWS, _MAX_ROWS), values_only=True)
+        write_rows(writer, ([_shown(value) for value in row] for row in rows))
+    properties = _properties(book.properties)
+    book.close()
+    return writer.finish(**properties)
+
+
+def _write_paragraph(writer: Writer, paragraph: Paragraph) -> None:
+    text = _line(paragraph.text)
+    style = (paragraph.style.name or "") if paragraph.style is not None else ""
+    if style == "Title":
+        writer.heading(1, text)
+    elif style.startswith("Heading ") and style[8:].isdigit():
+        writer.heading(int(style[8:]), text)
+    elif style.startswith("List"):
+        writer.add("item", f"- {text}" if text else "")
+    else:
+        writer.add("paragraph", text)
+
+
+def _cells(table: Table) -> Iterator[list[str]]:
+    """The texts of the rows; a cell that spans columns is said once."""
+    for row in table.rows:
+        seen: list[Any] = []
+        for cell in row.cells:
+            if not any(cell._tc is other._tc for other in seen):
+                seen.append(cell)
+        yield [cell.text for cell in seen]
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
+    """The shapes, those of groups too, from the top of the slide to its bottom."""
+    flat: list[Any] = []
+    waiting = list(shapes)
+    while waiting:
+        shape = waiting.pop(0)
+        if hasattr(shape, "shapes"):
+            waiting[:0] = list(shape.shapes)
+        else:
+            flat.append(shape)
+    return iter(flat)
+
+
+def _properties(said: Any) -> dict[str, str]:
+    """What the file says of itself, by the names that `Writer.finish` takes."""
+    changed = said.modified or said.created
+    return {
+        "title": squeeze(said.title or ""),
+        "date": changed.date().isoformat() if isinstance(changed, datetime) else "",
+        "language": squeeze(said.language or ""),
+        "description": squeeze(getattr(said, "description", "") or getattr(said, "comments", "") or said.subject or ""),
+    }
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "minutes")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return str(value)
+
+
+def _line(text: str) -> str:
+    return text.replace("\v", "\n").replace("\x0b", "\n")

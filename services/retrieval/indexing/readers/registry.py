@@ -1,0 +1,70 @@
+"""Which reader reads what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from services.retrieval.indexing.readers.code import read_code
+from services.retrieval.indexing.readers.decode import decode
+from services.retrieval.indexing.readers.html import read_html
+from services.retrieval.indexing.readers.markdown import read_markdown
+from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
+from services.retrieval.indexing.readers.pdf import read_pdf
+from services.retrieval.indexing.readers.readable import Readable, Writer
+from services.retrieval.indexing.readers.table import read_csv
+from shared.contracts.errors import DocumentError
+
+Reader = Callable[[bytes], Readable]
+
+
+def read_plain(body: bytes) -> Readable:
+    """Plain text: paragraphs are parted by blank lines."""
+    writer = Writer()
+    for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
+        writer.add("paragraph", paragraph)
+    return writer.finish()
+
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
+#: A new media type is one line here and one reader.
+READERS: dict[str, Reader] = {
+    "application/pdf": read_pdf,
+    f"{_OFFICE}.presentationml.presentation": read_pptx,
+    f"{_OFFICE}.spreadsheetml.sheet": read_xlsx,
+    f"{_OFFICE}.wordprocessingml.document": read_docx,
+    "application/xhtml+xml": read_html,
+    "text/csv": read_csv,
+    "text/html": read_html,
+    "text/markdown": read_markdown,
+    "text/plain": read_plain,
+    "text/tab-separated-values": read_csv,
+    "text/x-markdown": read_markdown,
+    "text/x-source": read_code,
+}
+
+
+def read(body: bytes, media_type: str) -> Readable:
+    """Read a document by its media type; parameters (`; charset=…`) are allowed.
+
+    Raises:
+        DocumentError: no reader for the type, or the bytes do not fit it, or there is no text in it.
+    """
+    plain_type = media_type.partition(";")[0].strip().lower()
+    reader = READERS.get(plain_type) or _reader_of_family(plain_type)
+    if reader is None:
+        raise DocumentError(
+            f"no reader for {plain_type or 'an unnamed media type'}; there is one for {', '.join(READERS)}"
+        )
+    document = reader(body)
+    if not document.blocks:
+        raise DocumentError("the document holds no text")
+    return document
+
+
+def _reader_of_family(plain_type: str) -> Reader | None:
+    """`text/x-python` and its like are code, any other text is plain."""
+    if plain_type.startswith(("text/x-", "application/x-sh")) or plain_type in _CODE:
+        return read_code
+    return read_plain if plain_type.startswith("text/") else None

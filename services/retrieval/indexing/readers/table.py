@@ -1,0 +1,82 @@
+"""Rows of a table as records: each says under which column its values stand, so that it can be read alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from services.retrieval.indexing.readers.decode import decode
+from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from shared.contracts.errors import DocumentError
+
+_MAX_ROWS = 500_000
+_MAX_COLUMNS = 500
+
+
+def read_csv(body: bytes) -> Readable:
+    """Read CSV (comma, semicolon, tab or bar, found out from its beginning); every row is a record.
+
+    Raises:
+        DocumentError: it is no table, or has too many rows.
+    """
+    text = decode(body)
+    writer = Writer()
+    try:
+        write_rows(writer, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
+    except csv.Error as error:
+        raise DocumentError(f"this CSV cannot be read: {error}") from None
+    return writer.finish()
+
+
+def write_rows(writer: Writer, rows: Iterable[Sequence[str]]) -> None:
+    """Write the rows, the first as the names of the columns when it looks like that: `name: value; name: value`.
+
+    Raises:
+        DocumentError: there are too many rows.
+    """
+    filled = _filled(rows)
+    first = list(islice(filled, 2))
+    named = len(first) == 2 and _names_columns(first[0], first[1])
+    names = first[0] if named else []
+    for number, row in enumerate(chain(first[named:], filled)):
+        if number >= _MAX_ROWS:
+            raise DocumentError(f"this table has more than {_MAX_ROWS} rows; hand it in in parts")
+        writer.add("record", record(names, row))
+
+
+def record(names: Sequence[str], row: Sequence[str]) -> str:
+    """One row on its own: with names `name: value; …`, without `value | value`."""
+    if not names:
+        return " | ".join(value for value in row if value)
+    padded = [*names, *[""] * (len(row) - len(names))]
+    return "; ".join(f"{name}: {value}" if name else value for name, value in zip(padded, row, strict=False) if value)
+
+
+def _filled(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    for row in rows:
+        values = [squeeze(value) for value in row[:_MAX_COLUMNS]]
+        if any(values):
+            yield values
+
+
+def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the row is of names: short, different, no numbers, about as many as there are values."""
+    names = [name for name in first if name]
+    return (
+        len(names) >= max(1, sum(map(bool, second)) - 1)
+        and len(set(names)) == len(names)
+        and all(len(name) <= 80 and not name.replace(".", "").replace(",", "").isdigit() for name in names)
+    )
+
+
+def _delimiter(text: str) -> str:
+    """The one of the usual delimiters that parts the first lines most evenly."""
+    lines = [line for line in text[:8192].splitlines()[:20] if line.strip()]
+
+    def evenness(delimiter: str) -> tuple[int, int]:
+        counts = [line.count(delimiter) for line in lines]
+        return min(counts, default=0), sum(counts)
+
+    return max(",;\t|", key=evenness)

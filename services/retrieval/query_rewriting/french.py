@@ -1,0 +1,203 @@
+"""What a French question leaves to the conversation before it, and the question with that put in. Pure.
+
+A pronoun that is a subject stays, and what it stands for is said at the end (`Est-elle gratuite, la piscine ?`), as
+people do, so that nothing has to agree anew.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.retrieval.query_rewriting.topics import Resolved, State, Topic, word_set
+from services.retrieval.query_rewriting.words_french import (
+    ARTICLES,
+    ENDS,
+    FEMININE,
+    LIGHT,
+    RELATIONAL,
+    SUBJECTS,
+    TELLING,
+)
+from shared.text.analysis import normalise, stop_words
+
+_TOKEN = re.compile(r"(?:[^\W\d_]+['’])|[^\W_]+(?:-[^\W_]+)*|[^\w\s]")
+_LONGEST = 8
+_ABOUT = re.compile(TELLING, re.IGNORECASE)
+_ELLIPSIS = re.compile(
+    r"^\W*(?:et|mais|ou|alors)\b[ ,]*(?:qu'en est-il )?(?P<rest>[^?.!]+?)\s*[?.!]*\s*$", re.IGNORECASE
+)
+_LEADS = word_set("pour dans en à au aux avec sans après avant pendant depuis chez sur entre sous par")
+#: Impersonal: il faut, y a-t-il, est-il possible.
+_EMPTY_IL = re.compile(
+    r"\bil (?:faut|fallait|faudra|y a|existe|s['’]agit|pleut|suffit|vaut)\b|\b(?:faut|y a-t|suffit|existe-t|vaut)-il\b"
+    r"|\best-il (?:\w+ )?(?:possible|nécessaire|obligatoire|vrai|normal|utile|important|permis|interdit)"
+    r" (?:de|d['’]|que)"
+    r"|\bil est (?:\w+ )?(?:possible|nécessaire|obligatoire|vrai|permis|interdit)\b|\bquelle heure est-il\b"
+    r"|\bqu['’]en est-il\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"(?:-t)?-(?P<inverted>ils?|elles?)\b|\b(?P<plain>ils?|elles?)\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\b(?P<article>son|sa|ses|leurs?) (?P<noun>[^\W\d_][\w-]*)", re.IGNORECASE)
+_DEMONSTRATIVE = re.compile(r"\b(?:de|à|sur|pour|avec) (?P<this>ça|cela|ceci)\b", re.IGNORECASE)
+
+
+def topic_of(question: str) -> Topic | None:
+    """What the question is about; None when it names nothing."""
+    told = _ABOUT.match(question)
+    rest = question[told.end() :] if told else question
+    tokens = _TOKEN.findall(rest)
+    low = [normalise(token) for token in tokens]
+    if told:
+        return _topic(_phrase(tokens, low, 0))
+    for place, word in enumerate(low):
+        if word in ARTICLES and place + 1 < len(low) and low[place + 1][0].isalnum():
+            found = _topic(_phrase(tokens, low, place))
+            if found is not None:
+                return found
+    capital = next((at for at, token in enumerate(tokens) if at and token[:1].isupper()), None)
+    return _topic(_phrase(tokens, low, capital)) if capital is not None else None
+
+
+def _phrase(tokens: list[str], low: list[str], start: int) -> list[str]:
+    """The noun phrase at `start`, with what follows `de`; of a relational noun only that."""
+    found: list[str] = []
+    for place in range(start, len(low)):
+        word = low[place]
+        if not word[0].isalnum() or (word in ENDS and found) or (place > start and "-t-" in word):
+            break
+        if word in SUBJECTS or (
+            found and word in ARTICLES and word not in _JOINTS and normalise(found[-1]) not in _JOINTS
+        ):
+            break
+        found.append(tokens[place])
+    spoken = [normalise(word) for word in found]
+    joint = next((at for at, word in enumerate(spoken) if at and word in _JOINTS), None)
+    if joint is not None and any(word in RELATIONAL for word in spoken[:joint]):
+        return _of_what(found, joint)
+    return found[:_LONGEST]
+
+
+_JOINTS = frozenset(("de", "du", "des", "d'"))
+
+
+def _of_what(found: list[str], joint: int) -> list[str]:
+    """What follows `de`, with its article: `du permis` is `le permis`."""
+    article = {"du": ["le"], "des": ["les"]}.get(normalise(found[joint]), [])
+    return [*article, *found[joint + 1 :]][:_LONGEST]
+
+
+def _topic(found: list[str]) -> Topic | None:
+    while found and normalise(found[-1]) in ARTICLES | _JOINTS | LIGHT:
+        found = found[:-1]
+    content = [normalise(word) for word in found if normalise(word) not in ARTICLES | _JOINTS | LIGHT]
+    if not content or all(word in RELATIONAL for word in content) or all(word in stop_words("fra") for word in content):
+        return None
+    text = re.sub(r"(['’]) ", r"\1", " ".join(found))
+    return Topic(text, plural=normalise(found[0]) in ("les", "des", "ces"))
+
+
+def resolve(question: str, state: State) -> Resolved:
+    """The question so that it stands by itself; as it is when it does already."""
+    if state.topic is None:
+        return Resolved(question)
+    for attempt in (_elliptic, _with_possessive, _with_subject, _with_complement):
+        resolved = attempt(question, state)
+        if resolved is not None:
+            return resolved
+    return Resolved(question)
+
+
+def _elliptic(question: str, state: State) -> Resolved | None:
+    """`Et pour les étudiants ?` goes on with the question before it."""
+    found = _ELLIPSIS.match(question)
+    if not found or not state.question:
+        return None
+    rest = found["rest"].strip()
+    said = [normalise(word) for word in _TOKEN.findall(rest)]
+    if not said or len(said) > 8 or said[0] not in {normalise(one) for one in _LEADS} or _SUBJECT.search(rest):
+        return None
+    before = state.question.rstrip(" ?.!\u00a0\u202f")
+    lead = rest.split()[0]
+    before = re.sub(rf" {re.escape(lead)} (?!.* {re.escape(lead)} ).*$", "", before, flags=re.IGNORECASE)
+    return Resolved(f"{before} {rest} ?", f"goes on with the question before: {before}", state.topic)
+
+
+def _with_possessive(question: str, state: State) -> Resolved | None:
+    """`ses horaires`: les horaires de la piscine."""
+    found = _POSSESSIVE.search(question)
+    topic = state.topic
+    if not found or topic is None or _named_in(question[: found.start()]):
+        return None
+    if topic.parts and found["article"].casefold() != "leurs":
+        return Resolved(question, several=topic.parts, unclear=found[0])
+    said = f"{_article(found['article'], found['noun'])}{found['noun']} {_of(topic.text)}"
+    return Resolved(question[: found.start()] + said + question[found.end() :], f"{found[0]}: {topic.text}", topic)
+
+
+def _article(possessive: str, noun: str) -> str:
+    if possessive.casefold() in ("ses", "leurs"):
+        return "les "
+    if normalise(noun)[0] in "aeiouyh":
+        return "l'"
+    feminine = possessive.casefold() == "sa" or normalise(noun) in FEMININE
+    return "la " if feminine else "le "
+
+
+def _of(text: str) -> str:
+    """`de` before the phrase: du permis, des tickets, de la piscine, d'une carte."""
+    first, _, rest = text.partition(" ")
+    contracted = {"le": "du", "les": "des", "des": "de"}.get(first.casefold())
+    if contracted and rest:
+        return f"{contracted} {rest}"
+    return f"d'{text}" if normalise(text)[0] in "aeiouyh" else f"de {text}"
+
+
+def _with_subject(question: str, state: State) -> Resolved | None:
+    """`Est-elle gratuite ?`: who she is, is said at the end."""
+    if _EMPTY_IL.search(question):
+        return None
+    topic = state.topic
+    for found in (*_SUBJECT.finditer(question), *_DEMONSTRATIVE.finditer(question)):
+        word = next(part for part in found.groups() if part)
+        if topic is None or _named_in(question[: found.start()]):
+            return None
+        if topic.parts and not word.endswith("s"):
+            return Resolved(question, several=topic.parts, unclear=word)
+        meant = state.topic_in(plural=word.endswith("s")) or topic
+        end = re.search(r"\s*[?.!]*\s*$", question)
+        cut = end.start() if end else len(question)
+        return Resolved(f"{question[:cut]}, {meant.text} ?", f"{word}: {meant.text}", meant)
+    return None
+
+
+def _with_complement(question: str, state: State) -> Resolved | None:
+    """`Quels sont les délais ?` is asked of something: of the topic."""
+    tokens = list(_TOKEN.finditer(question))
+    low = [normalise(token[0]) for token in tokens]
+    for place in range(1, len(low)):
+        if low[place] not in RELATIONAL or state.topic is None:
+            continue
+        after = [word for word in low[place + 1 :] if word[0].isalnum()]
+        around = [word for word in low[:place] if word not in stop_words("fra") and word not in LIGHT]
+        if any(word not in LIGHT for word in after) or any(word not in ASKING for word in around):
+            continue
+        at = next(
+            (tokens[one].end() for one in range(len(low) - 1, place, -1) if low[one] in LIGHT), tokens[place].end()
+        )
+        said = f"{question[:at]} {_of(state.topic.text)}{question[at:]}"
+        return Resolved(said, f"{tokens[place][0]} {_of(state.topic.text)}", state.topic)
+    return None
+
+
+ASKING = word_set("quel quelle quels quelles combien sont est connais donne donnez moi dis dites")
+
+
+def _named_in(text: str) -> bool:
+    """Whether the words before a pronoun name, with an article, what it may mean."""
+    said = [normalise(word) for word in _TOKEN.findall(text)]
+    return any(
+        word in ("le", "la", "les", "l'", "un", "une", "mon", "ma", "mes", "cette", "ce", "ces")
+        and place + 1 < len(said)
+        and said[place + 1] not in RELATIONAL | SUBJECTS
+        for place, word in enumerate(said)
+    )

@@ -1,0 +1,116 @@
+"""Acronyms and what they mean: a question with one is looked for under both."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pydantic import Field, field_validator
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.phrases import PhraseBook
+from shared.contracts.pipelines import Section
+from shared.text.analysis import SNOWBALL, normalise, stop_words, words
+
+NAME = "acronyms"
+_TOKEN = re.compile(r"[^\W_]+(?:[&./-]?[^\W_]+)*")
+
+
+class AcronymSettings(Section):
+    """Where acronyms come from."""
+
+    table: str = Field(
+        default="", description="CSV: acronym,meaning[,meaning…] per line; usually `!file acronyms.csv`."
+    )
+    backwards: bool = Field(default=True, description="Also add the acronym where its meaning is written out.")
+    most: int = Field(default=6, ge=1, description="No more than this many additions to one question.")
+
+    @field_validator("table")
+    @classmethod
+    def _readable(cls, table: str) -> str:
+        for number, row in enumerate(csv.reader(table.splitlines()), start=1):
+            if row and not row[0].startswith("#") and (len(row) < 2 or not row[0].strip() or not row[1].strip()):
+                raise ValueError(f"line {number}: expected acronym,meaning")
+        return table
+
+
+def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
+    """The question with what its acronyms mean added at its end; the question's own words stay as they are.
+
+    An acronym that is a common word in lower case (`WHO`, `IT`) counts in capitals only, and in a question that is all
+    capitals not at all. Meanings that the question already says are not added.
+    """
+    book = _book(settings.table)
+    if not book:
+        return question, Explanation(NAME)
+    said = words(question)
+    spoken = f" {' '.join(said)} "
+    additions: dict[str, str] = {}
+    for token, meanings in book.acronyms_in(question):
+        for meaning in meanings:
+            if f" {' '.join(words(meaning))} " not in spoken:
+                additions.setdefault(meaning, f"{token}: {meaning}")
+    if settings.backwards:
+        for acronym in book.written_out(said):
+            if normalise(acronym) not in said:
+                additions.setdefault(acronym, f"also called {acronym}")
+    chosen = list(additions.items())[: settings.most]
+    if not chosen:
+        return question, Explanation(NAME)
+    added = "; ".join(addition for addition, _ in chosen)
+    return f"{question} ({added})", Explanation(NAME, tuple(Change(f"added {why}") for _, why in chosen))
+
+
+class _Book:
+    def __init__(self, rows: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        self._meanings: dict[str, tuple[str, ...]] = {}
+        self._names: dict[str, str] = {}
+        for acronym, meanings in rows:
+            key = normalise(acronym)
+            self._names.setdefault(key, acronym)
+            self._meanings[key] = tuple(dict.fromkeys((*self._meanings.get(key, ()), *meanings)))
+        self._common = frozenset(key for key in self._meanings if any(key in stop_words(code) for code in SNOWBALL))
+        self._written = PhraseBook(
+            (meaning, self._names[key])
+            for key, meanings in self._meanings.items()
+            for meaning in meanings
+            if len(words(meaning)) > 1
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._meanings)
+
+    def acronyms_in(self, question: str) -> list[tuple[str, tuple[str, ...]]]:
+        shouted = question.isupper() and " " in question.strip()
+        found: list[tuple[str, tuple[str, ...]]] = []
+        for token in _TOKEN.findall(question):
+            key = normalise(token)
+            # `C.R.A.` and `CRA` are the same.
+            key = key if key in self._meanings else key.replace(".", "")
+            if key not in self._meanings:
+                continue
+            if key in self._common and (shouted or token != self._names[key]):
+                continue
+            found.append((self._names[key], self._meanings[key]))
+        return found
+
+    def written_out(self, said: Sequence[str]) -> list[str]:
+        return [acronym for met in self._written.find(said) for acronym in met.values]
+
+
+@lru_cache(maxsize=32)
+def _book(table: str) -> _Book:
+    rows = [
+        (row[0].strip(), tuple(cell.strip() for cell in row[1:] if cell.strip()))
+        for row in csv.reader(table.splitlines())
+        if len(row) > 1 and not row[0].startswith("#")
+    ]
+    if rows and [cell.casefold() for cell in (rows[0][0], rows[0][1][0])] in (
+        ["acronym", "meaning"],
+        ["acronym", "expansion"],
+        ["acronym", "definition"],
+    ):
+        del rows[0]
+    return _Book(rows)

@@ -1,0 +1,54 @@
+"""How much of what was found fits into one event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from shared.contracts.domain import Passage
+from shared.contracts.pipelines import Section
+from shared.text.analysis import sentences
+
+NAME = "budget"
+#: An event stays under 64 KB; the rest is the question, its turns and the envelope, in bytes of JSON.
+PASSAGE_BYTES = 44_000
+
+
+class BudgetSettings(Section):
+    """How long passages may be, each and together."""
+
+    max_passage_chars: int = Field(
+        default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
+    )
+    max_bytes: int = Field(
+        default=PASSAGE_BYTES, ge=1000, le=PASSAGE_BYTES, description="All passages together, in bytes of JSON."
+    )
+
+
+def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tuple[list[Passage], Explanation]:
+    """The passages in order, each cut to `max_passage_chars`, as many as fit in `max_bytes` of JSON."""
+    fitting: list[Passage] = []
+    changes: list[Change] = []
+    left = settings.max_bytes
+    for number, passage in enumerate(passages):
+        cut = shortened(passage, settings.max_passage_chars)
+        left -= len(cut.model_dump_json().encode()) + 1
+        if left < 0:
+            changes += [Change("left out: no room", each.id, each.score) for each in passages[number:]]
+            break
+        if cut is not passage:
+            changes.append(Change(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
+        fitting.append(cut)
+    return fitting, Explanation(NAME, tuple(changes))
+
+
+def shortened(passage: Passage, max_chars: int) -> Passage:
+    """The passage up to the last sentence that ends within `max_chars`; mid-sentence when not even the first does."""
+    if len(passage.text) <= max_chars:
+        return passage
+    # Read on a little, so that a sentence does not seem to end where the text was cut.
+    ends = [end for _, end in sentences(passage.text[: max_chars + 80]) if end <= max_chars]
+    end = ends[-1] if ends else max_chars
+    return passage.model_copy(update={"text": passage.text[:end], "end": passage.start + end})

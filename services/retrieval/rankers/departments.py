@@ -1,0 +1,133 @@
+"""Whose business a question is: the department and topic, by their names, aliases and web addresses."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.phrases import PhraseBook
+from shared.contracts.domain import Passage
+from shared.contracts.pipelines import Section
+from shared.text.analysis import words
+
+NAME = "departments"
+#: What each sign is worth: a name in the question (and each further word of it), one of its topics, the page the asker
+#: came from, the first passage found.
+_NAMED, _LONGER, _TOPIC, _CAME_FROM, _FOUND = 3.0, 0.5, 2.4, 4.0, 1.0
+
+
+class Topic(Section):
+    """One matter of a department."""
+
+    name: str = Field(min_length=1, description="Its name, shown in the answer's context.")
+    words: tuple[str, ...] = Field(default=(), description="Words and phrases that give it away, beside its name.")
+    url: str = Field(default="", description="Where to read on.")
+
+
+class Department(Section):
+    """One department."""
+
+    code: str = Field(min_length=1, description="Its code, e.g. CRA-ARC.")
+    names: tuple[str, ...] = Field(default=(), description="Its names and aliases, in every language.")
+    urls: tuple[str, ...] = Field(default=(), description="Hosts with or without a path, without https://.")
+    url: str = Field(default="", description="Its page, for askers who want to read on.")
+    topics: tuple[Topic, ...] = Field(default=(), description="What it is asked about.")
+
+
+class DepartmentSettings(Section):
+    """The departments."""
+
+    departments: tuple[Department, ...] = Field(default=(), description="In order of preference for equal matches.")
+    enough: float = Field(default=2.0, gt=0, description="Weaker signs than this name no department.")
+
+    @cached_property
+    def book(self) -> PhraseBook[tuple[int, int]]:
+        """Phrases leading to (department, topic), with topic -1 for the department itself."""
+        named: list[tuple[str, tuple[int, int]]] = []
+        for number, one in enumerate(self.departments):
+            # A code of two parts names the department in two languages.
+            codes = (name for name in (one.code, *one.code.split("-")) if len(name) > 2)
+            named += [(name, (number, -1)) for name in (*codes, *one.names)]
+            for place, topic in enumerate(one.topics):
+                named += [(phrase, (number, place)) for phrase in (topic.name, *topic.words)]
+        return PhraseBook(named)
+
+    @cached_property
+    def addresses(self) -> tuple[tuple[str, str, int], ...]:
+        """Host, path and department, longest path first."""
+        listed = []
+        for number, one in enumerate(self.departments):
+            for url in one.urls:
+                host, _, path = (url.partition("://")[2] or url).partition("/")
+                listed.append((host.lower().removeprefix("www."), f"/{path.strip('/')}".rstrip("/"), number))
+        return tuple(sorted(listed, key=lambda each: (-len(each[1]), each[2])))
+
+    def topics_of(self, number: int) -> int:
+        return len(self.departments[number].topics)
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """The department's code, the topic's name and where to read on; empty where nothing matched."""
+
+    department: str = ""
+    topic: str = ""
+    url: str = ""
+
+
+def match(
+    question: str, passages: Sequence[Passage], settings: DepartmentSettings, *, came_from: str = ""
+) -> tuple[Matter, Explanation]:
+    """The department the question is for.
+
+    A name or topic in the question counts by its words, `came_from` (the page it was asked from) and the pages of the
+    passages by the departments' addresses; longer paths win over shorter ones.
+    """
+    if not settings.departments:
+        return Matter(), Explanation(NAME)
+    votes: defaultdict[int, float] = defaultdict(float)
+    topics: Counter[tuple[int, int]] = Counter()
+    for met in settings.book.find(words(question)):
+        for number, place in met.values:
+            if place < 0:
+                votes[number] += _NAMED + (met.end - met.start - 1) * _LONGER
+            else:
+                votes[number] += _TOPIC
+                topics[number, place] += met.end - met.start
+    seen = [(came_from, _CAME_FROM), *((passage.url, _FOUND / (1 + rank)) for rank, passage in enumerate(passages))]
+    for url, weight in seen:
+        owner = _owner(url, settings.addresses) if url else None
+        if owner is not None:
+            votes[owner] += weight
+    number = min(votes, key=lambda each: (-votes[each], each), default=-1)
+    if number < 0 or votes[number] < settings.enough:
+        return Matter(), Explanation(NAME)
+    matter = _matter(settings.departments[number], [topics[number, n] for n in range(settings.topics_of(number))])
+    told = f"{matter.department} / {matter.topic}" if matter.topic else matter.department
+    return matter, Explanation(NAME, (Change(told, after=round(votes[number], 2)),))
+
+
+def _matter(department: Department, heard: Sequence[int]) -> Matter:
+    """The department with the topic that was heard most, as `heard` counts them in order."""
+    if not any(heard):
+        return Matter(department.code, "", department.url)
+    topic = department.topics[heard.index(max(heard))]
+    return Matter(department.code, topic.name, topic.url or department.url)
+
+
+def _owner(url: str, addresses: Sequence[tuple[str, str, int]]) -> int | None:
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removeprefix("www.")
+    except ValueError:
+        return None
+    for known, path, number in addresses:
+        if (host == known or host.endswith(f".{known}")) and f"{parts.path}/".startswith(f"{path}/"):
+            return number
+    return None

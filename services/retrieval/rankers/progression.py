@@ -1,0 +1,53 @@
+"""Three passages first, more only while the question is not covered: a short context costs and distracts less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from shared.contracts.domain import Passage
+from shared.contracts.pipelines import Section
+from shared.text.analysis import stems
+from shared.text.languages import UNKNOWN
+
+NAME = "progression"
+
+
+class ProgressionSettings(Section):
+    """How many passages are enough."""
+
+    first: int = Field(default=3, ge=1, description="So many are always taken.")
+    step: int = Field(default=2, ge=1, description="So many more at a time.")
+    enough: float = Field(
+        default=0.8, ge=0, le=1, description="Share of the question's words that the passages must hold."
+    )
+
+
+def first_few(
+    question: str, passages: Sequence[Passage], settings: ProgressionSettings, *, language: str = UNKNOWN
+) -> tuple[list[Passage], Explanation]:
+    """The first passages (best first), and more while they hold too few of the question's words.
+
+    Only words that some passage holds are asked for: no number of passages brings the others. `language` (ISO 639-3) is
+    the question's.
+    """
+    asked = frozenset(stems(question, language))
+    held = [asked & frozenset(stems(f"{passage.title} {passage.text}", language)) for passage in passages]
+    reachable = frozenset[str]().union(*held)
+    taken = min(settings.first, len(passages))
+    while taken < len(passages) and _coverage(held[:taken], reachable) < settings.enough:
+        taken = min(taken + settings.step, len(passages))
+    if taken == len(passages):
+        return list(passages), Explanation(NAME)
+    covered = _coverage(held[:taken], reachable)
+    changes = [Change(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
+    changes += [Change("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
+    return list(passages[:taken]), Explanation(NAME, tuple(changes))
+
+
+def _coverage(held: Sequence[frozenset[str]], reachable: frozenset[str]) -> float:
+    if not reachable:
+        return 1.0
+    return len(frozenset[str]().union(*held)) / len(reachable)

@@ -1,0 +1,79 @@
+"""When the order of the passages deserves a second look: it costs time, so only when it may matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import Field
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.phrases import PhraseBook
+from services.retrieval.rankers.prompts import RERANK
+from shared.contracts.domain import Passage
+from shared.contracts.pipelines import Section
+from shared.text.analysis import words
+
+NAME = "reranking"
+#: The reasons.
+CLOSE, TEMPORAL, COMPARING = "close", "temporal", "comparing"
+#: Words by which a question asks for what holds now.
+_TEMPORAL = (
+    *("latest", "newest", "most recent", "recent", "recently", "current", "currently", "up to date", "as of now"),
+    *("today", "this year", "this month", "this week", "last year", "next year", "nowadays", "right now", "still"),
+    *("dernier", "dernière", "derniers", "dernières", "plus récent", "plus récente", "récent", "récente", "récemment"),
+    *("actuel", "actuelle", "actuels", "actuelles", "actuellement", "aujourd'hui", "cette année", "ce mois-ci"),
+    *("en vigueur", "à jour", "l'année dernière", "l'an dernier", "en ce moment", "toujours"),
+)
+#: Words by which a question sets one thing against another.
+_COMPARING = (
+    *("difference", "differences", "differ", "differs", "vs", "versus", "compare", "compared", "comparison"),
+    *("better than", "worse than", "rather than", "instead of", "as opposed to", "distinguish", "which is better"),
+    *("différence", "différences", "diffère", "diffèrent", "comparer", "comparé", "comparaison", "par rapport à"),
+    *("mieux que", "plutôt que", "au lieu de", "contrairement à", "distinguer", "lequel", "laquelle"),
+)
+
+
+class RerankingSettings(Section):
+    """What calls for a second look, and who takes it."""
+
+    reranker: Literal["off", "rules", "model"] = Field(
+        default="off",
+        description="Who ranks again: `rules` by what a passage says of the question and by its date, or the `model` "
+        "that plays `fast`.",
+    )
+    prompt: str = Field(default=RERANK, min_length=1, description="What the model is told.")
+    depth: int = Field(default=20, ge=2, le=100, description="So many of the first passages are ranked again.")
+    seconds: float = Field(default=3.0, gt=0, description="The order stays as it is after this long.")
+    spread: float = Field(
+        default=0.05, ge=0, le=1, description="The first three scores closer than this share of the best call for it."
+    )
+    temporal: tuple[str, ...] = Field(default=_TEMPORAL, description="Words that ask for what holds now.")
+    comparing: tuple[str, ...] = Field(default=_COMPARING, description="Words that compare.")
+
+
+def reasons(
+    question: str, passages: Sequence[Passage], settings: RerankingSettings
+) -> tuple[tuple[str, ...], Explanation]:
+    """Why the passages (best first) should be ranked again: of `close`, `temporal`, `comparing`; none: they need not.
+
+    With fewer than two passages there is nothing to rank.
+    """
+    if len(passages) < 2:
+        return (), Explanation(NAME)
+    found: list[tuple[str, str]] = []
+    best, last = passages[0].score, passages[min(2, len(passages) - 1)].score
+    if best > 0 and best - last < settings.spread * best:
+        found.append((CLOSE, f"the first {min(3, len(passages))} scores lie within {settings.spread:.0%}"))
+    said = words(question)
+    for met in _book(settings.temporal, settings.comparing).find(said):
+        heard = " ".join(said[met.start : met.end])
+        found += [(kind, f"the question says: {heard}") for kind in met.values]
+    changes = tuple(Change(f"{kind}: {why}") for kind, why in found)
+    return tuple(dict.fromkeys(kind for kind, _ in found)), Explanation(NAME, changes)
+
+
+@lru_cache(maxsize=32)
+def _book(temporal: tuple[str, ...], comparing: tuple[str, ...]) -> PhraseBook[str]:
+    return PhraseBook([*((one, TEMPORAL) for one in temporal), *((one, COMPARING) for one in comparing)])

@@ -1,0 +1,1 @@
+"""The retrievers: BM25, dense, graph and web search, each a ranked list of passages."""

@@ -1,0 +1,34 @@
+"""One question to a search engine, and its answer as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.web.client import SafeClient
+
+_MAX_BYTES = 2 * 2**20
+
+
+async def ask(client: SafeClient, engine: str, url: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON object the engine answered.
+
+    Raises:
+        UnavailableError: it did not answer, or something else; the text says what, without the question and the key.
+    """
+    try:
+        page = await client.get(f"{url}?{urlencode(asked)}", max_bytes=_MAX_BYTES)
+    except RefusedError as error:
+        raise UnavailableError(f"{engine}: {error}") from None
+    if page.status != 200:
+        raise UnavailableError(f"{engine} answered {page.status}")
+    try:
+        answer = json.loads(page.body)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise UnavailableError(f"{engine} answered something that is not a JSON object")
+    return answer

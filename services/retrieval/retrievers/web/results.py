@@ -1,0 +1,52 @@
+"""What search engines answer, as passages. Pure."""
+
+from __future__ import annotations
+
+import html
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+
+from services.retrieval.indexing.dates import day
+from shared.contracts.domain import Passage
+from shared.text.urls import well_formed
+
+WEB = "web"
+_CHARS = 2000
+_TAG = re.compile(r"</?[a-zA-Z][^>]{0,200}>")
+
+
+def passages(found: Iterable[object], names: Mapping[str, str], *, language: str, limit: int) -> list[Passage]:
+    """Results as passages, in their order; those without words or with an address that may not be shown are left out.
+
+    `names` says under which keys a result has its `url`, `title`, `text` and `date`. The score is 1 for the first and
+    falls with the rank: engines do not say scores that could be compared.
+    """
+    kept: dict[str, Passage] = {}
+    for result in found:
+        if len(kept) == limit:
+            break
+        said = {part: _text(result, name) for part, name in names.items()}
+        url = said["url"]
+        if url in kept or not said["text"] or not well_formed(url):
+            continue
+        kept[url] = Passage(
+            id=str(uuid.uuid5(uuid.NAMESPACE_URL, url)),
+            source=f"{WEB}:{url}",
+            text=said["text"][:_CHARS],
+            title=said["title"][:200],
+            url=url,
+            language=language,
+            end=min(len(said["text"]), _CHARS),
+            score=round(1 / (1 + len(kept)), 4),
+            via=(WEB,),
+            date=day(said.get("date", "")),
+        )
+    return list(kept.values())
+
+
+def _text(result: object, name: str) -> str:
+    value = result.get(name) if isinstance(result, dict) else None
+    if not isinstance(value, str):
+        return ""
+    return " ".join(html.unescape(_TAG.sub("", value)).split())

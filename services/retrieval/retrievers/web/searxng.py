@@ -1,0 +1,37 @@
+"""SearXNG as the search engine: one of your own, with `json` among `search.formats` of its settings (else: 403)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from services.retrieval.retrievers.web.request import ask
+from services.retrieval.retrievers.web.results import passages
+from shared.contracts.domain import Passage
+from shared.text.languages import code2
+from shared.web.client import SafeClient
+from shared.web.policy import Policy
+
+_NAMES = {"url": "url", "title": "title", "text": "content", "date": "publishedDate"}
+
+
+class SearxngSearch:
+    """Asks the instance at `url`; its host may lie inside one's own network, because the operator named it."""
+
+    def __init__(self, url: str, *, client: SafeClient | None = None, seconds: float = 3.0) -> None:
+        self._url = url.rstrip("/")
+        host = urlsplit(url).hostname or ""
+        policy = Policy(allow=(host,), inside=(host,), step_seconds=seconds, total_seconds=seconds, max_redirects=2)
+        self._client = client or SafeClient(policy)
+
+    async def open(self) -> None:
+        """Nothing is asked yet."""
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def search(self, text: str, *, language: str = "und", limit: int = 5) -> list[Passage]:
+        asked = {"q": text, "format": "json", "safesearch": "1"}
+        if code2(language):
+            asked["language"] = code2(language)
+        found = (await ask(self._client, "SearXNG", f"{self._url}/search", asked)).get("results")
+        return passages(found if isinstance(found, list) else (), _NAMES, language=language, limit=limit)

@@ -1,0 +1,62 @@
+"""The sources a question can be answered from, chosen by a model from their lines in the index of sources."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.sources import NAME
+from services.retrieval.settings import IndexSettings
+from shared.contracts.errors import ModelError
+from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.llm.ports import Models
+from shared.llm.prompt_blocks import DATA_RULES, block
+from shared.llm.prompts import assemble
+
+#: What the model reads: of the question, of a line, and how many lines.
+QUESTION, LINE, LINES = 2000, 300, 200
+
+RULES = f"""\
+{DATA_RULES}
+Each line of the index begins with its number.
+
+Reply with one JSON object and nothing else:
+- "sources": the numbers of the lines, the likeliest first, an empty list when none fits"""
+
+
+class Numbers(BaseModel):
+    """The reply; numbers of lines, from 1."""
+
+    sources: list[int] = Field(max_length=200)
+
+
+async def chosen(
+    models: Models, question: str, entries: Sequence[KbIndexEntry], settings: IndexSettings, introduction: str
+) -> tuple[list[str], Explanation] | None:
+    """Ids of sources, best first, with falling scores in the explanation; None when no model says which, in time.
+
+    Of more than 200 entries the first are read: they should come by how well the rule finds them to fit.
+    """
+    lines = "\n".join(f"{number}. {_line(entry)}" for number, entry in enumerate(entries[:LINES], start=1))
+    told = "\n".join((block("question", question, limit=QUESTION), block("index", lines, limit=LINE * LINES)))
+    try:
+        async with asyncio.timeout(settings.model_seconds):
+            system = assemble(settings.prompt, introduction, RULES)
+            reply = await models.invoke("fast", "sources", system, told, Numbers)
+    except (ModelError, TimeoutError):
+        return None
+    known = min(len(entries), LINES)
+    named = [number for number in dict.fromkeys(reply.sources) if 0 < number <= known][: settings.sources]
+    sources = [entries[number - 1].source for number in named]
+    changes = (
+        Change(f"chosen by the model: {source}", after=round(1 - rank / len(sources), 3))
+        for rank, source in enumerate(sources)
+    )
+    return sources, Explanation(NAME, tuple(changes))
+
+
+def _line(entry: KbIndexEntry) -> str:
+    return " ".join(entry.line().split())[:LINE]

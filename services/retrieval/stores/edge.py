@@ -1,0 +1,347 @@
+"""The index in this process: Qdrant Edge, one directory, one process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from services.retrieval.ports import Vector
+from services.retrieval.stores.points import (
+    BM25,
+    DENSE,
+    DOCUMENT,
+    KEYWORDS,
+    KIND,
+    PASSAGE,
+    bare,
+    document_id,
+    document_payload,
+    model_id,
+    model_payload,
+    most_used,
+    passage_payload,
+    ranked,
+    read,
+    vector_name,
+)
+from services.retrieval.write_batcher import Together
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ConfigurationError
+from shared.contracts.requests.retrieval import IndexedDocument
+
+T = TypeVar("T")
+_BATCH = 256
+#: A flush costs as much as indexing fifty passages, so it is not for every document, in seconds. The log alone outlives
+#: a killed process; a power failure may take the last documents together with their entries on the register.
+_FLUSH_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class _Replacement:
+    """What a document is from now on."""
+
+    document: IndexedDocument
+    passages: Sequence[Passage]
+    vectors: Sequence[Vector]
+
+
+#: A replacement, or the source of a document that is to go.
+_Write = _Replacement | str
+
+
+class EdgeIndex:
+    """Plays `VectorIndex` on a directory. The write-ahead log stays on: it survives kill -9 and keeps others out.
+
+    Searches run beside each other on threads of their own, writes one after another.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._shard: Any = None
+        self._usual: str | None = None
+        #: The name of the vectors in use; empty when passages are kept without.
+        self._near = ""
+        self._flushed = 0.0
+        self._searching: ThreadPoolExecutor | None = None
+        self._writing: ThreadPoolExecutor | None = None
+        self._together = Together(self._write, self._written)
+
+    async def open(self) -> None:
+        # Two, so that the words and the meaning of a question are looked for beside each other.
+        self._searching = ThreadPoolExecutor(2, thread_name_prefix="index-search")
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
+        await self._write(self._open)
+
+    async def close(self) -> None:
+        if self._shard is not None:
+            await self._write(self._shard.close)
+            self._shard = None
+            self._holder.unlink(missing_ok=True)
+        if self._writing is not None and self._searching is not None:
+            self._writing.shutdown()
+            self._searching.shutdown()
+
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
+        await self._together.do(_Replacement(document, passages, vectors))
+
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        if self._near != vector_name(model, dimension):
+            await self._write(lambda: self._keep_vectors(model, dimension))
+
+    async def delete_source(self, source: str) -> bool:
+        return await self._together.do(source)
+
+    async def search(
+        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+    ) -> list[Passage]:
+        return await self._read(lambda: self._search(text, language, limit, collections))
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        return await self._read(lambda: self._search_near(vector, limit, collections))
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        return await self._read(lambda: self._fetch(ids))
+
+    async def embedded(self) -> int:
+        return await self._read(self._embedded)
+
+    async def document(self, source: str) -> IndexedDocument | None:
+        return await self._read(lambda: self._document(source))
+
+    async def documents(self, collection: str = "") -> list[IndexedDocument]:
+        return await self._read(lambda: self._documents(collection))
+
+    async def count(self) -> int:
+        return await self._read(self._count)
+
+    async def languages(self) -> dict[str, int]:
+        return await self._read(self._languages)
+
+    # --- on a thread ---
+
+    def _open(self) -> None:
+        import qdrant_edge as edge
+
+        path = self._folder / "edge"
+        if not path.exists():
+            self._create(path)
+        try:
+            self._shard = edge.EdgeShard.load(str(path))
+        except Exception as error:  # the library has no narrower type
+            if "WouldBlock" in str(error):
+                raise ConfigurationError(
+                    f"the index in {self._folder} is already open in {self._holder_name()}: stop that one, "
+                    "or set ANSWERBUS_VECTOR_URL to a Qdrant server, which several retrieval workers can share"
+                ) from None
+            raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
+        self._holder.write_text(json.dumps({"pid": os.getpid()}))
+
+    def _create(self, path: Path) -> None:
+        """Created aside and renamed, so that a crash leaves no half of an index."""
+        import qdrant_edge as edge
+
+        fresh = path.with_name(f"edge.{os.getpid()}.new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.parent.mkdir(parents=True, exist_ok=True)
+        config = edge.EdgeConfig(sparse_vectors={BM25: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)})
+        shard = edge.EdgeShard.create(str(fresh), config)
+        for field in KEYWORDS:
+            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
+        shard.close()
+        try:
+            fresh.rename(path)
+        except OSError:
+            shutil.rmtree(fresh)  # another process was first; opening will say so
+
+    def _keep_vectors(self, model: str, dimension: int) -> None:
+        import qdrant_edge as edge
+
+        name = vector_name(model, dimension)
+        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
+        former = str(records[0].payload["vector"]) if records else ""
+        if former != name:
+            if former:
+                self._update(edge.UpdateOperation.delete_vector_name(former))
+            # Half the bytes are scanned in half the time, and the cosines differ in the fourth digit.
+            self._update(
+                edge.UpdateOperation.create_dense_vector(
+                    name, dimension, edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Float16
+                )
+            )
+            kept = edge.Point(model_id(), {}, model_payload(model, dimension))
+            self._update(edge.UpdateOperation.upsert_points([kept]))
+        self._near = name
+
+    def _written(self, writes: Sequence[_Write]) -> list[bool]:
+        """Every write of the group in order, neighbouring replacements of different documents together."""
+        done: list[bool] = []
+        group: dict[str, _Replacement] = {}
+        for write in writes:
+            if isinstance(write, str) or write.document.source in group:
+                self._replace(group.values())
+                group = {}
+            if isinstance(write, str):
+                done.append(self._delete_source(write))
+            else:
+                group[write.document.source] = write
+                done.append(True)
+        self._replace(group.values())
+        return done
+
+    def _replace(self, group: Collection[_Replacement]) -> None:
+        import qdrant_edge as edge
+
+        if not group:
+            return
+        points = [point for write in group for point in self._points(write)]
+        for first in range(0, len(points), _BATCH):
+            self._update(edge.UpdateOperation.upsert_points(points[first : first + _BATCH]))
+        # A version is that of one document alone.
+        sources, versions = zip(*((write.document.source, write.document.version) for write in group), strict=True)
+        older = edge.Filter(
+            must=[_is(KIND, PASSAGE), _is_any("source", sources)], must_not=[_is_any("version", versions)]
+        )
+        self._update(edge.UpdateOperation.delete_points_by_filter(older))
+        registered = [
+            edge.Point(document_id(write.document.source), {}, document_payload(write.document)) for write in group
+        ]
+        self._update(edge.UpdateOperation.upsert_points(registered))
+
+    def _points(self, write: _Replacement) -> Iterator[Any]:
+        import qdrant_edge as edge
+
+        from services.retrieval.stores.encoder import encode_passage
+
+        for number, passage in enumerate(write.passages):
+            vector: dict[str, Any] = {
+                BM25: edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
+            }
+            if write.vectors:
+                vector[self._near] = list(write.vectors[number])
+            yield edge.Point(passage.id, vector, passage_payload(passage, write.document))
+
+    def _delete_source(self, source: str) -> bool:
+        import qdrant_edge as edge
+
+        points = edge.Filter(must=[_is("source", source)])
+        known: bool = self._shard.count(edge.CountRequest(filter=points)) > 0
+        if known:
+            self._update(edge.UpdateOperation.delete_points_by_filter(points))
+        return known
+
+    def _update(self, operation: Any) -> None:
+        self._shard.update(operation)
+        self._usual = None
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._shard.flush()
+            self._flushed = time.monotonic()
+
+    def _search(self, text: str, language: str, limit: int, collections: Sequence[str]) -> list[Passage]:
+        import qdrant_edge as edge
+
+        from services.retrieval.stores.encoder import encode_query
+
+        if language == "und":
+            if self._usual is None:
+                self._usual = most_used(self._languages())
+            language = self._usual
+        indices, values = encode_query(text, language)
+        if not indices:
+            return []
+        query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
+        return self._query(query, limit, collections, BM25)
+
+    def _search_near(self, vector: Vector, limit: int, collections: Sequence[str]) -> list[Passage]:
+        import qdrant_edge as edge
+
+        if not self._near:
+            return []
+        return self._query(edge.Query.Nearest(list(vector), using=self._near), limit, collections, DENSE)
+
+    def _query(self, query: Any, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
+        import qdrant_edge as edge
+
+        within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
+        hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within))
+        return ranked([bare(str(hit.id), hit.score, via) for hit in hits])
+
+    def _fetch(self, ids: Sequence[str]) -> list[Passage]:
+        records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
+        return [read(str(record.id), record.payload) for record in records]
+
+    def _embedded(self) -> int:
+        import qdrant_edge as edge
+
+        if not self._near:
+            return 0
+        near = edge.Filter(must=[edge.HasVectorCondition(self._near)])
+        counted: int = self._shard.count(edge.CountRequest(filter=near))
+        return counted
+
+    def _document(self, source: str) -> IndexedDocument | None:
+        records = self._shard.retrieve([document_id(source)], with_payload=True, with_vector=False)
+        return IndexedDocument.model_validate(records[0].payload) if records else None
+
+    def _documents(self, collection: str) -> list[IndexedDocument]:
+        import qdrant_edge as edge
+
+        must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]
+        request = edge.ScrollRequest(
+            limit=self._shard.count(edge.CountRequest()) or 1, filter=edge.Filter(must=must), with_payload=True
+        )
+        records, _ = self._shard.scroll(request)
+        documents = (IndexedDocument.model_validate(record.payload) for record in records)
+        return sorted(documents, key=lambda document: document.source)
+
+    def _count(self) -> int:
+        import qdrant_edge as edge
+
+        counted: int = self._shard.count(edge.CountRequest(filter=edge.Filter(must=[_is(KIND, PASSAGE)])))
+        return counted
+
+    def _languages(self) -> dict[str, int]:
+        import qdrant_edge as edge
+
+        passages = edge.Filter(must=[_is(KIND, PASSAGE)])
+        facet = self._shard.facet(edge.FacetRequest("language", limit=100, exact=True, filter=passages))
+        return {str(hit.value): hit.count for hit in facet.hits}
+
+    # --- threads and holder ---
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._searching, work)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+
+    @property
+    def _holder(self) -> Path:
+        return self._folder / "holder.json"
+
+    def _holder_name(self) -> str:
+        try:
+            return f"process {int(json.loads(self._holder.read_text())['pid'])}"
+        except (OSError, ValueError, KeyError, TypeError):
+            return "another process"
+
+
+def _is(field: str, value: str) -> Any:
+    import qdrant_edge as edge
+
+    return edge.FieldCondition(field, match=edge.MatchValue(value))
+
+
+def _is_any(field: str, values: Sequence[str]) -> Any:
+    import qdrant_edge as edge
+
+    return edge.FieldCondition(field, match=edge.MatchAny(list(values)))

@@ -1,0 +1,73 @@
+"""The shape of a point, the same in every store: a passage with its vector, or a document of the register with none."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument
+
+BM25, DENSE = "bm25", "dense"
+#: Changes when the same passage would be encoded otherwise, so that documents are indexed again.
+ENCODING = "bm25-2"
+KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
+#: Payload fields that are filtered or counted by.
+KEYWORDS = (KIND, "source", "version", "collection", "language")
+
+_NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
+_SHOWN = ("source", "text", "title", "url", "language", "start", "end", "date")
+
+
+def passage_id(source: str, version: str, number: int) -> str:
+    """The id of a document's passage: another version of the document never overwrites it, the same one does."""
+    return str(uuid.uuid5(_NAMESPACE, f"{source}\x1f{version}\x1f{number}"))
+
+
+def document_id(source: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, source))
+
+
+def model_id() -> str:
+    """The point that says whose vectors the index keeps."""
+    return str(uuid.uuid5(_NAMESPACE, MODEL))
+
+
+def model_payload(model: str, dimension: int) -> dict[str, Any]:
+    return {KIND: MODEL, "model": model, "dimension": dimension, "vector": vector_name(model, dimension)}
+
+
+def vector_name(model: str, dimension: int) -> str:
+    """Vectors of each model have a name of their own, so that a search can never meet those of another."""
+    digest = hashlib.sha256(f"{model}\x1f{dimension}".encode()).hexdigest()
+    return f"{DENSE}-{digest[:16]}"
+
+
+def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, Any]:
+    shown = {name: getattr(passage, name) for name in _SHOWN}
+    return {KIND: PASSAGE, "version": document.version, "collection": document.collection, **shown}
+
+
+def document_payload(document: IndexedDocument) -> dict[str, Any]:
+    return {KIND: DOCUMENT, **document.model_dump()}
+
+
+def read(point: str, payload: dict[str, Any]) -> Passage:
+    """The passage as it went in."""
+    return Passage(id=point, **{name: payload[name] for name in _SHOWN if name in payload})
+
+
+def bare(point: str, score: float, via: str) -> Passage:
+    """The passage as a search gives it: which one, how good, found how. Reading the rest costs more than finding it."""
+    return Passage(id=point, source="", text="", score=round(score, 4), via=(via,))
+
+
+def ranked(passages: list[Passage]) -> list[Passage]:
+    """Best first; equal scores in the order of their ids, so that the same search gives the same answer."""
+    return sorted(passages, key=lambda passage: (-passage.score, passage.id))
+
+
+def most_used(languages: dict[str, int]) -> str:
+    """The language of most passages; `und` for an empty index."""
+    return max(sorted(languages), key=languages.__getitem__, default="und")

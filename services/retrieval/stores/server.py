@@ -1,0 +1,260 @@
+"""The index on a Qdrant server, which several retrieval workers can share (extra `qdrant`)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from services.retrieval.ports import Vector
+from services.retrieval.stores.points import (
+    BM25,
+    DENSE,
+    DOCUMENT,
+    KEYWORDS,
+    KIND,
+    PASSAGE,
+    bare,
+    document_id,
+    document_payload,
+    model_id,
+    model_payload,
+    most_used,
+    passage_payload,
+    ranked,
+    read,
+    vector_name,
+)
+from shared.contracts.domain import Passage
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.requests.retrieval import IndexedDocument
+
+_BATCH = 256
+_PAGE = 1000
+_TIMEOUT_SECONDS = 10
+#: How long the language of most passages is believed, in seconds: other workers write too.
+_USUAL_FOR = 30.0
+
+Connect = Callable[[], Any]
+
+
+class ServerIndex:
+    """Plays `VectorIndex` on one collection of a Qdrant server; `connect` makes the client (default: by `url`)."""
+
+    def __init__(self, url: str, api_key: str = "", *, name: str = "answerbus", connect: Connect | None = None) -> None:
+        self._url = url
+        self._api_key = api_key
+        self._name = name
+        self._connect = connect or self._remote
+        self._client: Any = None
+        self._usual = "und"
+        self._usual_until = 0.0
+        #: The name of the vectors in use; empty when passages are kept without.
+        self._near = ""
+
+    async def open(self) -> None:
+        self._client = self._connect()
+        models = _models()
+        async with self._reaching():
+            if not await self._client.collection_exists(self._name):
+                await self._create()
+            for field in KEYWORDS:
+                await self._client.create_payload_index(self._name, field, models.PayloadSchemaType.KEYWORD, wait=True)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def keep_vectors(self, model: str, dimension: int) -> None:
+        name = vector_name(model, dimension)
+        if self._near == name:
+            return
+        models = _models()
+        async with self._reaching():
+            records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
+            former = str(records[0].payload["vector"]) if records else ""
+            if former != name:
+                if former:
+                    await self._client.delete_vector_name(self._name, former)
+                dense = models.DenseVectorConfig(
+                    size=dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
+                )
+                await self._client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
+                kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
+                await self._client.upsert(self._name, [kept], wait=True)
+        self._near = name
+
+    async def replace(
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+    ) -> None:
+        models = _models()
+        points = await asyncio.to_thread(_points, document, passages, self._near, vectors)
+        older = models.Filter(
+            must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
+        )
+        registered = models.PointStruct(id=document_id(document.source), vector={}, payload=document_payload(document))
+        async with self._reaching():
+            for first in range(0, len(points), _BATCH):
+                await self._client.upsert(self._name, points[first : first + _BATCH], wait=True)
+            await self._client.delete(self._name, models.FilterSelector(filter=older), wait=True)
+            await self._client.upsert(self._name, [registered], wait=True)
+        self._usual_until = 0.0
+
+    async def delete_source(self, source: str) -> bool:
+        models = _models()
+        points = models.Filter(must=[_is("source", source)])
+        async with self._reaching():
+            known: bool = (await self._client.count(self._name, count_filter=points, exact=True)).count > 0
+            if known:
+                await self._client.delete(self._name, models.FilterSelector(filter=points), wait=True)
+        self._usual_until = 0.0
+        return known
+
+    async def search(
+        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+    ) -> list[Passage]:
+        from services.retrieval.stores.encoder import encode_query
+
+        indices, values = encode_query(text, await self._most_used() if language == "und" else language)
+        if not indices:
+            return []
+        query = _models().SparseVector(indices=indices, values=values)
+        return await self._query(query, BM25, limit, collections, BM25)
+
+    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+        return await self._query(list(vector), self._near, limit, collections, DENSE) if self._near else []
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        async with self._reaching():
+            records = await self._client.retrieve(self._name, list(ids), with_payload=True)
+        return [read(str(record.id), record.payload) for record in records]
+
+    async def embedded(self) -> int:
+        if not self._near:
+            return 0
+        models = _models()
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._near)])
+        async with self._reaching():
+            counted: int = (await self._client.count(self._name, count_filter=near, exact=True)).count
+        return counted
+
+    async def document(self, source: str) -> IndexedDocument | None:
+        async with self._reaching():
+            records = await self._client.retrieve(self._name, [document_id(source)], with_payload=True)
+        return IndexedDocument.model_validate(records[0].payload) if records else None
+
+    async def documents(self, collection: str = "") -> list[IndexedDocument]:
+        must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]
+        wanted = _models().Filter(must=must)
+        documents: list[IndexedDocument] = []
+        after: Any = None
+        async with self._reaching():
+            while True:
+                records, after = await self._client.scroll(
+                    self._name, scroll_filter=wanted, limit=_PAGE, offset=after, with_payload=True
+                )
+                documents += (IndexedDocument.model_validate(record.payload) for record in records)
+                if after is None:
+                    return sorted(documents, key=lambda document: document.source)
+
+    async def count(self) -> int:
+        passages = _models().Filter(must=[_is(KIND, PASSAGE)])
+        async with self._reaching():
+            counted: int = (await self._client.count(self._name, count_filter=passages, exact=True)).count
+        return counted
+
+    async def languages(self) -> dict[str, int]:
+        passages = _models().Filter(must=[_is(KIND, PASSAGE)])
+        async with self._reaching():
+            facet = await self._client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
+        return {str(hit.value): hit.count for hit in facet.hits}
+
+    async def _query(self, query: Any, using: str, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
+        within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
+        async with self._reaching():
+            reply = await self._client.query_points(
+                self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
+            )
+        return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
+
+    async def _most_used(self) -> str:
+        if time.monotonic() >= self._usual_until:
+            self._usual = most_used(await self.languages())
+            self._usual_until = time.monotonic() + _USUAL_FOR
+        return self._usual
+
+    async def _create(self) -> None:
+        models = _models()
+        sparse = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
+        try:
+            await self._client.create_collection(self._name, vectors_config={}, sparse_vectors_config=sparse)
+        except Exception:
+            # Another worker may have been first.
+            if not await self._client.collection_exists(self._name):
+                raise
+
+    def _remote(self) -> Any:
+        _models()
+        from qdrant_client import AsyncQdrantClient
+
+        return AsyncQdrantClient(
+            url=self._url, api_key=self._api_key or None, timeout=_TIMEOUT_SECONDS, check_compatibility=False
+        )
+
+    @asynccontextmanager
+    async def _reaching(self) -> AsyncIterator[None]:
+        """Names the server's failures in our words."""
+        from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+
+        try:
+            yield
+        except UnexpectedResponse as error:
+            if error.status_code in (401, 403):
+                raise ConfigurationError(
+                    f"the Qdrant server at {self._url} does not accept ANSWERBUS_VECTOR_API_KEY"
+                ) from None
+            raise UnavailableError(f"the Qdrant server at {self._url} answered {error.status_code}") from error
+        except (ApiException, OSError) as error:
+            raise UnavailableError(f"the Qdrant server at {self._url} is away: {type(error).__name__}") from error
+
+
+def _points(document: IndexedDocument, passages: Sequence[Passage], near: str, vectors: Sequence[Vector]) -> list[Any]:
+    from services.retrieval.stores.encoder import encode_passage
+
+    models = _models()
+    points = []
+    for number, passage in enumerate(passages):
+        indices, values = encode_passage(passage.title, passage.text, passage.language)
+        vector: dict[str, Any] = {BM25: models.SparseVector(indices=indices, values=values)}
+        if vectors:
+            vector[near] = list(vectors[number])
+        points.append(models.PointStruct(id=passage.id, vector=vector, payload=passage_payload(passage, document)))
+    return points
+
+
+def _models() -> Any:
+    """The client library, which only this adapter needs.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        from qdrant_client import models
+    except ImportError:
+        raise ConfigurationError(
+            "ANSWERBUS_VECTOR_URL needs the Qdrant client: pip install 'answerbus[qdrant]'"
+        ) from None
+    return models
+
+
+def _is(field: str, value: str) -> Any:
+    models = _models()
+    return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+
+
+def _is_any(field: str, values: Sequence[str]) -> Any:
+    models = _models()
+    return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))

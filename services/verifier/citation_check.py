@@ -1,0 +1,91 @@
+"""Are the addresses of the citations there? One that is dead is replaced by the nearest page that works."""
+
+from __future__ import annotations
+
+import asyncio
+
+from services.verifier.ports import Urls
+from services.verifier.settings import VerifierSettings
+from services.verifier.soft404 import soft_404
+from services.verifier.url_fallback import rungs
+from shared.contracts.domain import Answer, Checked, Citation, UrlStep, links_section
+from shared.contracts.facts import AnswerVerified
+from shared.observability.telemetry import CITATION_CHECKS
+from shared.text.urls import well_formed
+
+#: What a page of the operator's own naming may come to and still be given instead of one that is gone.
+_TRUSTED = ("works", "guarded", "not_allowed", "unreachable")
+
+
+class CitationCheck:
+    """Checks the citations of an answer at once, within the time there is."""
+
+    def __init__(self, urls: Urls) -> None:
+        self._urls = urls
+
+    async def check(self, verified: AnswerVerified, settings: VerifierSettings, remaining: float) -> AnswerVerified:
+        """The answer with its citations checked; what is not known in time stays as it is, and says so."""
+        seconds = min(settings.check_seconds, remaining / 2)
+        tasks = [asyncio.create_task(self._checked(one, verified, settings, seconds)) for one in verified.citations]
+        citations = tuple(await asyncio.gather(*tasks))
+        for one in citations:
+            if one.checked:
+                CITATION_CHECKS.labels(one.checked.status).inc()
+        moved = {
+            before.url: after.url
+            for before, after in zip(verified.citations, citations, strict=True)
+            if before.url != after.url
+        }
+        answer = _relinked(verified.answer, moved) if moved else verified.answer
+        return verified.model_copy(update={"citations": citations, "answer": answer})
+
+    async def _checked(
+        self, citation: Citation, verified: AnswerVerified, settings: VerifierSettings, seconds: float
+    ) -> Citation:
+        if not citation.url:
+            return citation
+        steps: list[UrlStep] = []
+        try:
+            async with asyncio.timeout(seconds):
+                checked = await self._climb(citation, verified, settings, steps)
+        except TimeoutError:
+            checked = Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
+        url = checked.final_url if checked.status in ("replaced", "removed") else citation.url
+        return citation.model_copy(update={"url": url, "checked": checked})
+
+    async def _climb(
+        self, citation: Citation, verified: AnswerVerified, settings: VerifierSettings, steps: list[UrlStep]
+    ) -> Checked:
+        first, final_url = await self._step("citation", citation.url, settings)
+        steps.append(first)
+        if first.outcome in ("works", "guarded", "not_allowed"):
+            status = "not_allowed" if first.outcome == "not_allowed" else "works"
+            return Checked.model_validate({"status": status, "final_url": final_url, "ladder": tuple(steps)})
+        # Where nobody answers, the network may be what is away: then only a page that is seen is better.
+        proven = first.outcome != "unreachable"
+        for rung, looked_at, given in rungs(citation, verified, settings):
+            step, _ = await self._step(rung, looked_at, settings)
+            steps.append(step.model_copy(update={"url": given}))
+            trusted = proven and rung != "passage" and step.outcome in _TRUSTED
+            if step.outcome == "works" or trusted:
+                return Checked(status="replaced", final_url=given, ladder=tuple(steps))
+        if proven:
+            return Checked(status="removed", ladder=tuple(steps))
+        return Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
+
+    async def _step(self, rung: str, url: str, settings: VerifierSettings) -> tuple[UrlStep, str]:
+        seen = await self._urls.look(url, settings)
+        outcome = "gone" if seen.outcome == "works" and soft_404(url, seen, settings.soft_404) else seen.outcome
+        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": seen.code})
+        return step, seen.final_url or url
+
+
+def _relinked(answer: Answer, moved: dict[str, str]) -> Answer:
+    """The answer with its links moved too; those to pages that are gone are left out."""
+    links = [link.model_copy(update={"url": moved.get(link.url, link.url)}) for link in answer.links]
+    kept = tuple({link.url: link for link in reversed(links) if well_formed(link.url)}.values())[::-1]
+    section = links_section(answer.links)
+    content = answer.content
+    if section and content.endswith(section):
+        content = content.removesuffix(section) + links_section(kept)
+    return answer.model_copy(update={"links": kept, "content": content})

@@ -1,0 +1,38 @@
+"""The pipeline's guardrails, which run where questions are moderated: moderation is asked over the bus."""
+
+from __future__ import annotations
+
+import structlog
+from pydantic import ValidationError
+
+from services.verifier.settings import VerifierSettings
+from shared.contracts.envelope import Envelope
+from shared.contracts.errors import AnswerbusError
+from shared.contracts.requests.moderation import GuardAnswerRequest
+from shared.contracts.requests.request import RequestClient
+from shared.observability import telemetry
+
+log = structlog.get_logger()
+
+#: Seconds that a reply may come after the rails' time is over, so that moderation can say what follows from it.
+_ON_THE_WAY = 0.5
+
+
+class ModerationRails:
+    """Plays `Rails` by asking moderation."""
+
+    def __init__(self, asker: RequestClient) -> None:
+        self._requests = asker
+
+    async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
+        """Moderation's word, which includes how rails fail that are away; without a reply, `guardrails_fail`."""
+        seconds = max(0.0, min(settings.guardrails_seconds, envelope.remaining / 3))
+        request = GuardAnswerRequest(pipeline=envelope.pipeline, question=question, answer=answer, seconds=seconds)
+        try:
+            reply = await self._requests.ask(request, timeout=seconds + _ON_THE_WAY)
+        except (AnswerbusError, ValidationError) as error:
+            fails = settings.guardrails_fail
+            log.warning("moderation did not judge an answer", fails=fails, error=type(error).__name__)
+            telemetry.GUARDRAILS_FAILED.labels(fails).inc()
+            return fails == "closed"
+        return reply.objection

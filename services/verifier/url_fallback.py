@@ -1,0 +1,52 @@
+"""What an asker is given instead of an address that is dead. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+from urllib.parse import quote_plus, urlsplit
+
+from services.verifier.settings import VerifierSettings
+from shared.contracts.domain import Citation
+from shared.contracts.facts import AnswerVerified
+from shared.text.languages import localised
+from shared.text.urls import well_formed
+
+Rung = Literal["passage", "department", "search", "home"]
+#: Other passages that are tried.
+_PASSAGES = 3
+
+
+def rungs(citation: Citation, verified: AnswerVerified, settings: VerifierSettings) -> Iterator[tuple[Rung, str, str]]:
+    """The rungs from the nearest to the last: which, the address to look at, and the address to give.
+
+    They differ for a search page: the question is for the asker to send, so it is looked at without one.
+    """
+    tried = {citation.url}
+    for rung, looked_at, given in _all(citation, verified, settings):
+        if looked_at not in tried and well_formed(looked_at) and well_formed(given):
+            tried.add(looked_at)
+            yield rung, looked_at, given
+
+
+def _all(citation: Citation, verified: AnswerVerified, settings: VerifierSettings) -> Iterator[tuple[Rung, str, str]]:
+    language = verified.question.language
+    for url in _passages(citation, verified):
+        yield "passage", url, url
+    read_on = verified.context.trace.get("read_on")
+    if isinstance(read_on, str):
+        yield "department", read_on, read_on
+    search = localised(settings.search_url, language)
+    if search:
+        yield "search", search.replace("{query}", ""), search.replace("{query}", quote_plus(verified.question.text))
+    home = localised(settings.home_url, language)
+    yield "home", home, home
+
+
+def _passages(citation: Citation, verified: AnswerVerified) -> list[str]:
+    """Pages of the same source first, then of the same site, best first."""
+    others = [passage for passage in verified.passages if passage.url and passage.url != citation.url]
+    same = [passage.url for passage in others if passage.source == citation.source]
+    site = urlsplit(citation.url).netloc
+    same += [passage.url for passage in others if urlsplit(passage.url).netloc == site]
+    return list(dict.fromkeys(same))[:_PASSAGES]

@@ -1,0 +1,62 @@
+"""Answering `ask.<stage>.<verb>`: any free worker of the stage replies; a refusal travels in a header."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from faststream.nats import NatsBroker, NatsMessage
+from pydantic import ValidationError
+
+from shared.bus.pull import undecoded
+from shared.bus.request_client import REFUSAL
+from shared.contracts import subjects
+from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
+from shared.contracts.stage import RequestHandler, Stage
+
+log = structlog.get_logger()
+
+
+class RequestServer:
+    """Listens for what others ask this stage; each request is answered in a task of its own."""
+
+    def __init__(self, stage: Stage, broker: NatsBroker) -> None:
+        self._broker = broker
+        self._tasks: set[asyncio.Task[None]] = set()
+        for request_handler in stage.request_handlers:
+            subscriber = broker.subscriber(
+                subjects.ask(stage.name, request_handler.verb), queue=stage.name, no_reply=True, decoder=undecoded
+            )
+            subscriber(self._receiver(request_handler))
+
+    async def finish(self, timeout: float) -> None:
+        """Wait for the replies that are being written."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout)
+
+    def _receiver(self, request_handler: RequestHandler) -> Callable[[Any], Awaitable[None]]:
+        async def receive(message: NatsMessage) -> None:
+            task = asyncio.create_task(self._reply(request_handler, message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        return receive
+
+    async def _reply(self, request_handler: RequestHandler, message: NatsMessage) -> None:
+        headers: dict[str, str] = {}
+        try:
+            body = (
+                await request_handler.handler(request_handler.request.model_validate_json(message.body))
+            ).model_dump_json()
+        except ValidationError as error:
+            headers, body = {REFUSAL: RefusedError.kind}, str(error.errors(include_input=False)[:3])
+        except AnswerbusError as error:
+            headers, body = {REFUSAL: error.kind}, str(error)
+        except Exception as error:
+            log.exception("asked in vain", verb=request_handler.verb)
+            headers, body = {REFUSAL: UnavailableError.kind}, f"internal error: {type(error).__name__}"
+        reply = message.raw_message.reply
+        if reply.startswith(subjects.INBOX):
+            await self._broker.connection.publish(reply, body.encode(), headers=headers or None)

@@ -1,0 +1,159 @@
+"""The state of every stage: the broker's figures of each durable joined with the workers' own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerInfo
+from nats.js.errors import APIError
+
+from shared.contracts import subjects
+from shared.contracts.domain import Lane
+from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import FACTS, TERMINAL
+from shared.contracts.subjects import ENDING
+from shared.observability.worker_status import StageReport, WorkerReport, add, quantile
+
+#: Key of a durable's metadata that marks it as made by this program.
+OWNER = "answerbus"
+#: How long workers have to answer a roll call, in seconds.
+ROLL_CALL_PATIENCE = 0.4
+
+
+async def overview(client: Client) -> list[StageReport]:
+    """One report per durable, in the order of their names.
+
+    Raises:
+        UnavailableError: the bus is away or not provisioned.
+    """
+    jetstream = client.jetstream(timeout=5)
+    try:
+        infos = await jetstream.consumers_info(subjects.STREAM)
+        workers = await roll_call(client)
+        return [
+            await _report(jetstream, info, workers)
+            for info in sorted(infos, key=lambda info: info.name)
+            if OWNER in (info.config.metadata or {})
+        ]
+    except (NatsError, APIError, OSError):
+        raise UnavailableError("the state of the stages could not be read; the bus is away") from None
+
+
+async def oldest_waiting(client: Client) -> float:
+    """Age in seconds of the oldest live step of a question that no worker has finished.
+
+    Raises:
+        UnavailableError: the bus is away or not provisioned.
+    """
+    jetstream = client.jetstream(timeout=5)
+    try:
+        infos = await jetstream.consumers_info(subjects.STREAM)
+        ages = [await _oldest(jetstream, info) for info in infos if _hears_steps(info)]
+    except (NatsError, APIError, OSError):
+        raise UnavailableError("the backlog could not be read; the bus is away") from None
+    return max(ages, default=0.0)
+
+
+def _hears_steps(info: ConsumerInfo) -> bool:
+    metadata = info.config.metadata or {}
+    if metadata.get("lane") != Lane.LIVE or not info.num_pending:
+        return False
+    return any(not FACTS[fact].out_of_band and not FACTS[fact].terminal for fact in _facts(metadata["heard"]))
+
+
+async def roll_call(client: Client) -> list[WorkerReport]:
+    """Every worker that answers within a moment."""
+    inbox = client.new_inbox()
+    subscription = await client.subscribe(inbox)
+    reports: list[WorkerReport] = []
+    await client.publish(subjects.ROLL_CALL, b"", reply=inbox)
+    loop = asyncio.get_running_loop()
+    until = loop.time() + ROLL_CALL_PATIENCE
+    try:
+        while (left := until - loop.time()) > 0:
+            message = await subscription.next_msg(timeout=left)
+            if message.data:  # an empty one says that nobody listens
+                reports.append(WorkerReport.model_validate_json(message.data))
+    except (TimeoutError, NatsTimeoutError):
+        pass  # the time is up: those who answered are those who are there
+    finally:
+        await subscription.unsubscribe()
+    return reports
+
+
+async def answer_roll_call(client: Client, report: Callable[[], WorkerReport]) -> None:
+    """Reply to every roll call with this worker's figures."""
+
+    async def reply(message: Msg) -> None:
+        if message.reply.startswith(subjects.INBOX):  # the sender must not make this worker publish anywhere else
+            await message.respond(report().model_dump_json().encode())
+
+    await client.subscribe(subjects.ROLL_CALL, cb=reply)
+
+
+async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list[WorkerReport]) -> StageReport:
+    metadata = info.config.metadata or {}
+    stage, lane, heard = metadata["stage"], Lane(metadata["lane"]), metadata["heard"]
+    mine = [worker for worker in workers if worker.stage == stage]
+    buckets: list[float] = []
+    done = 0
+    for worker in mine:
+        for fact in _facts(heard):
+            if fact in worker.facts:
+                done += worker.facts[fact].count
+                buckets = add(buckets, worker.facts[fact].buckets)
+    return StageReport(
+        stage=stage,
+        lane=lane,
+        heard=heard,
+        pending=info.num_pending or 0,
+        in_flight=info.num_ack_pending or 0,
+        redelivered=info.num_redelivered or 0,
+        oldest_seconds=await _oldest(jetstream, info),
+        workers=len(mine),
+        done=done,
+        p50_ms=_milliseconds(quantile(buckets, 0.5)),
+        p95_ms=_milliseconds(quantile(buckets, 0.95)),
+        paused_seconds=paused_seconds(info),
+    )
+
+
+def paused_seconds(info: ConsumerInfo) -> float | None:
+    """For how long the durable is still paused; None when it is not."""
+    if not info.paused or not info.config.pause_until:
+        return None
+    head, _, fraction = info.config.pause_until.rstrip("Z").partition(".")
+    until = datetime.fromisoformat(f"{head}.{fraction[:6]:0<6}+00:00")
+    return max(0.0, round((until - datetime.now(UTC)).total_seconds(), 1))
+
+
+def _facts(heard: str) -> list[str]:
+    if heard == ENDING:
+        return [fact.__name__ for fact in TERMINAL]
+    return [name for name, fact in FACTS.items() if subjects.durable_word(fact) == heard]
+
+
+async def _oldest(jetstream: JetStreamContext, info: ConsumerInfo) -> float:
+    """Age in seconds of the oldest event not yet acknowledged."""
+    if not (info.num_pending or info.num_ack_pending) or not info.ack_floor:
+        return 0.0
+    try:
+        message = await jetstream.get_msg(
+            subjects.STREAM, seq=info.ack_floor.stream_seq + 1, subject=info.config.filter_subject, next=True
+        )
+    except APIError:  # acknowledged or expired since
+        return 0.0
+    if message.time is None:
+        return 0.0
+    return max(0.0, round((datetime.now(UTC) - message.time).total_seconds(), 3))
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1e3, 2)

@@ -1,0 +1,1 @@
+"""What services exchange: facts, values, envelope, subjects, requests. Knows no library but pydantic."""

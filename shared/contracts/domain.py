@@ -1,0 +1,350 @@
+"""The words of the domain as frozen values; facts are made of them, and they appear unchanged in the HTTP answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Value(BaseModel):
+    """An immutable value; unknown fields of a newer writer are ignored, so that yesterday's reader still reads."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Lane(StrEnum):
+    """Live questions have an asker who waits; background ones (replay, batch, evaluation) must never delay them."""
+
+    LIVE = "live"
+    BACKGROUND = "background"
+
+
+class PipelineRef(Value):
+    """The pipeline document a question is answered by; `revision` is the key-value store's revision, 1 and up."""
+
+    name: str
+    revision: int
+
+
+class Timing(Value):
+    """What one stage cost a question, in milliseconds: waiting on the bus, then working."""
+
+    stage: str
+    waited_ms: float
+    worked_ms: float
+
+
+class Turn(Value):
+    """One earlier question and answer of the same conversation, both already moderated."""
+
+    question: str
+    answer: str
+
+
+class Finding(Value):
+    """What moderation found, by kind and count; never the matched text."""
+
+    kind: str
+    count: int
+
+
+class Question(Value):
+    """The question as every stage after moderation reads it.
+
+    `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
+    translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown.
+    """
+
+    text: str
+    language: str = "und"
+    pivot_text: str = ""
+    pivot_language: str = "und"
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def search_text(self) -> str:
+        return self.pivot_text or self.text
+
+
+class Passage(Value):
+    """A piece of a source: `start` and `end` are character offsets in the source's text.
+
+    `score` is the fused score (higher is better, comparable within one search only); `via` names the legs that
+    found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
+    `YYYY-MM-DD`; empty when it is not known.
+    """
+
+    id: str
+    source: str
+    text: str
+    title: str = ""
+    url: str = ""
+    language: str = "und"
+    start: int = 0
+    end: int = 0
+    score: float = 0.0
+    via: tuple[str, ...] = ()
+    date: str = ""
+
+
+class Link(Value):
+    """Where to read on."""
+
+    url: str
+    title: str = ""
+
+
+class Sentence(Value):
+    """One sentence of an answer and the numbers of the citations that support it (1-based)."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+AnswerType = Literal["normal", "not_found", "clarification", "refusal", "emergency", "structured"]
+
+
+class Answer(Value):
+    """An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data."""
+
+    content: str
+    type: AnswerType = "normal"
+    sentences: tuple[Sentence, ...] = ()
+    payload: dict[str, Any] | None = None
+    links: tuple[Link, ...] = ()
+
+
+class UrlStep(Value):
+    """One address that was looked at for a citation: which rung of the ladder, what came of it, the HTTP status (or 0).
+
+    `outcome`: `works`, `gone` (404, 410, or a page that says so), `guarded` (it answers, but not to everybody),
+    `unreachable`, `not_allowed` (nothing was asked), `unsafe` (it leads where nothing may be fetched).
+    """
+
+    rung: Literal["citation", "passage", "department", "search", "home"]
+    url: str
+    outcome: str
+    code: int = 0
+
+
+class Checked(Value):
+    """What came of checking a citation's address.
+
+    `status`: `works`; `replaced` by the page the ladder found; `removed`, as it is gone and so is every other;
+    `unknown`, as nobody answered in time, and the address was left as it is; `not_allowed` to be asked.
+    """
+
+    status: Literal["works", "replaced", "removed", "unknown", "not_allowed"]
+    final_url: str = ""
+    ladder: tuple[UrlStep, ...] = ()
+
+
+class Citation(Value):
+    """A numbered source of an answer; `quote` is the supporting text as it stands in the passage.
+
+    `checked` is set where the pipeline has addresses checked; `url` is then the address that came of it.
+    """
+
+    number: int
+    source: str
+    passage: str
+    title: str = ""
+    url: str = ""
+    quote: str = ""
+    checked: Checked | None = None
+
+
+class Scores(Value):
+    """Evaluation of an answer, each from 0 to 1."""
+
+    groundedness: float
+    relevancy: float
+    completeness: float
+    overall: float
+
+
+#: Who scored an answer: the rules, or the model that plays the judge.
+JudgedBy = Literal["rules", "judge"]
+
+
+#: What a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not) can get: from an expert,
+#: and from an evaluation.
+SentenceScore = Literal[0, 80, 100]
+CitationScore = Literal[0, 20, 25]
+
+
+class SentenceVerdict(Value):
+    """How a sentence of an answer was scored; `citations` are the numbers it names."""
+
+    text: str = ""
+    supported: bool = False
+    score: SentenceScore = 0
+    citations: tuple[int, ...] = ()
+
+
+class CitationVerdict(Value):
+    """How a citation of an answer was scored."""
+
+    number: int
+    source: str = ""
+    score: CitationScore = 0
+
+
+class AnswerEvaluation(Value):
+    """The scores of an answer, of each of its sentences and of each of its citations, in their order."""
+
+    scores: Scores
+    sentences: tuple[SentenceVerdict, ...] = ()
+    citations: tuple[CitationVerdict, ...] = ()
+    judged_by: JudgedBy = "rules"
+
+
+class Refutation(Value):
+    """Why a draft did not pass: what was said of it, how it scored, and whether the rules or a model judged it."""
+
+    attempt: int
+    feedback: str
+    scores: Scores | None = None
+    judged_by: JudgedBy = "rules"
+
+
+class Usage(Value):
+    """What the models cost; all zero when none is configured."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def plus(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+class Reusable(Value):
+    """How a question is recognised whose answer may be given again to one that asks the same in other words.
+
+    `answer` is a digest: equal answers have equal ones. `sources` are those that it cites.
+    """
+
+    question: str
+    language: str
+    answer: str
+    sources: tuple[str, ...]
+
+
+class ModelCall(Value):
+    """One call of a model for a question: who asked for what, what it took and how it ended.
+
+    `step` is the work (`translate`, `answer`), `prompt` the revision of its system text, `endpoint` and `model` who
+    answered in the end (or was asked last), `tries` the requests made, over all endpoints. `first_token_ms` is zero
+    where the reply came in one piece. `outcome`: `ok`, `repaired` (the second reply fitted), `cut` (it stopped at a
+    limit of length), else why there is no reply (`timeout`, `unavailable`, `malformed`, …).
+    """
+
+    stage: str
+    step: str
+    role: str
+    endpoint: str = ""
+    model: str = ""
+    prompt: str = ""
+    usage: Usage = Usage()
+    milliseconds: float = 0.0
+    first_token_ms: float = 0.0
+    tries: int = 0
+    outcome: str = "ok"
+
+
+class Context(Value):
+    """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
+
+    `notes` are texts written for such questions, which the answer must know beside the passages.
+    """
+
+    standalone_question: str = ""
+    sub_questions: tuple[str, ...] = ()
+    department: str = ""
+    topic: str = ""
+    notes: tuple[str, ...] = ()
+    trace: dict[str, Any] = Field(default_factory=dict)
+
+
+class KeptDraft(Value):
+    """What may be shown of a draft that did not pass: unsupported sentences are gone, and so are uncited passages.
+
+    `confidence` is from 0 to 10.
+    """
+
+    attempt: int
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    scores: Scores
+    judged_by: JudgedBy = "rules"
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+
+class Attempts(Value):
+    """What the earlier attempts at a question came to, oldest first, and the best draft among them."""
+
+    refuted: tuple[Refutation, ...] = ()
+    best: KeptDraft | None = None
+
+
+class ObjectRef(Value):
+    """A body kept in the object store because it is too large for an event."""
+
+    bucket: str
+    name: str
+    size: int
+
+
+class Document(Value):
+    """A document as submitted: `text` for a body that fits an event, `body` for one kept by reference.
+
+    `media_type` chooses the reader (`text/markdown`, `text/plain`, `text/html`, `application/pdf`, …). `digest` is
+    the sha256 hex of the bytes: the same digest under the same source is not indexed again. `date` is the day it was
+    last changed (`YYYY-MM-DD`), for documents that do not say theirs. The last part of a long text
+    (`kb:log.txt#part=3`) says in `parts` how many there are: what the text had before beyond these is removed.
+    """
+
+    source: str
+    media_type: str = "text/plain"
+    title: str = ""
+    url: str = ""
+    language: str = ""
+    collection: str = ""
+    digest: str = ""
+    date: str = ""
+    text: str | None = None
+    body: ObjectRef | None = None
+    parts: int = 0
+
+
+def links_section(links: Iterable[Link]) -> str:
+    """The pages under a heading, to stand at the end of a text; empty without pages."""
+    lines = [f"- {link.url}" for link in links]
+    return "\n\nLinks:\n" + "\n".join(lines) if lines else ""
+
+
+_PART_MARK = "#part="
+
+
+def part_source(text: str, number: int) -> str:
+    """The id of a part, numbered from 1, of the text that has this id."""
+    return f"{text}{_PART_MARK}{number}"
+
+
+def part_of(source: str) -> tuple[str, int]:
+    """The id of the text, and which part of it this is; 0 for one that is whole."""
+    text, mark, number = source.rpartition(_PART_MARK)
+    return (text, int(number)) if mark and text and number.isascii() and number.isdigit() else (source, 0)

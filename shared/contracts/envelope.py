@@ -1,0 +1,204 @@
+"""The envelope of every event: identity, cause, pipeline, lane, deadline and timeline.
+
+Wire form (JSON): the envelope's fields, `fact` (its name) and `payload` (its content). Ids are deterministic, so a
+stage that says the same thing twice says it under the same id and the broker keeps one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache, reduce
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shared.contracts import subjects
+from shared.contracts.domain import Lane, ModelCall, PipelineRef, Timing, Usage
+from shared.contracts.errors import InvalidEventError
+from shared.contracts.facts import FACTS, Fact
+
+SCHEMA_VERSION = 1
+#: What an operator brought about; see `Envelope.origin`.
+REPLAY, INJECTED, IMPORTED = "replay", "injected", "imported"
+_NAMESPACE = uuid.UUID("7c0b5c52-6f2e-5d3a-9a39-3f1f7a0f6d11")
+
+F = TypeVar("F", bound=Fact)
+F_co = TypeVar("F_co", bound=Fact, covariant=True)
+
+
+class Envelope(BaseModel):
+    """Who said what about which question, and why; times are UTC.
+
+    `reuse_key` is what the question's answer may be kept under (`shared.contracts.answer_cache`); empty: it may not. `origin` is empty
+    for what a client asked for; else `replay`, `injected` or `imported`: an operator brought it about, and so all that
+    follows from it. `parent` is the question that a replay says again. On an imported event no stage acts.
+    `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    event_id: str
+    fact: str
+    correlation_id: str
+    causation_id: str | None = None
+    conversation_id: str
+    pipeline: PipelineRef
+    lane: Lane = Lane.LIVE
+    attempt: int = 0
+    occurred_at: datetime
+    deadline: datetime
+    schema_version: int = SCHEMA_VERSION
+    tenant: str = "default"
+    timeline: tuple[Timing, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
+    reuse_key: str = ""
+    parent: str = ""
+    origin: str = ""
+    asker: str = ""
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline; negative when it has passed."""
+        return (self.deadline - datetime.now(UTC)).total_seconds()
+
+    @property
+    def usage(self) -> Usage:
+        """What the models cost this question so far."""
+        return reduce(Usage.plus, (call.usage for call in self.model_calls), Usage())
+
+
+class Event(Envelope, Generic[F_co]):
+    """A fact in its envelope."""
+
+    payload: F_co
+
+    @property
+    def subject(self) -> str:
+        return subjects.event(type(self.payload), self.lane, self.correlation_id, self.attempt)
+
+    def encode(self) -> bytes:
+        return self.model_dump_json().encode()
+
+
+def new_correlation_id() -> str:
+    """A uuid7 (RFC 9562) as 32 hex digits: sortable by the millisecond it was made."""
+    milliseconds = time.time_ns() // 1_000_000
+    tail = int.from_bytes(os.urandom(10), "big")
+    value = (milliseconds << 80) | tail
+    value = (value & ~(0xF << 76)) | (0x7 << 76)
+    value = (value & ~(0x3 << 62)) | (0x2 << 62)
+    return f"{value:032x}"
+
+
+def correlation_id_for(*parts: str) -> str:
+    """A correlation id that the same parts always give: how an `Idempotency-Key` names its question."""
+    return uuid.uuid5(_NAMESPACE, "\x1f".join(parts)).hex
+
+
+def event_id(stage: str, fact: type[Fact], correlation_id: str, number: int) -> str:
+    """Deterministic: `Nats-Msg-Id` on the bus and upsert key in every store."""
+    return str(uuid.uuid5(_NAMESPACE, f"{stage}/{fact.__name__}/{correlation_id}/{number}"))
+
+
+def opening(
+    stage: str,
+    fact: F,
+    *,
+    pipeline: PipelineRef,
+    deadline_seconds: float,
+    correlation_id: str | None = None,
+    conversation_id: str | None = None,
+    lane: Lane = Lane.LIVE,
+    number: int = 0,
+    tenant: str = "default",
+    reuse_key: str = "",
+    asker: str = "",
+) -> Event[F]:
+    """The first event of a chain: nothing caused it but a client."""
+    cid = correlation_id or new_correlation_id()
+    now = datetime.now(UTC)
+    return event_type(type(fact))(
+        event_id=event_id(stage, type(fact), cid, number),
+        fact=type(fact).__name__,
+        correlation_id=cid,
+        conversation_id=conversation_id or cid,
+        pipeline=pipeline,
+        lane=lane,
+        attempt=number,
+        occurred_at=now,
+        deadline=now + timedelta(seconds=deadline_seconds),
+        tenant=tenant,
+        reuse_key=reuse_key,
+        asker=asker,
+        payload=fact,
+    )
+
+
+def following(
+    stage: str,
+    fact: F,
+    cause: Envelope,
+    timing: Timing | None = None,
+    *,
+    number: int | None = None,
+    model_calls: Sequence[ModelCall] = (),
+) -> Event[F]:
+    """The event that `cause` led to: same question, pipeline and deadline; the next attempt if the cause opens one.
+
+    `model_calls` are those of the work in between.
+    """
+    attempt = number if number is not None else cause.attempt + (1 if FACTS[cause.fact].opens_attempt else 0)
+    return event_type(type(fact))(
+        event_id=event_id(stage, type(fact), cause.correlation_id, attempt),
+        fact=type(fact).__name__,
+        correlation_id=cause.correlation_id,
+        causation_id=cause.event_id,
+        conversation_id=cause.conversation_id,
+        pipeline=cause.pipeline,
+        lane=cause.lane,
+        attempt=attempt,
+        occurred_at=datetime.now(UTC),
+        deadline=cause.deadline,
+        tenant=cause.tenant,
+        timeline=(*cause.timeline, timing) if timing else cause.timeline,
+        model_calls=(*cause.model_calls, *model_calls),
+        reuse_key=cause.reuse_key,
+        parent=cause.parent,
+        origin=cause.origin,
+        asker=cause.asker,
+        payload=fact,
+    )
+
+
+@cache
+def event_type(fact: type[F]) -> type[Event[F]]:
+    """The pydantic model of one fact in its envelope."""
+    return Event[fact]  # type: ignore[valid-type]
+
+
+def decode(subject: str, data: bytes) -> Event[Fact]:
+    """Read an event from its subject and bytes.
+
+    Raises:
+        InvalidEventError: the subject names no fact, or the bytes do not fit it; the text says where, without values.
+    """
+    try:
+        spelled = subjects.parse(subject)
+        event = event_type(FACTS[spelled.fact]).model_validate_json(data)
+    except ValidationError as error:
+        # Only the names of fields: a deeper place may be a key that a client chose.
+        found = error.errors(include_input=False)[:5]
+        places = "; ".join(f"{'.'.join(map(str, one['loc'][:2]))}: {one['type']}" for one in found)
+        raise InvalidEventError(f"{subject.split('.')[1:3]}: {places}") from None
+    except ValueError as error:
+        raise InvalidEventError(str(error)) from None
+    if event.fact != spelled.fact or event.subject != subject.removeprefix(f"{subjects.LIVE_PREFIX}."):
+        raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
+    return event
+
+
+IMPORTED = "imported"

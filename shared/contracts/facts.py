@@ -1,0 +1,408 @@
+"""Every fact of the system, in flow order: who says it, who hears it, and whether it ends the question.
+
+A fact is a payload; the envelope around it (`shared.contracts.envelope.Event`) carries identity, cause, pipeline and timing.
+The class name is Noun + PastParticiple and gives the subject (`QuestionAsked` -> `qa.question.asked.<cid>.<n>`).
+`published_by` and `consumed_by` are the contract; the stages' own declarations are tested against it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from shared.contracts.domain import (
+    Answer,
+    AnswerEvaluation,
+    Attempts,
+    Citation,
+    CitationScore,
+    Context,
+    Document,
+    Finding,
+    JudgedBy,
+    Link,
+    Passage,
+    Question,
+    Refutation,
+    Reusable,
+    Scores,
+    SentenceScore,
+    Turn,
+    Usage,
+    Value,
+)
+
+Stages = tuple[str, ...]
+
+
+class Fact(Value):
+    """Something that happened, immutable and durable on the bus."""
+
+    published_by: ClassVar[Stages] = ()
+    consumed_by: ClassVar[Stages] = ()
+    terminal: ClassVar[bool] = False
+    #: The hearer's work is a new attempt (n + 1) rather than a continuation of this one.
+    opens_attempt: ClassVar[bool] = False
+    #: About a finished question or a document rather than a step of a question; not subject to its deadline.
+    out_of_band: ClassVar[bool] = False
+
+    @classmethod
+    def words(cls) -> tuple[str, str]:
+        """Noun and participle, lower-case: `PassagesRetrieved` -> `("passages", "retrieved")`."""
+        noun, participle = re.findall(r"[A-Z][a-z]+", cls.__name__)
+        return noun.lower(), participle.lower()
+
+
+class QuestionAsked(Fact):
+    """A client asked something. Raw text: it expires from the log after `privacy.raw_ttl`."""
+
+    published_by = ("gateway",)
+    consumed_by = ("moderation",)
+
+    text: str
+    turns: tuple[Turn, ...] = ()
+    language_hint: str = ""
+    client: dict[str, str] = {}
+    request_digest: str = ""
+
+
+RejectionKind = Literal[
+    "too_short",
+    "profanity",
+    "threat",
+    "manipulation",
+    "jailbreak",
+    "pii",
+    "unsupported_language",
+    "off_topic",
+    "not_a_question",
+    "guardrail",
+]
+
+
+class QuestionRejected(Fact):
+    """Moderation declined the question. An answer of its own kind, not an error; silent when `reply` is false."""
+
+    published_by = ("moderation",)
+    consumed_by = ("persistence",)
+    terminal = True
+
+    kind: RejectionKind
+    text: str
+    message: str
+    link: Link | None = None
+    reply: bool = True
+    findings: tuple[Finding, ...] = ()
+
+
+class QuestionEscalated(Fact):
+    """Somebody may be in danger: the asker gets the emergency resources of their region, at once."""
+
+    published_by = ("moderation",)
+    consumed_by = ("persistence",)
+    terminal = True
+
+    text: str
+    message: str
+    resources: tuple[Link, ...] = ()
+
+
+class QuestionApproved(Fact):
+    """The question may be answered; from here on its text is redacted."""
+
+    published_by = ("moderation",)
+    consumed_by = ("translation",)
+
+    question: Question
+    language_hint: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class QuestionTranslated(Fact):
+    """A translation was made; moderation takes a second look at it."""
+
+    published_by = ("translation",)
+    consumed_by = ("moderation",)
+
+    question: Question
+
+
+class QuestionCleared(Fact):
+    """The question is in the language of the documents, or needs no translation: look for passages."""
+
+    published_by = ("translation", "moderation")
+    consumed_by = ("retrieval",)
+
+    question: Question
+
+
+class ClarificationRequested(Fact):
+    """The question can mean several things: the asker is asked which."""
+
+    published_by = ("retrieval", "answer")
+    consumed_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    clarification: str
+    options: tuple[str, ...] = ()
+
+
+class AnswerReused(Fact):
+    """An earlier verified answer, written for the question `origin`, serves this question too."""
+
+    published_by = ("gateway", "retrieval")
+    consumed_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    origin: str
+    similarity: float = 1.0
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    followups: tuple[str, ...] = ()
+    engine: str = ""
+    request_digest: str = ""
+
+
+class PassagesRetrieved(Fact):
+    """The passages found for the question, best first, within the passage budget."""
+
+    published_by = ("retrieval",)
+    consumed_by = ("answer",)
+
+    question: Question
+    passages: tuple[Passage, ...]
+    context: Context = Field(default_factory=Context)
+    feedback: str = ""
+    earlier: Attempts = Attempts()
+
+
+class AnswerDrafted(Fact):
+    """An answer was written from the passages; its citations are proposals until they are verified.
+
+    `prompt_marks` are fingerprints of the prompts it was written under, so that it can be told when one leaks.
+    `streamed` when the asker read along; else the text is shown with the verdict. `followups` are questions that only
+    the writer could propose, after structured results.
+    """
+
+    published_by = ("answer",)
+    consumed_by = ("verifier",)
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Field(default_factory=Context)
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    usage: Usage = Field(default_factory=Usage)
+    earlier: Attempts = Attempts()
+    prompt_marks: str = ""
+    streamed: bool = True
+    followups: tuple[str, ...] = ()
+
+
+class AnswerRefuted(Fact):
+    """The draft did not pass; retrieval tries again with the rewritten question and the feedback.
+
+    `earlier` includes this draft.
+    """
+
+    published_by = ("verifier",)
+    consumed_by = ("retrieval",)
+    opens_attempt = True
+
+    question: Question
+    rewritten_question: str
+    feedback: str
+    scores: Scores | None = None
+    earlier: Attempts = Attempts()
+
+
+class AnswerVerified(Fact):
+    """The answer the asker gets: every sentence was found in its source, every citation checked.
+
+    `best_effort` when no attempt passed and this is the best of them; `refuted` did not pass. `evaluation` is inline.
+    """
+
+    published_by = ("verifier",)
+    consumed_by = ("persistence",)
+    terminal = True
+
+    question: Question
+    answer: Answer
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Field(default_factory=Context)
+    confidence: float = Field(default=0.0, ge=0, le=10)
+    scores: Scores | None = None
+    followups: tuple[str, ...] = ()
+    engine: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    usage: Usage = Field(default_factory=Usage)
+    best_effort: bool = False
+    judged_by: JudgedBy = "rules"
+    refuted: tuple[Refutation, ...] = ()
+    evaluation: AnswerEvaluation | None = None
+
+
+class QuestionAbandoned(Fact):
+    """No answer will come: the stage that gave up, why, and where the asker can look instead."""
+
+    published_by = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+    consumed_by = ("persistence",)
+    terminal = True
+
+    stage: str
+    kind: str
+    message: str
+    text: str = ""
+    links: tuple[Link, ...] = ()
+
+
+class QuestionWithdrawn(Fact):
+    """The asker no longer wants an answer: queued work is dropped, running work cancelled."""
+
+    published_by = ("gateway",)
+    consumed_by = ("persistence",)
+    terminal = True
+
+    by: str = "client"
+
+
+class ExchangeRecorded(Fact):
+    """The finished question is on record; `reusable` when its answer may be given to another question too."""
+
+    published_by = ("persistence",)
+    consumed_by = ("retrieval", "verifier")
+    out_of_band = True
+
+    record: str
+    outcome: str
+    reusable: Reusable | None = None
+
+
+class ExchangeEvaluated(Fact, AnswerEvaluation):
+    """A recorded exchange was evaluated in the background: its answer, each sentence and each citation."""
+
+    published_by = ("verifier",)
+    consumed_by = ("persistence",)
+    out_of_band = True
+
+    record: str
+
+
+class FeedbackGiven(Fact):
+    """The asker or an expert rated an answer: `rating` is 1 (up) or -1 (down).
+
+    `by` names the API key. `sources` are those the answer cited, as the log has it and not as a client says. Experts
+    also score every sentence (100, 80 or 0) and every citation (25, 20 or 0), in the order of the answer.
+    """
+
+    published_by = ("gateway",)
+    consumed_by = ("persistence", "retrieval")
+    out_of_band = True
+
+    rating: Literal[-1, 1]
+    reason: str = ""
+    comment: str = ""
+    by: str = ""
+    sources: tuple[str, ...] = ()
+    sentence_scores: tuple[SentenceScore, ...] = ()
+    citation_scores: tuple[CitationScore, ...] = ()
+
+
+class DocumentSubmitted(Fact):
+    """A document was handed in for indexing; the correlation id is the submission's."""
+
+    published_by = ("gateway",)
+    consumed_by = ("retrieval",)
+    out_of_band = True
+
+    document: Document
+
+
+class DocumentIndexed(Fact):
+    """The document can be found now; `unchanged` when its digest was already indexed."""
+
+    published_by = ("retrieval",)
+    consumed_by = ("persistence",)
+    out_of_band = True
+
+    source: str
+    digest: str
+    chunks: int
+    entities: int = 0
+    relations: int = 0
+    seconds: float = 0.0
+    unchanged: bool = False
+
+
+class DocumentRefused(Fact):
+    """The document cannot be indexed; the reason says what to hand in instead."""
+
+    published_by = ("retrieval",)
+    consumed_by = ("persistence",)
+    out_of_band = True
+
+    source: str
+    reason: str
+
+
+#: What can be forgotten: one question, all of a conversation, all of an asker.
+Forgettable = Literal["question", "conversation", "asker"]
+
+
+class ErasureRequested(Fact):
+    """Everything of a question, a conversation or an asker is to be forgotten; the correlation id is its own.
+
+    `key` is the id, of an asker the pseudonym or what those of an API key begin with (`shared.contracts.pseudonyms`).
+    """
+
+    published_by = ("gateway",)
+    consumed_by = ("persistence",)
+    out_of_band = True
+
+    what: Forgettable
+    key: str
+
+
+class QuestionsForgotten(Fact):
+    """Of these questions nothing is left in the record, the log and the caches; retrieval forgets them too.
+
+    `conversations` are those they were asked in, `erased` counts what there was by its kind. With `rest` there are
+    more: persistence goes on with them.
+    """
+
+    published_by = ("persistence",)
+    consumed_by = ("persistence", "retrieval")
+    out_of_band = True
+    opens_attempt = True
+
+    what: Forgettable
+    key: str
+    questions: tuple[str, ...] = ()
+    conversations: tuple[str, ...] = ()
+    erased: dict[str, int] = {}
+    rest: bool = False
+
+
+#: Every fact by name, in flow order.
+FACTS = {one.__name__: one for one in Fact.__subclasses__()}
+#: The facts that end a question for its asker.
+TERMINAL: tuple[type[Fact], ...] = tuple(fact for fact in FACTS.values() if fact.terminal)
+
+Ending = (
+    QuestionRejected
+    | QuestionEscalated
+    | ClarificationRequested
+    | AnswerReused
+    | AnswerVerified
+    | QuestionAbandoned
+    | QuestionWithdrawn
+)

@@ -1,0 +1,103 @@
+"""Pipelines: a named, revisioned document with one section per stage, kept in the key-value store."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shared.contracts import subjects
+from shared.contracts.domain import PipelineRef
+from shared.contracts.errors import PipelineError
+
+S = TypeVar("S", bound="Section")
+
+#: Keys of a document that are not stages.
+HEADING = ("name", "description", "project_introduction")
+
+
+class Section(BaseModel):
+    """One stage's part of a pipeline: typed and frozen; an unknown key is an error, so that a typo is found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PromptedSection(Section):
+    """The section of a stage that asks models; see `shared.llm.prompts.assemble`."""
+
+    project_introduction: str = Field(
+        default="",
+        description="Who is answering whom about what, told to every model; empty: the pipeline's own, from its head.",
+    )
+
+
+class Pipeline(BaseModel):
+    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    description: str = ""
+    project_introduction: str = ""
+    sections: dict[str, dict[str, Any]] = {}
+
+    def section(self, stage: str, kind: type[S]) -> S:
+        """The stage's section, typed; what the document leaves out has the section's defaults.
+
+        Raises:
+            PipelineError: naming the key that does not fit.
+        """
+        given = self.sections.get(stage, {})
+        if issubclass(kind, PromptedSection) and self.project_introduction:
+            given = {"project_introduction": self.project_introduction, **given}
+        try:
+            return kind.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            place = ".".join(map(str, (stage, *first["loc"])))
+            raise PipelineError(f"pipeline {self.name}: {place}: {first['msg']}") from None
+
+    def encode(self) -> bytes:
+        """Canonical bytes: equal documents are equal bytes."""
+        return json.dumps(self.model_dump(), sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> Pipeline:
+        return cls.model_validate_json(data)
+
+
+class PipelineSource(Protocol):
+    """Where workers get pipelines from."""
+
+    def current(self, name: str) -> PipelineRef | None:
+        """The newest revision of that name, or None when there is no such pipeline."""
+
+    def names(self) -> list[str]:
+        """Every pipeline there is, in alphabetical order."""
+
+    async def pipeline(self, ref: PipelineRef) -> Pipeline:
+        """The document of exactly that revision.
+
+        Raises:
+            PipelineError: when it is not kept any more, or never was.
+        """
+
+
+class Sections:
+    """Typed sections by pipeline revision, each validated once per process."""
+
+    def __init__(self, source: PipelineSource) -> None:
+        self._source = source
+        self._cache: dict[tuple[str, int, str], Section] = {}
+
+    async def section(self, ref: PipelineRef, stage: str, kind: type[S]) -> S:
+        key = (ref.name, ref.revision, stage)
+        if key not in self._cache:
+            self._cache[key] = (await self._source.pipeline(ref)).section(stage, kind)
+        return self._cache[key]  # type: ignore[return-value]
+
+
+def is_candidate(name: str) -> bool:
+    """Whether a pipeline is only tried out in replays; no question of an asker is answered by it."""
+    return name.startswith(subjects.CANDIDATE_PREFIX)

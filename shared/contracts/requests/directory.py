@@ -1,0 +1,130 @@
+"""What persistence can be asked about people and their time: `ask.persistence.experts`, `.availability`, `.book`,
+`.content`, `.load_directory`, `.directory`.
+
+An expert may be named by id or by name (a part that fits one person is enough), a slot by id or by its beginning.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from shared.contracts.domain import Value
+from shared.contracts.payloads import ContentItem, ContentKind, Expert, Session, Slot
+from shared.contracts.requests.request import Request
+
+
+class ExpertsReply(Value):
+    """Best match first."""
+
+    experts: tuple[Expert, ...] = ()
+
+
+class ExpertsRequest(Request[ExpertsReply]):
+    """`experts`: those who fit a topic, a kind of session and a language; what is empty does not matter."""
+
+    stage = "persistence"
+    verb = "experts"
+
+    topic: str = Field(default="", max_length=500)
+    session_type: str = Field(default="", max_length=100)
+    language: str = ""
+    limit: int = Field(default=5, ge=1, le=50)
+
+
+class AvailabilityReply(Value):
+    """Soonest first."""
+
+    expert: Expert
+    slots: tuple[Slot, ...] = ()
+
+
+class AvailabilityRequest(Request[AvailabilityReply]):
+    """`availability`: the free slots of one expert in a time, by default from now on."""
+
+    stage = "persistence"
+    verb = "availability"
+
+    expert: str = Field(min_length=1, max_length=200)
+    start: datetime | None = None
+    end: datetime | None = None
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class BookReply(Value):
+    """`booked` now, `had` already by this question, or `taken` by somebody else; then `free` are other times."""
+
+    outcome: Literal["booked", "had", "taken"]
+    session: Session | None = None
+    free: tuple[Slot, ...] = ()
+
+
+class BookRequest(Request[BookReply]):
+    """`book`: a slot for who asked the question; the same question booking again gets the session it has."""
+
+    stage = "persistence"
+    verb = "book"
+
+    question: str = Field(min_length=1, max_length=64)
+    conversation: str = Field(default="", max_length=200)
+    tenant: str = "default"
+    expert: str = Field(min_length=1, max_length=200)
+    slot: str = Field(min_length=1, max_length=200)
+    session_type: str = Field(default="", max_length=100)
+
+
+class ContentReply(Value):
+    """Best match first."""
+
+    items: tuple[ContentItem, ...] = ()
+
+
+class ContentRequest(Request[ContentReply]):
+    """`content`: things to read or watch about a topic; what is empty does not matter."""
+
+    stage = "persistence"
+    verb = "content"
+
+    topic: str = Field(default="", max_length=500)
+    kind: ContentKind | Literal[""] = ""
+    language: str = ""
+    limit: int = Field(default=5, ge=1, le=50)
+
+
+class LoadReply(Value):
+    """How many rows were kept."""
+
+    experts: int = 0
+    slots: int = 0
+    content: int = 0
+
+
+class LoadRequest(Request[LoadReply]):
+    """`load_directory`: rows to keep; one that is there already under its id is replaced."""
+
+    stage = "persistence"
+    verb = "load_directory"
+
+    experts: tuple[Expert, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    content: tuple[ContentItem, ...] = ()
+
+
+class DirectoryReply(Value):
+    """The experts, the number of free slots of each by id, the sessions to come, and how much content there is."""
+
+    experts: tuple[Expert, ...] = ()
+    free: dict[str, int] = {}
+    sessions: tuple[Session, ...] = ()
+    content: int = 0
+
+
+class DirectoryRequest(Request[DirectoryReply]):
+    """`directory`: everything there is, for operators."""
+
+    stage = "persistence"
+    verb = "directory"
+
+    limit: int = Field(default=200, ge=1, le=1000)

@@ -1,0 +1,287 @@
+"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from shared.contracts.domain import Answer, AnswerEvaluation, Citation, Context, Passage, Scores, Timing, Usage, Value
+from shared.contracts.requests.request import Request
+
+#: How a question can end, as the record names it; one per terminal fact.
+Outcome = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
+
+
+class Exchange(Value):
+    """The record of a finished question; its id is the question's correlation id.
+
+    `kind` says more about the outcome: the answer's type, the rejection's or abandonment's kind. `details` holds what
+    only one outcome has (`tool_calls`, `judged_by`, `best_effort`, `refuted` and `evaluation` of an answer, `origin`
+    and `similarity` of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and
+    `reply` of a rejection, `by` of a withdrawal), `model_calls` where models were asked; `usage` is their sum.
+    Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's. `asker`, `parent` and
+    `reuse_key` are those of the envelope.
+    """
+
+    id: str
+    event_id: str
+    conversation_id: str
+    tenant: str = "default"
+    pipeline: str
+    pipeline_revision: int
+    lane: str = "live"
+    attempt: int = 0
+    outcome: Outcome
+    kind: str = ""
+    asked_at: datetime
+    ended_at: datetime
+    elapsed_ms: float = 0.0
+    question: str = ""
+    language: str = "und"
+    answer_text: str = ""
+    answer: Answer | None = None
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Context()
+    followups: tuple[str, ...] = ()
+    confidence: float = 0.0
+    engine: str = ""
+    scores: Scores | None = None
+    usage: Usage = Usage()
+    timeline: tuple[Timing, ...] = ()
+    details: dict[str, Any] = Field(default_factory=dict)
+    asker: str = ""
+    parent: str = ""
+    reuse_key: str = ""
+
+
+class Rating(Value):
+    """One piece of feedback on an exchange: `rating` is 1 (up) or -1 (down), scores as experts give them."""
+
+    rating: int
+    reason: str = ""
+    comment: str = ""
+    by: str = ""
+    sentence_scores: tuple[int, ...] = ()
+    citation_scores: tuple[int, ...] = ()
+    at: datetime
+
+
+class ExchangeSummary(Value):
+    """An exchange as a line of its conversation; `options` are those of a clarification."""
+
+    id: str
+    question: str
+    answer: str
+    outcome: Outcome
+    citations: tuple[Citation, ...] = ()
+    options: tuple[str, ...] = ()
+    lane: str = "live"
+    ended_at: datetime
+
+
+class ConversationReply(Value):
+    """The exchanges in the order they ended, oldest first; none for a conversation nobody knows."""
+
+    id: str
+    exchanges: tuple[ExchangeSummary, ...] = ()
+
+
+class ConversationRequest(Request[ConversationReply]):
+    """The last `limit` exchanges of a conversation."""
+
+    stage = "persistence"
+    verb = "conversation"
+
+    id: str
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class ExchangeReply(Value):
+    """The exchange with its feedback and its latest evaluation."""
+
+    found: bool
+    exchange: Exchange | None = None
+    feedback: tuple[Rating, ...] = ()
+    evaluation: AnswerEvaluation | None = None
+
+
+class ExchangeRequest(Request[ExchangeReply]):
+    """One exchange by its question's correlation id."""
+
+    stage = "persistence"
+    verb = "exchange"
+
+    id: str
+
+
+class Percentiles(Value):
+    """Milliseconds; all zero when nothing was measured."""
+
+    p50: float = 0.0
+    p95: float = 0.0
+    p99: float = 0.0
+
+
+class StageFigures(Value):
+    """How long a stage kept questions: waiting on the bus, then in work."""
+
+    stage: str
+    waited: Percentiles
+    worked: Percentiles
+
+
+class Rates(Value):
+    """Shares of all questions, from 0 to 1: answered from the cache (`reused_exact`) or by the answer to a similar
+    question, passages ranked a second time, asked back, tried more than once.
+    """
+
+    reused_exact: float = 0.0
+    reused_similar: float = 0.0
+    reranked: float = 0.0
+    clarification: float = 0.0
+    retried: float = 0.0
+
+
+class MeanScores(Value):
+    """The mean of each score, from 0 to 1, over `count` of them."""
+
+    count: int = 0
+    groundedness: float = 0.0
+    relevancy: float = 0.0
+    completeness: float = 0.0
+    overall: float = 0.0
+
+
+class ModelFigures(Value):
+    """What one model did for one pipeline."""
+
+    pipeline: str
+    model: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class PipelineFigures(Value):
+    """The figures of one pipeline."""
+
+    pipeline: str
+    total: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    elapsed: Percentiles = Percentiles()
+    rates: Rates = Rates()
+    scores: MeanScores = MeanScores()
+    evaluations: MeanScores = MeanScores()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    cost_usd: float = 0.0
+
+
+class StatsReply(Value):
+    """Figures of the live lane since `since`, the beginning of the hour in which the period begins.
+
+    They are added up as exchanges are recorded: percentiles are of all of them, at most five percent off, and stay
+    when exchanges are deleted. `scores` are those the answers passed with, `evaluations` those given afterwards.
+    `documents` counts by status, over all time.
+    """
+
+    hours: float
+    since: datetime
+    total: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    elapsed: Percentiles = Percentiles()
+    stages: tuple[StageFigures, ...] = ()
+    rates: Rates = Rates()
+    scores: MeanScores = MeanScores()
+    evaluations: MeanScores = MeanScores()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    models: tuple[ModelFigures, ...] = ()
+    pipelines: tuple[PipelineFigures, ...] = ()
+    documents: dict[str, int] = Field(default_factory=dict)
+
+
+class StatsRequest(Request[StatsReply]):
+    """Figures of the last `hours`."""
+
+    stage = "persistence"
+    verb = "stats"
+
+    hours: float = Field(default=24, gt=0, le=24 * 366)
+
+
+class ExchangeLine(Value):
+    """An exchange as a line of a list."""
+
+    id: str
+    conversation_id: str
+    pipeline: str
+    pipeline_revision: int
+    lane: str
+    outcome: Outcome
+    kind: str = ""
+    asked_at: datetime
+    ended_at: datetime
+    elapsed_ms: float = 0.0
+    question: str = ""
+    language: str = "und"
+    answer: str = ""
+    engine: str = ""
+    confidence: float = 0.0
+    sources: tuple[str, ...] = ()
+    feedback_up: int = 0
+    feedback_down: int = 0
+    usage: Usage = Usage()
+
+
+class ExchangesReply(Value):
+    """One page; `after` asks for the next one (empty: this was the last)."""
+
+    exchanges: tuple[ExchangeLine, ...] = ()
+    after: str = ""
+
+
+class ExchangesFilter(Value):
+    """Which exchanges, newest first, a page at a time; an empty field does not narrow.
+
+    `source` selects those that showed or cited it, `rating` those that somebody rated so; `until` is exclusive.
+    `after` is the cursor that the previous page returned.
+    """
+
+    pipeline: str = ""
+    outcome: Outcome | Literal[""] = ""
+    conversation: str = ""
+    source: str = ""
+    engine: str = ""
+    lane: Literal["live", "background", ""] = ""
+    rating: Literal["up", "down", ""] = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = Field(default=50, ge=1, le=200)
+    after: str = Field(default="", max_length=200)
+
+
+class ExchangesRequest(ExchangesFilter, Request[ExchangesReply]):
+    """One page of the exchanges, a line each."""
+
+    stage = "persistence"
+    verb = "exchanges"
+
+
+class ExportReply(Value):
+    """The same with everything there is of each exchange; a page may hold fewer than were asked for."""
+
+    exchanges: tuple[ExchangeReply, ...] = ()
+    after: str = ""
+
+
+class ExportRequest(ExchangesFilter, Request[ExportReply]):
+    """One page of the exchanges, whole."""
+
+    stage = "persistence"
+    verb = "export"

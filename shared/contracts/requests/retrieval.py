@@ -1,0 +1,192 @@
+"""What may be asked of retrieval: `ask.retrieval.<verb>` with the request named like the verb."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from shared.contracts.domain import Passage, Value
+from shared.contracts.requests.request import Request
+
+
+class IndexedDocument(Value):
+    """A document that can be found: `digest` is of its bytes, `version` of everything that shaped its passages.
+
+    `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
+    (`YYYY-MM-DD`), `description` one line on what it is about.
+    """
+
+    source: str
+    digest: str = ""
+    version: str = ""
+    title: str = ""
+    url: str = ""
+    language: str = "und"
+    collection: str = ""
+    chunks: int = 0
+    indexed_at: str = ""
+    date: str = ""
+    description: str = ""
+
+
+class Placed(Value):
+    """A passage in a ranking: `rank` from 1, the score it had there, the legs that had found it by then."""
+
+    rank: int
+    id: str
+    source: str
+    title: str = ""
+    score: float = 0.0
+    via: tuple[str, ...] = ()
+
+
+class LegTold(Value):
+    """What one leg found, in how many milliseconds; `missing` says why it found nothing where it failed."""
+
+    name: str
+    took_ms: float
+    missing: str = ""
+    hits: tuple[Placed, ...] = ()
+
+
+class StepTold(Value):
+    """One decision: the ranking before and after it, in milliseconds, and what it changed.
+
+    A change says `what` was done, and where it was done to a passage, its id and the score or rank before and after.
+    """
+
+    name: str
+    took_ms: float
+    before: tuple[Placed, ...] = ()
+    after: tuple[Placed, ...] = ()
+    changes: tuple[dict[str, Any], ...] = ()
+
+
+class Explanation(Value):
+    """How a search came to its passages, in the order it was done."""
+
+    legs: tuple[LegTold, ...] = ()
+    steps: tuple[StepTold, ...] = ()
+
+
+class SearchReply(Value):
+    """Best first; `took_ms` is the time the search needed, in milliseconds; `missing` the legs that failed, and why."""
+
+    passages: tuple[Passage, ...]
+    took_ms: float
+    missing: dict[str, str] = {}
+    explanation: Explanation | None = None
+
+
+class SearchRequest(Request[SearchReply]):
+    """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
+
+    `legs` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
+    passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
+    search that a question takes there (a search text by a model, sub-questions).
+    """
+
+    stage = "retrieval"
+    verb = "search"
+
+    query: str = Field(min_length=1, max_length=10_000)
+    language: str = "und"
+    limit: int = Field(default=10, ge=1, le=1000)
+    collections: tuple[str, ...] = ()
+    legs: tuple[str, ...] = ()
+    pipeline: str = ""
+    explain: bool = False
+    as_question: bool = False
+
+
+class DocumentsReply(Value):
+    """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
+
+    documents: tuple[IndexedDocument, ...]
+    total: int = 0
+    after: str = ""
+
+
+class DocumentsRequest(Request[DocumentsReply]):
+    """`documents`: those of one collection (empty: of all), by source, a page at a time.
+
+    `after` is the last source of the page before.
+    """
+
+    stage = "retrieval"
+    verb = "documents"
+
+    collection: str = ""
+    limit: int = Field(default=1000, ge=1, le=1000)
+    after: str = ""
+
+
+class KbIndexEntry(Value):
+    """One source of the index; `description` is one line."""
+
+    source: str
+    title: str = ""
+    description: str = ""
+
+    def line(self) -> str:
+        """As one line of a plain text."""
+        return f"{self.source}\t{' — '.join(part for part in (self.title, self.description) if part)}"
+
+
+class KbIndexReply(Value):
+    """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
+
+    entries: tuple[KbIndexEntry, ...]
+    total: int = 0
+    after: str = ""
+
+
+class KbIndexRequest(Request[KbIndexReply]):
+    """`kb_index`: the sources of some collections (none: of all), each with one line on what it is about.
+
+    They come by source, a page at a time; `after` is the last source of the page before.
+    """
+
+    stage = "retrieval"
+    verb = "kb_index"
+
+    collections: tuple[str, ...] = ()
+    limit: int = Field(default=1000, ge=1, le=1000)
+    after: str = ""
+
+
+class RemoveReply(Value):
+    """The sources that were there and are gone now."""
+
+    removed: tuple[str, ...]
+
+
+class RemoveRequest(Request[RemoveReply]):
+    """`remove`: the documents of these sources, with all their passages."""
+
+    stage = "retrieval"
+    verb = "remove"
+
+    sources: tuple[str, ...] = Field(min_length=1, max_length=1000)
+
+
+class IndexStatsReply(Value):
+    """How much can be found: counts of documents, of passages, and of passages by language (ISO 639-3).
+
+    `embedded` counts the passages with a vector of `model`, the embeddings model in use (empty: none).
+    """
+
+    documents: int
+    passages: int
+    languages: dict[str, int]
+    store: str
+    model: str = ""
+    embedded: int = 0
+
+
+class IndexStatsRequest(Request[IndexStatsReply]):
+    """`stats`."""
+
+    stage = "retrieval"
+    verb = "stats"

@@ -1,0 +1,180 @@
+"""The one place where a subject, a durable or a bucket is spelled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shared.contracts.domain import Lane
+from shared.contracts.facts import FACTS, Fact
+
+STREAM = "QA"
+DEAD_STREAM = "DEAD"
+STREAM_SUBJECTS = ("qa.>", "bg.>")
+DEAD_SUBJECTS = ("dead.>",)
+#: What the server says of events it will not deliver again.
+ADVISORY_STREAM = "ADVISORIES"
+ADVISORY_SUBJECTS = (f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{STREAM}.*",)
+MAX_DELIVERIES_DURABLE = "max-deliveries-monitor"
+#: The server republishes every stored event under this prefix, with its sequence in a header.
+LIVE_PREFIX = "live"
+
+PIPELINES_BUCKET = "pipelines"
+#: Pipelines that are tried out in replays; nobody is answered by them, and after a week they are gone.
+CANDIDATES_BUCKET = "candidates"
+CANDIDATE_PREFIX = "candidate/"
+SESSIONS_BUCKET = "sessions"
+#: Verified answers that may be given again, and the generation of the index they were made from.
+ANSWERS_BUCKET = "answers"
+DOCUMENTS_BUCKET = "documents"
+#: What is known of addresses that were checked.
+URLS_BUCKET = "urls"
+
+_ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
+_LANE = {root: lane for lane, root in _ROOT.items()}
+_CID = re.compile(r"[0-9a-f]{32}")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+#: The last token of a terminal fact: one subject per question, so that the broker lets only one ending in.
+END = "end"
+#: The name of the subscription to every terminal fact.
+ENDING = "ending"
+
+
+@dataclass(frozen=True)
+class EventSubject:
+    """A subject taken apart; `number` is None for a terminal fact."""
+
+    lane: Lane
+    fact: str
+    correlation_id: str
+    number: int | None
+
+    @property
+    def terminal(self) -> bool:
+        return self.number is None
+
+
+def is_correlation_id(text: str) -> bool:
+    """Whether the text is 32 lower-case hex digits, hence safe as a subject token."""
+    return bool(_CID.fullmatch(text))
+
+
+def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int) -> str:
+    """`qa.question.asked.<cid>.0`; a terminal fact bears `end` instead of the number."""
+    noun, participle = fact.words()
+    last = END if fact.terminal else str(number)
+    return f"{_ROOT[lane]}.{noun}.{participle}.{correlation_id}.{last}"
+
+
+def consume_filter(fact: type[Fact], lane: Lane) -> str:
+    """The filter of the durable that consumes one kind of fact."""
+    noun, participle = fact.words()
+    return f"{_ROOT[lane]}.{noun}.{participle}.*.*"
+
+
+def publish_filter(fact: type[Fact], lane: Lane) -> str:
+    """What the publisher of this kind of fact must be permitted to publish."""
+    noun, participle = fact.words()
+    return f"{_ROOT[lane]}.{noun}.{participle}.*.{END if fact.terminal else '*'}"
+
+
+def is_raw(subject: str) -> bool:
+    """Whether what is said there is as the client typed it, seen by no moderation."""
+    return subject.split(".")[1:3] == list(FACTS["QuestionAsked"].words())
+
+
+def endings(lane: Lane) -> str:
+    """The filter over every terminal fact."""
+    return f"{_ROOT[lane]}.*.*.*.{END}"
+
+
+def ending_of(lane: Lane, correlation_id: str) -> str:
+    """Matches the one ending of one question."""
+    return f"{_ROOT[lane]}.*.*.{correlation_id}.{END}"
+
+
+def everything(lane: Lane | None = None) -> str:
+    """The filter over all events, or those of one lane."""
+    return f"{_ROOT[lane] if lane else '*'}.*.*.*.*"
+
+
+def history_filters(correlation_id: str) -> tuple[str, ...]:
+    """Every event of one question, on either lane."""
+    return tuple(f"{root}.*.*.{correlation_id}.*" for root in _ROOT.values())
+
+
+def durable(stage: str, heard_name: str, lane: Lane) -> str:
+    """`moderation-question-asked`; the background lane has a durable of its own."""
+    base = f"{stage}-{heard_name}"
+    return base if lane is Lane.LIVE else f"{base}-background"
+
+
+def durable_word(fact: type[Fact]) -> str:
+    return "-".join(fact.words())
+
+
+def dead(stage: str, correlation_id: str, number: int) -> str:
+    return f"dead.{stage}.{correlation_id}.{number}"
+
+
+def dead_of(stage: str) -> str:
+    """Every dead letter of one stage, or with `*` of all."""
+    return f"dead.{stage}.*.*"
+
+
+def dead_letters(stage: str = "", correlation_id: str = "") -> str:
+    """The filter over dead letters; what is empty narrows nothing."""
+    return f"dead.{stage or '*'}.{correlation_id or '*'}.*"
+
+
+def ask(stage: str, verb: str) -> str:
+    """Request/reply: a question one service puts to another's store."""
+    return f"ask.{stage}.{verb}"
+
+
+def pull(durable_name: str, stream: str = STREAM) -> str:
+    """Where a worker asks for the next messages of a durable."""
+    return f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable_name}"
+
+
+def durable_info(durable_name: str, stream: str = STREAM) -> str:
+    """Where the server tells the state of a durable."""
+    return f"$JS.API.CONSUMER.INFO.{stream}.{durable_name}"
+
+
+#: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
+INBOX = "_INBOX"
+#: Every worker answers this one with its own figures (scatter, then gather).
+ROLL_CALL = "ask.workers.report"
+
+
+def inbox(user: str) -> str:
+    """The prefix of the subjects on which a user of the bus gets replies, and nobody else."""
+    return f"{INBOX}_{user}"
+
+
+def signal(kind: str, correlation_id: str) -> str:
+    return f"{LIVE_PREFIX}.{kind}.{correlation_id}"
+
+
+def live(subject: str) -> str:
+    """Where the server republishes a stored event."""
+    return f"{LIVE_PREFIX}.{subject}"
+
+
+def parse(subject: str) -> EventSubject:
+    """Take an event's subject apart (with or without the live prefix).
+
+    Raises:
+        ValueError: when it is not the subject of a known fact.
+    """
+    tokens = subject.removeprefix(f"{LIVE_PREFIX}.").split(".")
+    if len(tokens) != 5 or tokens[0] not in _LANE or not is_correlation_id(tokens[3]):
+        raise ValueError(f"not an event subject: {subject}")
+    fact = tokens[1].capitalize() + tokens[2].capitalize()
+    if fact not in FACTS:
+        raise ValueError(f"no such fact: {fact}")
+    if FACTS[fact].terminal != (tokens[4] == END) or not (tokens[4] == END or _NUMBER.fullmatch(tokens[4])):
+        raise ValueError(f"not the subject of a {fact}: its last token is {tokens[4][:20]!r}")
+    number = None if tokens[4] == END else int(tokens[4])
+    return EventSubject(_LANE[tokens[0]], fact, tokens[3], number)

@@ -1,0 +1,1 @@
+"""The events of one question: history, diff, export, replay plan, dead letters. Pure."""

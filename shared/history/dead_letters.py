@@ -1,0 +1,148 @@
+"""Dead letters: events that could not be worked on, with their reason; how they are shown and retried. Pure.
+
+A step of a question was ended for its asker before its dead letter was kept, and a question ends once. So a step is
+retried as a question of its own, whose `parent` is the one that failed. What is about a question (a rating, a record,
+an ending to be recorded) has no ending in its way: it is said again as it was, under the same event id, and who had it
+already keeps one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from shared.bus.ports import DeadLetter, DeadLetters, Wanted
+from shared.contracts.domain import Lane, PipelineRef
+from shared.contracts.envelope import Envelope, Event, correlation_id_for, decode
+from shared.contracts.errors import InvalidEventError, RefusedError
+from shared.contracts.facts import FACTS, Fact
+from shared.history.replay_plan import again, checked_payload
+
+#: What somebody typed and no stage has moderated: shown to nobody.
+UNMODERATED = ("QuestionAsked",)
+
+
+async def collected(letters: DeadLetters, numbers: Sequence[int], wanted: Wanted, limit: int = 0) -> list[DeadLetter]:
+    """The letters of these numbers, or with none all that are wanted, oldest first; at most `limit` (0: all).
+
+    Raises:
+        NotFoundError: a number has no letter.
+        UnavailableError: the bus is away.
+    """
+    if numbers:
+        return [await letters.get(number) for number in dict.fromkeys(numbers)]
+    found: list[DeadLetter] = []
+    while page := await letters.page(wanted, after=found[-1].number if found else 0):
+        found += page
+        if limit and len(found) >= limit:
+            return found[:limit]
+    return found
+
+
+def listed(letter: DeadLetter) -> dict[str, Any]:
+    """A letter in a listing: where, when and why, and nothing of what it says."""
+    return {
+        "number": letter.number,
+        "time": letter.time.isoformat(),
+        "stage": letter.stage,
+        "fact": letter.fact,
+        "kind": letter.kind,
+        "error": letter.error,
+        "lane": letter.lane,
+        "id": letter.correlation_id,
+        "edited": letter.edited,
+        "bytes": len(letter.data),
+    }
+
+
+def shown(letter: DeadLetter, *, full: bool) -> dict[str, Any]:
+    """A letter with its event; texts of the payload only when `full`, unmoderated ones never."""
+    story = listed(letter) | {"subject": letter.subject, "stack": letter.stack.replace("\\n", "\n")}
+    try:
+        event = json.loads(letter.data)
+        payload = event.pop("payload")
+    except (ValueError, AttributeError, KeyError, TypeError):
+        readable = full and letter.fact not in UNMODERATED
+        told = (
+            letter.data.decode("utf-8", "replace") if readable else _size(len(letter.data), "bytes that are no event")
+        )
+        return story | {"event": None, "payload": told}
+    return story | {"event": event, "payload": payload if full and letter.fact not in UNMODERATED else _hidden(payload)}
+
+
+def retried(
+    letter: DeadLetter, *, deadline_seconds: float, lane: Lane | None = None, pipeline: PipelineRef | None = None
+) -> Event[Fact]:
+    """The event as a retry says it: a step under a new correlation id, anything else as it was.
+
+    Raises:
+        RefusedError: the stage does not hear the fact any more, or the bytes do not fit it.
+    """
+    check_heard(letter)
+    event = letter.event()
+    if event.payload.terminal or event.payload.out_of_band:
+        if lane and lane is not event.lane:
+            raise RefusedError(f"dead letter {letter.number}: {event.fact} is said again in the lane it was in")
+        return event.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=deadline_seconds)})
+    # The same id however often the letter is retried: the broker keeps the question once.
+    cid = correlation_id_for("dead letter", str(letter.number), letter.time.isoformat())
+    new = again(event, deadline_seconds=deadline_seconds, pipeline=pipeline, correlation_id=cid)
+    return new.model_copy(update={"lane": lane or event.lane})
+
+
+def check_heard(letter: DeadLetter) -> None:
+    """Whether the stage still hears that fact.
+
+    Raises:
+        RefusedError: it does not, or there is no such stage or fact.
+    """
+    fact = FACTS.get(letter.fact)
+    if fact is None:
+        raise RefusedError(f"dead letter {letter.number}: {letter.subject[:60]!r} names no fact; drop it")
+    if letter.stage not in fact.consumed_by:
+        raise RefusedError(
+            f"dead letter {letter.number}: no stage {letter.stage} hears {letter.fact} any more; "
+            f"it can only be dropped: answerbus dead drop {letter.number}"
+        )
+
+
+def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
+    """The letter with that payload instead of its own.
+
+    Raises:
+        RefusedError: the payload does not fit the fact, or the letter has no envelope to put it in.
+    """
+    fact = FACTS.get(letter.fact)
+    if fact is None:
+        raise RefusedError(f"dead letter {letter.number}: {letter.subject[:60]!r} names no fact; drop it")
+    payload = checked_payload(fact, document, document)
+    try:
+        envelope = Envelope.model_validate_json(letter.data)
+    except ValidationError:
+        raise RefusedError(
+            f"dead letter {letter.number} has no envelope that can be read; say its payload as a new question: "
+            "answerbus events inject"
+        ) from None
+    data = json.dumps(envelope.model_dump(mode="json") | {"payload": payload.model_dump(mode="json")}).encode()
+    try:
+        decode(letter.subject, data)
+    except InvalidEventError as error:
+        raise RefusedError(f"dead letter {letter.number}: its envelope does not fit its subject ({error})") from None
+    return DeadLetter(**{**vars(letter), "data": data, "edited": True})
+
+
+def _hidden(value: Any) -> Any:
+    """The same shape with sizes for texts, also for single words: a code cannot be told from somebody's name."""
+    if isinstance(value, str):
+        return _size(len(value), "characters")
+    if isinstance(value, Mapping):
+        return {key: _hidden(one) for key, one in value.items()}
+    return [_hidden(one) for one in value] if isinstance(value, list) else value
+
+
+def _size(count: int, what: str) -> str:
+    return f"({count} {what})"

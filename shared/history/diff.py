@@ -1,0 +1,190 @@
+"""Two runs of a question side by side: steps, passages, answer, scores, tokens, time, and which is better. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from shared.contracts.domain import Lane, Passage, Scores, Value
+from shared.contracts.envelope import Event
+from shared.contracts.facts import (
+    AnswerReused,
+    AnswerVerified,
+    ClarificationRequested,
+    Fact,
+    PassagesRetrieved,
+    QuestionAbandoned,
+    QuestionEscalated,
+    QuestionRejected,
+)
+from shared.history.replay_plan import differing, essences
+
+Verdict = Literal["identical", "better", "worse", "other"]
+
+#: A score or a confidence (as a share of ten) that moved by less has not moved.
+NOTABLE = 0.01
+_WORDS = re.compile(r"\s+|[^\s]+")
+
+
+class Side(Value):
+    """One run, in what is compared; `milliseconds` are those of the timeline, the recorded part before a replay too."""
+
+    id: str
+    pipeline: str
+    lane: Lane
+    parent: str = ""
+    ending: str = ""
+    answer_type: str = ""
+    answer: str = ""
+    confidence: float = 0.0
+    scores: Scores | None = None
+    attempts: int = 1
+    tokens: int = 0
+    cost_usd: float = 0.0
+    milliseconds: float = 0.0
+
+
+class Moved(Value):
+    """A passage that both runs found: its place and score in each."""
+
+    source: str
+    passage: str
+    before: int
+    after: int
+    score_before: float
+    score_after: float
+
+
+class Difference(Value):
+    """What changed. `words` is the answer's text cut into what stayed (`=`), went (`-`) and came (`+`)."""
+
+    left: Side
+    right: Side
+    verdict: Verdict
+    changed: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+
+
+def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Difference:
+    """Line two runs up; steps before the first that both have are not counted: one began later, or has lost them."""
+    before, after = side(left), side(right)
+    ours, theirs = essences(left), essences(right)
+    changed = tuple(differing(_from(ours, theirs), _from(theirs, ours)))
+    old, new = _passages(left), _passages(right)
+    if _begins_after_retrieval(right):
+        new = old
+    return Difference(
+        left=before,
+        right=after,
+        verdict=_verdict(before, after) if changed else "identical",
+        changed=changed,
+        gained=tuple(_named(new[key][1]) for key in new if key not in old),
+        lost=tuple(_named(old[key][1]) for key in old if key not in new),
+        moved=_moved(old, new),
+        words=_word_changes(before.answer, after.answer),
+    )
+
+
+def _from(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Ours from where theirs begin, where they begin later."""
+    steps = [(one["fact"], one["attempt"]) for one in ours]
+    first = (theirs[0]["fact"], theirs[0]["attempt"]) if theirs else None
+    return ours[steps.index(first) :] if first in steps else ours
+
+
+def side(events: Sequence[Event[Fact]]) -> Side:
+    """One run in what is compared."""
+    last = next((event for event in events if event.payload.terminal), events[-1])
+    payload = last.payload
+    answer = payload.answer if isinstance(payload, AnswerVerified | AnswerReused) else None
+    return Side(
+        id=last.correlation_id,
+        pipeline=f"{last.pipeline.name}@{last.pipeline.revision}",
+        lane=last.lane,
+        parent=last.parent,
+        ending=last.fact if payload.terminal else "",
+        answer_type=answer.type if answer else "",
+        answer=answer.content if answer else _said(payload),
+        confidence=payload.confidence if isinstance(payload, AnswerVerified | AnswerReused) else 0.0,
+        scores=payload.scores if isinstance(payload, AnswerVerified) else None,
+        attempts=max(event.attempt for event in events if not event.payload.out_of_band) + 1,
+        tokens=last.usage.input_tokens + last.usage.output_tokens,
+        cost_usd=last.usage.cost_usd,
+        milliseconds=round(sum(one.waited_ms + one.worked_ms for one in last.timeline), 2),
+    )
+
+
+def _said(payload: Fact) -> str:
+    if isinstance(payload, ClarificationRequested):
+        return payload.clarification
+    shown = payload if isinstance(payload, QuestionRejected | QuestionEscalated | QuestionAbandoned) else None
+    return shown.message if shown else ""
+
+
+def _verdict(before: Side, after: Side) -> Verdict:
+    """Better or worse by how it ended, then by the scores, then by the confidence; else only other than before."""
+    pairs: list[tuple[float, float]] = [(_rank(before), _rank(after))]
+    if before.scores and after.scores:
+        pairs.append((before.scores.overall, after.scores.overall))
+    pairs.append((before.confidence / 10, after.confidence / 10))
+    for old, new in pairs:
+        if abs(new - old) >= NOTABLE:
+            return "better" if new > old else "worse"
+    return "other"
+
+
+def _rank(one: Side) -> int:
+    """How much of an answer it is; a refusal may be right, and counts as no answer only against one."""
+    if one.ending in ("AnswerVerified", "AnswerReused"):
+        return 2 if one.answer_type == "not_found" else 3
+    return {"ClarificationRequested": 2, "QuestionRejected": 1, "QuestionEscalated": 1}.get(one.ending, 0)
+
+
+def _passages(events: Sequence[Event[Fact]]) -> dict[str, tuple[int, Passage]]:
+    """Those of the last retrieval, by id, with their place from 1 on."""
+    found = [event.payload.passages for event in events if isinstance(event.payload, PassagesRetrieved)]
+    return {one.id: (place, one) for place, one in enumerate(found[-1] if found else (), start=1)}
+
+
+def _begins_after_retrieval(events: Sequence[Event[Fact]]) -> bool:
+    retrieved = any(isinstance(event.payload, PassagesRetrieved) for event in events)
+    return not retrieved and any(timing.stage == "retrieval" for timing in events[0].timeline)
+
+
+def _moved(old: dict[str, tuple[int, Passage]], new: dict[str, tuple[int, Passage]]) -> tuple[Moved, ...]:
+    both = ((key, *old[key], *new[key]) for key in new if key in old)
+    return tuple(
+        Moved(
+            source=one.source,
+            passage=key,
+            before=before,
+            after=after,
+            score_before=one.score,
+            score_after=other.score,
+        )
+        for key, before, one, after, other in both
+        if before != after or abs(one.score - other.score) >= NOTABLE
+    )
+
+
+def _named(passage: Passage) -> str:
+    return f"{passage.source}#{passage.start}-{passage.end}"
+
+
+def _word_changes(before: str, after: str) -> tuple[tuple[str, str], ...]:
+    """The texts by words: runs of `("=", both)`, `("-", before)`, `("+", after)`; none when they are equal."""
+    if before == after:
+        return ()
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    changes: list[tuple[str, str]] = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            changes.append(("=", "".join(old[a:b])))
+            continue
+        changes += [one for one in (("-", "".join(old[a:b])), ("+", "".join(new[c:d]))) if one[1]]
+    return tuple(changes)

@@ -1,0 +1,170 @@
+"""Saying a recorded fact again: which one, with what changed, and whether the same came of it. Pure.
+
+A replay is a question of its own on the background lane: a new correlation id, its `parent` the recorded question, its
+`origin` `replay`. It has no reuse key and a conversation of its own, so no cache and no session hears of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from shared.contracts.domain import Lane, PipelineRef
+from shared.contracts.envelope import REPLAY, Event, event_id, event_type, new_correlation_id
+from shared.contracts.errors import NotFoundError, RefusedError
+from shared.contracts.facts import FACTS, Fact
+
+#: Fields of payloads that tell of time, of which no two runs have the same.
+_TIMES = ("took_ms", "milliseconds", "first_token_ms")
+
+
+def starting_point(events: Sequence[Event[Fact]], wanted: str = "") -> Event[Fact]:
+    """The fact to say again: the first step there is, or the first that `wanted` names: a fact, a stage that hears it.
+
+    `PassagesRetrieved.1` is that of the attempt 1.
+
+    Raises:
+        NotFoundError: nothing is known of the question.
+        RefusedError: it has no such fact, or none that a stage works on; the text says which it has.
+    """
+    if not events:
+        raise NotFoundError("nothing is known of the question any more; was it exported?")
+    steps = [event for event in events if not (event.payload.terminal or event.payload.out_of_band)]
+    if not steps:
+        raise RefusedError("no step of the question is left to say again, only how it ended")
+    if not wanted:
+        return steps[0]
+    name, _, number = wanted.partition(".")
+    stages = sorted({stage for fact in FACTS.values() for stage in (*fact.published_by, *fact.consumed_by)})
+    if name not in FACTS and name not in stages:
+        raise RefusedError(f"--from {wanted}: no fact or stage is called so; stages: {', '.join(stages)}")
+    for event in steps:
+        heard = event.fact == name or name in event.payload.consumed_by
+        if heard and number in ("", str(event.attempt)):
+            return event
+    has = ", ".join(f"{event.fact}.{event.attempt}" for event in steps)
+    raise RefusedError(f"--from {wanted}: the question has no such step any more; it has {has}")
+
+
+def is_shortened(first: Event[Fact]) -> bool:
+    """Whether the first event that is left was not the question's first: its raw text has expired, or was left out."""
+    return first.causation_id is not None
+
+
+def again(
+    event: Event[Fact],
+    *,
+    pipeline: PipelineRef | None = None,
+    deadline_seconds: float,
+    changes: Mapping[str, Any] | None = None,
+    correlation_id: str = "",
+) -> Event[Fact]:
+    """The event as a replay says it: the recorded timeline and model calls before it stay, identity and clock are new.
+
+    Raises:
+        RefusedError: the changed payload does not fit the fact.
+    """
+    cid = correlation_id or new_correlation_id()
+    now = datetime.now(UTC)
+    payload = edited(event.payload, changes) if changes else event.payload
+    return event_type(type(payload)).model_validate(
+        {
+            **{name: getattr(event, name) for name in ("fact", "attempt", "tenant", "timeline", "model_calls")},
+            "event_id": event_id(REPLAY, type(payload), cid, event.attempt),
+            "correlation_id": cid,
+            "conversation_id": cid,
+            "pipeline": pipeline or event.pipeline,
+            "lane": Lane.BACKGROUND,
+            "occurred_at": now,
+            "deadline": now + timedelta(seconds=deadline_seconds),
+            "parent": event.correlation_id,
+            "origin": REPLAY,
+            "payload": payload,
+        }
+    )
+
+
+def edited(payload: Fact, changes: Mapping[str, Any]) -> Fact:
+    """The payload with other values under the keys of `changes`; the others stay.
+
+    Raises:
+        RefusedError: a key is none of the fact's, at any depth, or a value does not fit.
+    """
+    return checked_payload(type(payload), {**payload.model_dump(mode="json"), **changes}, changes)
+
+
+def checked_payload(fact: type[Fact], document: Mapping[str, Any], given: Mapping[str, Any]) -> Fact:
+    """The document as a payload of that fact; what was `given` must be known to the last key, lest a typo go unseen.
+
+    Raises:
+        RefusedError: naming the first place that does not fit.
+    """
+    try:
+        payload = fact.model_validate(dict(document))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise RefusedError(f"{fact.__name__}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if unknown := _unknown(given, payload.model_dump(mode="json")):
+        known = ", ".join(fact.model_fields)
+        raise RefusedError(f"{fact.__name__}: {unknown}: no such field; the fact has {known}")
+    return payload
+
+
+def essence(event: Event[Fact]) -> dict[str, Any]:
+    """What must be equal in two runs of one question: everything but ids, times and where it came from."""
+    return {"fact": event.fact, "attempt": event.attempt, "payload": _timeless(event.payload.model_dump(mode="json"))}
+
+
+def essences(events: Sequence[Event[Fact]]) -> list[dict[str, Any]]:
+    """Those of a question's steps and ending, in order; asides are about it and no part of it."""
+    return [essence(event) for event in events if not event.payload.out_of_band]
+
+
+def differing(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The places where two runs differ, as `AnswerDrafted.0.answer.content`; none when they are identical."""
+    before = {(one["fact"], one["attempt"]): one["payload"] for one in expected}
+    after = {(one["fact"], one["attempt"]): one["payload"] for one in found}
+    places = []
+    for key in {**before, **after}:
+        name = f"{key[0]}.{key[1]}"
+        if key not in after:
+            places.append(f"{name} is missing")
+        elif key not in before:
+            places.append(f"{name} is new")
+        else:
+            places += _places(before[key], after[key], name)
+    return places
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _timeless(one) for key, one in value.items() if key not in _TIMES}
+    return [_timeless(one) for one in value] if isinstance(value, list) else value
+
+
+def _places(before: Any, after: Any, place: str) -> list[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = {**before, **after}
+        return [at for key in keys for at in _places(before.get(key), after.get(key), f"{place}.{key}")]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [at for number, (one, other) in pairs for at in _places(one, other, f"{place}[{number}]")]
+    return [] if before == after else [place]
+
+
+def _unknown(given: Any, known: Any, place: str = "") -> str:
+    """The first key that was given and is not there any more."""
+    if isinstance(given, Mapping) and isinstance(known, Mapping):
+        for key, value in given.items():
+            at = f"{place}.{key}" if place else str(key)
+            if key not in known:
+                return at
+            if found := _unknown(value, known[key], at):
+                return found
+    if isinstance(given, list) and isinstance(known, list) and len(given) == len(known):
+        pairs = enumerate(zip(given, known, strict=True))
+        return next(filter(None, (_unknown(one, other, f"{place}[{number}]") for number, (one, other) in pairs)), "")
+    return ""

@@ -1,0 +1,1 @@
+"""Models by role: `fast`, `main` and `judge`, each a cascade of endpoints; see `shared.llm.ports`."""

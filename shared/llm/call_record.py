@@ -1,0 +1,74 @@
+"""What one call cost, over all its tries: for the envelope of the next fact, and for the metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from shared.contracts.domain import ModelCall, Usage
+from shared.llm import call_context
+from shared.llm.ports import Message, Reply
+from shared.llm.prompts import revision
+from shared.llm.settings import EndpointSettings
+from shared.observability import telemetry
+
+#: Characters of a token, where a provider does not count them.
+_CHARS = 4
+
+
+class CallRecorder:
+    """One call of `invoke` or `converse`; `close` writes it down once."""
+
+    def __init__(self, role: str, step: str, system: str) -> None:
+        self.role = role
+        self.step = step
+        self.tries = 0
+        self._prompt = revision(system)
+        self._began = time.monotonic()
+        self._usage = Usage()
+        self._first_token = 0.0
+        self._endpoint = ""
+        self._model = ""
+
+    def asked(self, endpoint: EndpointSettings) -> None:
+        self._endpoint, self._model = endpoint.name, endpoint.model
+
+    def first_token(self, endpoint: str, seconds: float) -> None:
+        """The first token of a try came `seconds` after it was asked for."""
+        self._first_token = time.monotonic() - self._began
+        telemetry.MODEL_FIRST_TOKEN.labels(self.role, self.step, endpoint).observe(seconds)
+
+    def spent(self, endpoint: EndpointSettings, messages: Sequence[Message], reply: Reply) -> Reply:
+        """Add a reply's tokens and their price; returns the reply with both. What was not counted is estimated."""
+        usage = reply.usage
+        if not (usage.input_tokens or usage.output_tokens):
+            written = len(reply.text) + sum(len(str(call.arguments)) for call in reply.calls)
+            asked = sum(len(message.text) for message in messages)
+            usage = Usage(input_tokens=asked // _CHARS + 1, output_tokens=written // _CHARS + 1)
+        usage = usage.model_copy(update={"cost_usd": endpoint.price.of(usage)})
+        self._usage = self._usage.plus(usage)
+        self._model = reply.model or endpoint.model
+        kinds = (("input", usage.input_tokens), ("output", usage.output_tokens), ("cached", usage.cached_tokens))
+        for kind, tokens in kinds:
+            telemetry.MODEL_TOKENS.labels(kind).inc(tokens)
+        telemetry.MODEL_COST.inc(usage.cost_usd)
+        return reply.model_copy(update={"usage": usage, "model": self._model})
+
+    def close(self, outcome: str) -> None:
+        """Write the call into the ledger of the work at hand."""
+        here = call_context.ledger()
+        call_context.note(
+            ModelCall(
+                stage=here.stage if here else "",
+                step=self.step,
+                role=self.role,
+                endpoint=self._endpoint,
+                model=self._model,
+                prompt=self._prompt,
+                usage=self._usage,
+                milliseconds=round((time.monotonic() - self._began) * 1e3, 1),
+                first_token_ms=round(self._first_token * 1e3, 1),
+                tries=self.tries,
+                outcome=outcome,
+            )
+        )

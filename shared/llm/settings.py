@@ -1,0 +1,160 @@
+"""Which endpoints play which role: `ANSWERBUS_MODELS` (YAML or JSON, or a file of it), or `OPENAI_API_KEY` alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from shared.contracts.domain import Usage
+from shared.contracts.errors import ConfigurationError
+
+ROLES = ("fast", "main", "judge")
+#: The model of an endpoint that `OPENAI_API_KEY` alone configures.
+DEFAULT_MODEL = "gpt-4.1-mini"
+OFF = "off"
+#: What stands for a key where there is none: clients want something.
+NO_KEY = "none"
+OPENAI_URL = "https://api.openai.com/v1"
+
+Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Price(_Part):
+    """US dollars per million tokens; `cached` (input read from the provider's cache) is as `input` where not given."""
+
+    input: float = Field(default=0.0, ge=0)
+    output: float = Field(default=0.0, ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+    def of(self, usage: Usage) -> float:
+        """What the tokens cost, in US dollars."""
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        rate = self.input if self.cached is None else self.cached
+        fresh = usage.input_tokens - cached
+        return (fresh * self.input + cached * rate + usage.output_tokens * self.output) / 1e6
+
+
+class EndpointSettings(_Part):
+    """One model behind one address; times in seconds.
+
+    `json_mode` is how JSON is asked for: by its `schema`, as any JSON `object`, or in the `prompt` alone.
+    """
+
+    name: str = Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$")
+    kind: Kind = "openai-compatible"
+    model: str = Field(min_length=1)
+    base_url: str = ""
+    api_key: SecretStr = SecretStr("")
+    api_key_env: str = ""
+    api_version: str = ""
+    extra_body: dict[str, Any] = {}
+    json_mode: Literal["schema", "object", "prompt"] | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    stream_usage: bool = True
+    price: Price = Price()
+
+    connect_seconds: float = Field(default=5, gt=0)
+    timeout_seconds: float = Field(default=60, gt=0)
+    first_token_seconds: float = Field(default=20, gt=0)
+    stall_seconds: float = Field(default=10, gt=0)
+    tries: int = Field(default=3, ge=1, le=10)
+    concurrency: int = Field(default=128, ge=1)
+    breaker_failures: int = Field(default=3, ge=1)
+    breaker_seconds: float = Field(default=30, gt=0)
+    max_reply_chars: int = Field(default=200_000, ge=100)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.kind == "openai-compatible" and not self.base_url:
+            raise ValueError(f"endpoint {self.name}: kind openai-compatible needs a base_url")
+        if self.kind == "azure" and not (self.base_url and self.api_version):
+            raise ValueError(f"endpoint {self.name}: kind azure needs base_url (the resource's) and api_version")
+        return self
+
+    @property
+    def key(self) -> str:
+        """The API key, of the settings or the environment."""
+        return self.api_key.get_secret_value() or os.environ.get(self.api_key_env, "") or NO_KEY
+
+    @property
+    def asks_json_by(self) -> str:
+        return self.json_mode or ("schema" if self.kind in ("openai", "azure") else "object")
+
+
+class ModelsSettings(_Part):
+    """Endpoints by name, and for each role those that play it, in the order they are tried."""
+
+    endpoints: tuple[EndpointSettings, ...] = ()
+    roles: dict[Literal["fast", "main", "judge", "embed"], tuple[str, ...]] = {}
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        names = [endpoint.name for endpoint in self.endpoints]
+        if len(set(names)) < len(names):
+            raise ValueError("two endpoints have the same name")
+        for role, wanted in self.roles.items():
+            for name in wanted:
+                if name not in names:
+                    raise ValueError(f"role {role}: no endpoint is called {name}")
+        if len(self.roles.get("embed", ())) > 1:
+            raise ValueError("role embed: one endpoint only, as vectors of two models cannot be compared")
+        return self
+
+    def of(self, role: str) -> tuple[EndpointSettings, ...]:
+        """The cascade of a role; where no roles are given at all, every endpoint plays each chat role."""
+        known = {endpoint.name: endpoint for endpoint in self.endpoints}
+        if not self.roles and role in ROLES:
+            return self.endpoints
+        return tuple(known[name] for given, names in self.roles.items() if given == role for name in names)
+
+
+def read_models(text: str, model: str = "", environment: Mapping[str, str] = os.environ) -> ModelsSettings:
+    """The endpoints that `ANSWERBUS_MODELS` (`text`) names, or the one of `OPENAI_API_KEY` / `OPENAI_BASE_URL`.
+
+    `off` means none, whatever else is set.
+
+    Raises:
+        ConfigurationError: naming the place that does not hold, never a key.
+    """
+    if text.strip() == OFF:
+        return ModelsSettings()
+    if text.strip():
+        return _parse(text)
+    key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL", "")
+    if not (key or url):
+        return ModelsSettings()
+    kind: Kind = "openai-compatible" if url else "openai"
+    endpoint = EndpointSettings(
+        name="openai", kind=kind, base_url=url, api_key=SecretStr(key), model=model or DEFAULT_MODEL
+    )
+    return ModelsSettings(endpoints=(endpoint,))
+
+
+def _parse(text: str) -> ModelsSettings:
+    try:
+        document = yaml.safe_load(text)
+        if isinstance(document, str):
+            document = yaml.safe_load(Path(document).expanduser().read_text("utf-8"))
+        if not isinstance(document, dict):
+            raise ConfigurationError("ANSWERBUS_MODELS: expected a mapping with `endpoints` and `roles`")
+        return ModelsSettings.model_validate(document)
+    except OSError as error:
+        raise ConfigurationError(f"ANSWERBUS_MODELS: the file cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise ConfigurationError(f"ANSWERBUS_MODELS: not YAML{f', line {mark.line + 1}' if mark else ''}") from None
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        place = "".join(f"{part}." for part in first["loc"]).removesuffix(".")
+        said = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"ANSWERBUS_MODELS: {place}{': ' if place else ''}{said}") from None

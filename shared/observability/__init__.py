@@ -1,0 +1,1 @@
+"""Logs, metrics, traces, health probes and worker status."""

@@ -1,0 +1,109 @@
+"""Every worker's own figures, asked for by scatter and gather: who is alive, what it holds, how fast it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from shared.contracts.domain import Lane
+from shared.observability import telemetry
+
+
+class FactReport(BaseModel):
+    """Cumulative histogram of seconds worked, over `telemetry.BUCKETS` and +Inf."""
+
+    count: int = 0
+    seconds: float = 0.0
+    buckets: list[float] = []
+
+
+class WorkerReport(BaseModel):
+    """One worker; `facts` by the name of the fact heard."""
+
+    stage: str
+    worker: str
+    pid: int
+    host: str
+    started_at: float
+    in_flight: int = 0
+    facts: dict[str, FactReport] = {}
+
+
+class StageReport(BaseModel):
+    """One durable of one stage: what waits, what is in work, and how fast its workers are (None: no worker has worked).
+
+    `oldest_seconds` is the age of the oldest event that is not done; times in milliseconds are since each worker began.
+    `paused_seconds` is for how long its work is still held back by an operator (None: it is not).
+    """
+
+    stage: str
+    lane: Lane
+    heard: str
+    pending: int
+    in_flight: int
+    redelivered: int
+    oldest_seconds: float
+    workers: int
+    done: int
+    p50_ms: float | None
+    p95_ms: float | None
+    paused_seconds: float | None = None
+
+
+def fact_reports(stage: str) -> dict[str, FactReport]:
+    """What this process measured for one stage, all outcomes added up."""
+    reports: dict[str, FactReport] = {}
+    for metric in telemetry.WORKED.collect():
+        cumulative: dict[tuple[str, str], list[float]] = {}
+        for sample in metric.samples:
+            if sample.labels.get("stage") != stage:
+                continue
+            report = reports.setdefault(sample.labels["fact"], FactReport())
+            if sample.name.endswith("_bucket"):
+                cumulative.setdefault((sample.labels["fact"], sample.labels["outcome"]), []).append(sample.value)
+            elif sample.name.endswith("_count"):
+                report.count += int(sample.value)
+            elif sample.name.endswith("_sum"):
+                report.seconds += sample.value
+        for (fact, _), values in cumulative.items():
+            reports[fact].buckets = add(reports[fact].buckets, values)
+    return reports
+
+
+def add(left: list[float], right: list[float]) -> list[float]:
+    """Two cumulative histograms as one."""
+    return [a + b for a, b in zip(left, right, strict=True)] if left else list(right)
+
+
+def quantile(buckets: list[float], q: float) -> float | None:
+    """Seconds below which the share `q` of the work was done, by linear interpolation; None without any work."""
+    if not buckets or not buckets[-1]:
+        return None
+    wanted = q * buckets[-1]
+    lower = 0.0
+    below = 0.0
+    for upper, count in zip(telemetry.BUCKETS, buckets, strict=False):
+        if count >= wanted:
+            return lower + (upper - lower) * (wanted - below) / max(count - below, 1e-9)
+        lower, below = upper, count
+    return telemetry.BUCKETS[-1]
+
+
+def tell_backlog(reports: Sequence[StageReport]) -> None:
+    """Set the gauges of the backlog to these figures; what they do not name any more is gone."""
+    for gauge in (
+        telemetry.BACKLOG_PENDING,
+        telemetry.BACKLOG_IN_FLIGHT,
+        telemetry.BACKLOG_OLDEST,
+        telemetry.BACKLOG_PAUSED,
+        telemetry.WORKERS,
+    ):
+        gauge.clear()
+    for one in reports:
+        durable = (one.stage, one.heard, one.lane.value)
+        telemetry.BACKLOG_PENDING.labels(*durable).set(one.pending)
+        telemetry.BACKLOG_IN_FLIGHT.labels(*durable).set(one.in_flight)
+        telemetry.BACKLOG_OLDEST.labels(*durable).set(one.oldest_seconds)
+        telemetry.BACKLOG_PAUSED.labels(*durable).set(one.paused_seconds is not None)
+        telemetry.WORKERS.labels(one.stage).set(one.workers)

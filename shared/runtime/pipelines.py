@@ -1,0 +1,103 @@
+"""Pipeline documents in files: read, changed, checked.
+
+A file may pull in its neighbours: `!file prompts/system.md` stands for the text of a file, `!lines lexicons/en.txt`
+for its lines (blank ones and `#` comments left out). Both are read at `check` and `apply`, so that what is stored is
+whole.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from shared.contracts.errors import PipelineError
+from shared.contracts.pipelines import HEADING, Pipeline, Section
+
+
+def read_pipeline(folder: Path) -> Pipeline:
+    """Read `<folder>/pipeline.yaml` (or the file itself) and what it pulls in.
+
+    Raises:
+        PipelineError: no such file, not YAML, a reference out of the folder, or a section that is no mapping.
+    """
+    path = folder if folder.is_file() else folder / "pipeline.yaml"
+    folder = path.parent
+    try:
+        document = yaml.load(path.read_text("utf-8"), _loader(folder))  # noqa: S506 (a SafeLoader with two tags)
+    except OSError as error:
+        raise PipelineError(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise PipelineError(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise PipelineError(f"{path}: expected a mapping with one key per stage")
+    sections = {key: value or {} for key, value in document.items() if key not in HEADING}
+    for stage, section in sections.items():
+        if not isinstance(section, dict):
+            raise PipelineError(f"{path}: {stage}: expected a mapping of settings")
+    name = str(document.get("name") or folder.name)
+    texts = {key: str(document.get(key) or "") for key in HEADING if key != "name"}
+    return Pipeline(name=name, sections=sections, **texts)
+
+
+def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
+    """The document with one more setting: `answer.temperature=0`; the value is YAML.
+
+    Raises:
+        PipelineError: it is not STAGE.KEY=VALUE.
+    """
+    place, equals, text = given.partition("=")
+    stage, *keys = place.split(".")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = text
+    if not equals or not stage or not keys or not all(keys):
+        raise PipelineError(f"--set {given[:60]}: expected STAGE.KEY=VALUE, such as answer.temperature=0")
+    sections = json.loads(json.dumps(pipeline.sections))
+    inner = sections.setdefault(stage, {})
+    for key in keys[:-1]:
+        inner = inner.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise PipelineError(f"--set {given[:60]}: {key} is no mapping in pipeline {pipeline.name}")
+    inner[keys[-1]] = value
+    return pipeline.model_copy(update={"sections": sections})
+
+
+def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:
+    """Validate every section against its stage.
+
+    Raises:
+        PipelineError: the first thing that does not hold.
+    """
+    unknown = sorted(set(pipeline.sections) - set(kinds))
+    if unknown:
+        raise PipelineError(
+            f"pipeline {pipeline.name}: no stage is called {unknown[0]}; stages: {', '.join(sorted(kinds))}"
+        )
+    for stage, kind in kinds.items():
+        if kind is not None:
+            pipeline.section(stage, kind)
+
+
+def _loader(folder: Path) -> type[yaml.SafeLoader]:
+    class Loader(yaml.SafeLoader):
+        """YAML with `!file` and `!lines`."""
+
+    def neighbour(node: yaml.Node) -> str:
+        path = (folder / str(node.value)).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise PipelineError(f"{folder.name}: {node.value} lies outside the pipeline's folder")
+        try:
+            return path.read_text("utf-8")
+        except OSError as error:
+            raise PipelineError(f"{folder.name}: {node.value}: {error.strerror}") from None
+
+    def lines(node: yaml.Node) -> list[str]:
+        stripped = (line.strip() for line in neighbour(node).splitlines())
+        return [line for line in stripped if line and not line.startswith("#")]
+
+    Loader.add_constructor("!file", lambda _, node: neighbour(node))
+    Loader.add_constructor("!lines", lambda _, node: lines(node))
+    return Loader

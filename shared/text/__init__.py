@@ -1,0 +1,1 @@
+"""Text: languages, sentences and stems, sanitizer, fingerprints. Pure."""

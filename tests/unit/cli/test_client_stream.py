@@ -1,0 +1,101 @@
+"""The command line's client: reading server-sent events, and taking a broken stream up again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cli.client import Client, SseEvent, sse
+from shared.contracts.errors import NotFoundError, RefusedError
+
+
+async def _lines(text: str) -> AsyncIterator[str]:
+    for line in text.split("\n"):
+        yield line
+
+
+async def _events(text: str) -> list[SseEvent]:
+    return [event async for event in sse(_lines(text))]
+
+
+async def test_sse_reads_id_kind_and_data() -> None:
+    events = await _events('id: 7.1\nevent: token\ndata: {"text":"a: b"}\n\n')
+
+    assert events == [SseEvent("7.1", "token", {"text": "a: b"})]
+
+
+async def test_sse_passes_over_comments_and_retry_hints() -> None:
+    events = await _events("retry: 1000\n\n: keep-alive\n\nevent: status\ndata: {}\n\n: keep-alive\n\n")
+
+    assert events == [SseEvent("", "status", {})]
+
+
+async def test_sse_joins_data_of_several_lines_and_needs_no_space_after_the_colon() -> None:
+    events = await _events('event:result\ndata:{"a":\ndata: 1}\n\n')
+
+    assert events == [SseEvent("", "result", {"a": 1})]
+
+
+async def test_sse_forgets_id_and_kind_after_each_event() -> None:
+    events = await _events("id: 1\nevent: status\ndata: {}\n\ndata: {}\n\n")
+
+    assert events[1] == SseEvent("", "message", {})
+
+
+async def test_sse_leaves_out_an_event_that_was_cut_off() -> None:
+    assert await _events("id: 1\nevent: status\ndata: {}") == []
+
+
+class CutOff:
+    """A server that breaks the first stream after two events and notes what the client asks for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        given = [line for line in request.splitlines() if line.startswith("last-event-id:")]
+        self.asked.append(given[0].partition(":")[2].strip() if given else "")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        if len(self.asked) == 1:
+            self._chunk(writer, b"id: 4\nevent: status\ndata: {}\n\nid: 4~0.2\nevent: token\ndata: {}\n\nid: 5\nevent")
+        else:
+            self._chunk(writer, b"id: 5\nevent: result\ndata: {}\n\n")
+            writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    @staticmethod
+    def _chunk(writer: asyncio.StreamWriter, body: bytes) -> None:
+        writer.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")
+
+
+async def test_client_takes_a_broken_stream_up_after_the_last_event_it_read() -> None:
+    cut_off = CutOff()
+    async with await asyncio.start_server(cut_off, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with Client(f"http://127.0.0.1:{port}") as client:
+            seen = [event.id async for event in client.stream("0" * 32)]
+
+    assert seen == ["4", "4~0.2", "5"]
+    assert cut_off.asked == ["", "4~0.2"]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [("404 Not Found", NotFoundError), ("422 Unprocessable Entity", RefusedError)]
+)
+async def test_client_raises_the_servers_own_sentence(status: str, error: type[Exception]) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = b'{"detail": "send something else"}'
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with Client(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(error, match="send something else"):
+                await client.call("GET", "/api/v1/questions/x")

@@ -1,0 +1,104 @@
+"""`answerbus demo`, as somebody runs it who sees the project for the first time."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.operations.demo import QUESTIONS
+from tests.support.model_server import Asked, ModelServer, Scripted
+
+ROOT = Path(__file__).resolve().parents[3]
+STEPS = (
+    "QuestionAsked",
+    "QuestionApproved",
+    "QuestionCleared",
+    "PassagesRetrieved",
+    "AnswerDrafted",
+    "AnswerVerified",
+)
+
+
+@pytest.mark.e2e
+def test_demo_answers_its_questions_shows_the_chain_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    shown = _demo(tmp_path)
+
+    assert shown.returncode == 0, shown.stderr
+    resumed, withdrawn, failed = _answers(shown.stdout)
+    assert "Last-Event-ID" in resumed
+    assert "DELETE" in withdrawn
+    assert "Une question est retirée" in withdrawn
+    assert "dead letters" in failed
+    assert all("[1]" in answer for answer in (resumed, withdrawn, failed))
+    assert tuple(re.findall(rf"\b({'|'.join(STEPS)})\b", _part(shown.stdout, "what happened"))) == STEPS
+    assert "stopped cleanly" in shown.stdout
+    assert _processes_with(str(tmp_path)) == []
+
+
+@pytest.mark.e2e
+def test_demo_with_a_key_answers_with_the_model_and_does_all_else_alike(tmp_path: Path) -> None:
+    with ModelServer(_quoting) as models:
+        shown = _demo(tmp_path, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL=models.url)
+
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr.count("engine chat") == len(QUESTIONS)
+    assert all("[1]" in answer for answer in _answers(shown.stdout))
+    assert "AnswerVerified" in _part(shown.stdout, "what happened")
+    assert "stopped cleanly" in shown.stdout
+
+
+@pytest.mark.e2e
+def test_demo_goes_on_when_what_the_model_wrote_is_not_in_the_pages(tmp_path: Path) -> None:
+    with ModelServer(lambda _: "Bananas are yellow and grow in bunches, all of them. [1]") as models:
+        shown = _demo(tmp_path, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL=models.url)
+
+    assert shown.returncode == 0, shown.stderr
+    assert "stopped cleanly" in shown.stdout
+
+
+def _demo(folder: Path, **further: str) -> subprocess.CompletedProcess[str]:
+    """Run it in a directory that tells its processes from others."""
+    ours = ("ANSWERBUS_", "OPENAI_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", "demo", "--data", str(folder / "demo")],
+        cwd=ROOT,
+        env=environment | {"TMPDIR": str(folder), "COLUMNS": "120", **further},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+
+
+def _quoting(asked: Asked) -> Scripted:
+    """The first sentences of the first passage."""
+    found = re.search(r"<passage[^>]*>\n(.*?)\n</passage>", asked.user, re.DOTALL)
+    return f"<answer><s-1>{found[1].partition('. ')[0]}. [1]</s-1></answer>" if found else None
+
+
+def _answers(output: str) -> list[str]:
+    return [_part(output, question) for question in QUESTIONS]
+
+
+def _part(output: str, title: str) -> str:
+    """What stands under a title of the demo."""
+    return output.partition(f"── {title}")[2].partition("\n")[2].partition("\n──")[0]
+
+
+def _processes_with(text: str) -> list[str]:
+    """Command lines of living processes that contain the text."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended meanwhile
+            continue
+        if text in line:
+            found.append(line)
+    return found

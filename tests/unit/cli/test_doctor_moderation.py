@@ -1,0 +1,107 @@
+"""`answerbus doctor` says what the moderation of each pipeline asks for and this machine lacks, and what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.host.catalogue import stages
+from cli.host.nats_server import EmbeddedNats
+from cli.operations import bus, doctor
+from cli.operations.doctor import Finding, examine
+from shared.contracts.pipelines import Pipeline
+from shared.runtime.settings import Settings
+from shared.stores.pipelines_nats import NatsPipelines
+from tests.support.servers import free_port
+
+RAILS = {"guardrails_colang": "define flow x", "guardrails_config": "{}"}
+EXTRAS = ("presidio_analyzer", "nemoguardrails")
+
+
+def away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without the extras."""
+    from services.moderation import requirements
+
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None if name in EXTRAS else sys)
+
+
+async def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **section: Any) -> dict[str, Finding]:
+    """What is found for packaged pipelines of which one has this section."""
+    pipelines = [Pipeline(name="plain"), Pipeline(name="city", sections={"moderation": section})]
+    monkeypatch.setattr(doctor, "packaged_pipelines", lambda: pipelines)
+    settings = Settings(data_dir=tmp_path, nats_url=f"nats://127.0.0.1:{free_port()}", port=0, models="off")
+    return {one.what: one for one in await examine(settings) if one.what.startswith("pipeline ")}
+
+
+async def test_a_pipeline_that_needs_nothing_has_no_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert await found(monkeypatch, tmp_path) == {}
+
+
+@pytest.mark.parametrize("content", [None, "{}"])
+async def test_a_classifier_that_cannot_be_read_is_a_warning(
+    content: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "injections.json"
+    if content is not None:
+        file.write_text(content)
+
+    line = (await found(monkeypatch, tmp_path, injection_model=str(file)))["pipeline city: injection_model"]
+
+    assert line.verdict == "warn"
+    assert str(file) in line.detail
+    assert "answerbus train injections" in line.detail
+
+
+async def test_a_classifier_that_can_be_read_is_fine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "injections.json"
+    file.write_text('{"format": "answerbus-injections-1", "bias": 0.0, "weights": {}, "idf": {}}')
+
+    line = (await found(monkeypatch, tmp_path, injection_model=str(file)))["pipeline city: injection_model"]
+
+    assert line.verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("section", "what", "verdict", "extra"),
+    [
+        ({"pii_engine": "presidio"}, "pii_engine: presidio", "fail", "answerbus[pii]"),
+        (RAILS, "guardrails_colang", "warn", "answerbus[guardrails]"),
+        ({**RAILS, "guardrails_fail": "closed"}, "guardrails_colang", "fail", "answerbus[guardrails]"),
+    ],
+)
+async def test_an_extra_that_is_missing_is_told_with_how_to_install_it(
+    section: dict[str, Any],
+    what: str,
+    verdict: str,
+    extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    away(monkeypatch)
+
+    line = (await found(monkeypatch, tmp_path, **section))[f"pipeline city: {what}"]
+
+    assert line.verdict == verdict
+    assert f"pip install '{extra}'" in line.detail
+
+
+async def test_pipelines_are_looked_at_as_they_are_applied(tmp_path: Path) -> None:
+    """Given a bus with a pipeline of its own, then that one is looked at, and not the packaged ones."""
+    nats = EmbeddedNats(tmp_path)
+    await nats.start()
+    try:
+        settings = Settings(data_dir=tmp_path, nats_url=nats.url, port=0, models="off")
+        async with bus.connected(settings) as client:
+            await bus.provision(client, settings, stages(settings))
+            store = NatsPipelines(client.jetstream)
+            await store.open()
+            await store.apply(Pipeline(name="ours", sections={"moderation": {"injection_model": "/nowhere.json"}}))
+            await store.close()
+        lines = [one for one in await examine(settings) if one.what.startswith("pipeline ")]
+    finally:
+        await nats.stop()
+
+    assert [(one.what, one.verdict) for one in lines] == [("pipeline ours: injection_model", "warn")]

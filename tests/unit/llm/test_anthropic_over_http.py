@@ -1,0 +1,82 @@
+"""Anthropic's models play roles like any other, with the system prompt marked for the provider's cache."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.contracts.errors import ModelError
+from shared.llm.call_context import at_work
+from shared.llm.ports import Message, Tool, ToolCall
+from tests.support.model_server import ModelServer, ScriptedReply
+from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, served
+
+pytest.importorskip("langchain_anthropic", reason="the extra `anthropic` is not installed")
+
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 800}}
+PRICE = {"input": 3.0, "output": 15.0, "cached": 0.3}
+
+
+def claude(server: ModelServer, **settings: object) -> dict[str, object]:
+    return endpoint(server.url.removesuffix("/v1"), "claude", kind="anthropic", price=PRICE, **settings)
+
+
+async def test_reply_is_heard_as_it_is_written_and_priced() -> None:
+    heard = StreamAccumulator()
+    with ModelServer([ScriptedReply("It stands in Paris.", usage=USAGE)], token=0.01) as server:  # type: ignore[arg-type]
+        async with served(claude(server)) as models:
+            with at_work("answer") as work:
+                reply = await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert heard.text == reply.text == "It stands in Paris."
+    assert len(heard.pieces) > 2
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.output_tokens) == (1000, 800, 50)
+    assert reply.usage.cost_usd == pytest.approx((200 * 3 + 800 * 0.3 + 50 * 15) / 1e6)
+    assert work.calls[0].model == "model-claude"
+    (asked,) = server.asked
+    assert "secret-key-1234" in asked.headers.get("x-api-key", asked.headers.get("authorization", ""))
+    assert asked.body["system"] == [{"type": "text", "text": "Answer briefly.", "cache_control": {"type": "ephemeral"}}]
+
+
+async def test_step_gets_its_json_and_a_repair() -> None:
+    with ModelServer(["perhaps", {"relevant": True}]) as server:
+        async with served(claude(server)) as models:
+            assert (await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)).relevant
+
+    assert "it holds no JSON object" in str(server.asked[1].messages[-1]["content"])
+
+
+async def test_tools_go_there_and_back() -> None:
+    tool = Tool(name="search", description="Searches.", parameters={"type": "object", "properties": {}})
+    call = ToolCall(id="toolu_9", name="search", arguments={"query": "prices"})
+    history = [
+        *ASKED,
+        Message(author="assistant", calls=(call,)),
+        Message(author="tool", text="12 €", call_id="toolu_9"),
+    ]
+    with ModelServer([ScriptedReply("Let me look.", calls=(("search", {"query": "tower"}),))]) as server:
+        async with served(claude(server)) as models:
+            reply = await models.converse("main", "answer", history, tools=[tool])
+
+    assert [(one.name, one.arguments) for one in reply.calls] == [("search", {"query": "tower"})]
+    assert reply.text == "Let me look."
+    assert server.asked[0].body["tools"][0]["name"] == "search"
+    assert server.asked[0].messages[-1]["content"][0]["tool_use_id"] == "toolu_9"
+
+
+async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
+    with ModelServer([ScriptedReply("It stands", finish="length")]) as server:
+        async with served(claude(server, max_output_tokens=2)) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert reply.cut
+    assert server.asked[0].body["max_tokens"] == 2
+
+
+async def test_overload_is_tried_again_and_a_wrong_key_is_not() -> None:
+    with ModelServer([ScriptedReply(status=529), ScriptedReply("Paris."), ScriptedReply(status=401)]) as server:
+        async with served(claude(server)) as models:
+            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+            with pytest.raises(ModelError, match="status_401"):
+                await models.converse("main", "answer", ASKED)
+
+    assert len(server.asked) == 3

@@ -1,0 +1,314 @@
+"""Providers fail in every way they know; a step hears of it only when nobody is left. Over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared.contracts.errors import ModelError
+from shared.llm.call_context import at_work
+from tests.support.model_server import ModelServer, ScriptedReply
+from tests.support.servers import free_port
+from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, metric, served, until
+
+FINE = {"relevant": True}
+
+
+def down(name: str = "down", **settings: object) -> dict[str, object]:
+    """An endpoint where nobody listens."""
+    return endpoint(f"http://127.0.0.1:{free_port()}/v1", name, **settings)
+
+
+def soon(seconds: float) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529, 408])
+async def test_error_that_may_pass_is_tried_again(status: int) -> None:
+    with ModelServer([ScriptedReply(status=status), FINE]) as server:
+        async with served(endpoint(server)) as models:
+            with at_work("moderation") as work:
+                verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict.relevant
+    assert (work.calls[0].tries, work.calls[0].outcome) == (2, "ok")
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_error_that_will_not_pass_is_not_tried_again(status: int) -> None:
+    with ModelServer([ScriptedReply(status=status), FINE]) as server:
+        async with served(endpoint(server)) as models:
+            with pytest.raises(ModelError, match=f"status_{status}"):
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert len(server.asked) == 1
+
+
+async def test_tries_end_after_three_and_grow_apart() -> None:
+    with ModelServer(lambda _: ScriptedReply(status=503)) as server:
+        async with served(endpoint(server, breaker_failures=99)) as models:
+            with pytest.raises(ModelError, match="status_503"):
+                await models.converse("main", "answer", ASKED)
+
+    first, second, third = (asked.at for asked in server.asked)
+    assert 0.1 <= second - first <= 0.5
+    assert 0.2 <= third - second <= 0.9
+
+
+async def test_retry_after_is_waited_for() -> None:
+    with ModelServer([ScriptedReply(status=429, headers={"retry-after": "0.6"}), FINE]) as server:
+        async with served(endpoint(server)) as models:
+            await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    first, second = (asked.at for asked in server.asked)
+    assert 0.6 <= second - first <= 1.5
+
+
+async def test_long_retry_after_sends_the_call_to_the_next_endpoint() -> None:
+    with (
+        ModelServer([ScriptedReply(status=429, headers={"retry-after": "30"})]) as busy,
+        ModelServer(["Paris."]) as other,
+    ):
+        async with served(endpoint(busy), endpoint(other, "two")) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert (reply.text, reply.model) == ("Paris.", "model-two")
+    assert len(busy.asked) == 1
+
+
+async def test_retry_after_beyond_the_deadline_is_not_waited_for() -> None:
+    began = time.monotonic()
+    with ModelServer([ScriptedReply(status=429, headers={"retry-after": "30"})]) as server:
+        async with served(endpoint(server)) as models:
+            with at_work("moderation", soon(4)), pytest.raises(ModelError, match="status_429"):
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert time.monotonic() - began < 1.5
+
+
+async def test_next_endpoint_answers_when_the_first_is_down_and_the_breaker_spares_the_others() -> None:
+    """At most one failed try per window: three open the breaker, then the calls go straight to the second."""
+    with ModelServer(lambda _: "Paris.") as server:
+        first = down(breaker_seconds=30)
+        async with served(first, endpoint(server, "two")) as models:
+            with at_work("answer") as work:
+                for _ in range(10):
+                    assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+
+    assert [call.tries for call in work.calls] == [4] + [1] * 9
+    assert metric("answerbus_model_breaker_open", endpoint="down") == 1
+
+
+async def test_breaker_lets_one_probe_through_per_window() -> None:
+    with ModelServer(lambda _: ScriptedReply(status=503)) as broken, ModelServer(lambda _: "Paris.") as other:
+        first = endpoint(broken, breaker_failures=2, breaker_seconds=0.5, tries=1)
+        async with served(first, endpoint(other, "two")) as models:
+            ends = time.monotonic() + 2.2
+            while time.monotonic() < ends:
+                await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(5)))
+            calls = [asked.at for asked in broken.asked]
+
+    opened = calls[4]  # the first five were under way together
+    assert 2 <= len([at for at in calls if at > opened]) <= 5
+    assert all(later - earlier >= 0.45 for earlier, later in itertools.pairwise(calls[4:]))
+
+
+async def test_endpoint_that_is_back_is_used_again_after_its_window() -> None:
+    server = ModelServer(lambda _: "from the first")
+    with server, ModelServer(lambda _: "from the second") as other:
+        server.stop()
+        first = endpoint(server, breaker_failures=1, breaker_seconds=0.3, tries=1)
+        async with served(first, endpoint(other, "two")) as models:
+            assert (await models.converse("main", "answer", ASKED)).text == "from the second"
+            server.start()
+            deadline = time.monotonic() + 5
+            while (await models.converse("main", "answer", ASKED)).text != "from the first":
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.02)
+
+    assert metric("answerbus_model_breaker_open", endpoint="one") == 0
+
+
+async def test_everyone_down_is_known_quickly() -> None:
+    async with served(down("a"), down("b")) as models:
+        began = time.monotonic()
+        with at_work("answer", soon(30)) as work, pytest.raises(ModelError, match="connection"):
+            await models.converse("main", "answer", ASKED)
+        first, began = time.monotonic() - began, time.monotonic()
+        with at_work("answer", soon(30)), pytest.raises(ModelError, match="breaker_open"):
+            await models.converse("main", "answer", ASKED)
+
+    assert work.calls[0].outcome == "connection"
+    assert work.calls[0].tries == 6
+    assert first < 5
+    assert time.monotonic() - began < 0.2
+
+
+async def test_endpoint_that_never_answers_leaves_time_for_the_next_and_for_the_rule() -> None:
+    with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute, ModelServer(["Paris."]) as other:
+        async with served(endpoint(mute), endpoint(other, "two")) as models:
+            began = time.monotonic()
+            with at_work("answer", soon(4)):
+                reply = await models.converse("main", "answer", ASKED)
+            assert reply.text == "Paris."
+            assert time.monotonic() - began < 3
+    with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute:
+        async with served(endpoint(mute)) as models:
+            began = time.monotonic()
+            with at_work("moderation", soon(2)), pytest.raises(ModelError, match="timeout"):
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+            assert time.monotonic() - began < 1.5
+
+
+async def test_time_of_a_try_is_bounded_by_the_endpoint_too() -> None:
+    with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute:
+        async with served(endpoint(mute, timeout_seconds=0.2, first_token_seconds=0.2, tries=1)) as models:
+            began = time.monotonic()
+            for call in (
+                models.converse("main", "answer", ASKED),
+                models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict),
+            ):
+                with pytest.raises(ModelError, match="timeout"):
+                    await call
+
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (ScriptedReply("The tower stands in Rome", stall_after=3), "stall"),
+        (ScriptedReply("The tower stands in Rome", cut_after=3), "connection"),
+    ],
+)
+async def test_reply_that_breaks_off_is_taken_back_and_begun_anew_elsewhere(said: ScriptedReply, reason: str) -> None:
+    heard = StreamAccumulator()
+    before = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
+    with ModelServer(lambda _: said) as broken, ModelServer(["It stands in Paris."]) as other:
+        async with served(endpoint(broken, stall_seconds=0.3, tries=1), endpoint(other, "two")) as models:
+            reply = await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert heard.text == reply.text == "It stands in Paris."
+    assert heard.restarts == 1
+    calls = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
+    assert calls == before + 1
+
+
+async def test_reply_that_breaks_off_everywhere_is_taken_back_before_the_rule_takes_over() -> None:
+    heard = StreamAccumulator()
+    with ModelServer(lambda _: ScriptedReply("The tower stands", cut_after=2)) as broken:
+        async with served(endpoint(broken, tries=2)) as models:
+            with pytest.raises(ModelError):
+                await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert heard.pieces == []
+    assert heard.restarts == 2
+
+
+async def test_slow_listener_is_no_stall() -> None:
+    class Slow(StreamAccumulator):
+        async def piece(self, text: str) -> None:
+            await super().piece(text)
+            await asyncio.sleep(0.15)
+
+    heard = Slow()
+    with ModelServer(["one two three"], token=0.05) as server:
+        async with served(endpoint(server, stall_seconds=0.12)) as models:
+            await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert heard.text == "one two three"
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"<html>gateway</html>", b'{"choices": 3}', b'{"choices": []}', b"data: {broken\n\n", b"data: [1]\n\n"],
+)
+async def test_body_that_is_no_completion_counts_as_a_failure(raw: bytes) -> None:
+    with (
+        ModelServer(lambda _: ScriptedReply(raw=raw)) as broken,
+        ModelServer(lambda a: None if a.streams else FINE) as other,
+    ):
+        async with served(endpoint(broken, tries=1), endpoint(other, "two")) as models:
+            reply = await models.converse("main", "answer", ASKED)
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert reply.model == "model-two"
+    assert verdict.relevant
+
+
+async def test_error_inside_a_stream_counts_as_a_failure() -> None:
+    raw = b'data: {"error": {"message": "overloaded", "code": 500}}\n\n'
+    with ModelServer(lambda _: ScriptedReply(raw=raw)) as broken, ModelServer(["Paris."]) as other:
+        async with served(endpoint(broken, tries=1), endpoint(other, "two")) as models:
+            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+
+
+async def test_empty_reply_is_asked_for_again() -> None:
+    with ModelServer([ScriptedReply(""), ScriptedReply("Paris.")]) as server:
+        async with served(endpoint(server)) as models:
+            assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+
+    assert len(server.asked) == 2
+
+
+async def test_random_errors_of_a_third_of_the_tries_cost_no_reply() -> None:
+    with ModelServer(error_rate=0.33, seed=7) as first, ModelServer(error_rate=0.33, seed=8) as second:
+        async with served(endpoint(first, breaker_failures=99), endpoint(second, "two")) as models:
+            replies = await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(60)))
+
+    assert len({reply.text for reply in replies}) == 1
+
+
+async def test_endpoint_gets_no_more_calls_at_once_than_its_limit() -> None:
+    with ModelServer(first=0.05) as server:
+        async with served(endpoint(server, concurrency=4)) as models:
+            await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(20)))
+
+    assert server.most_at_once == 4
+    assert len(server.asked) == 20
+
+
+async def test_place_that_does_not_come_free_in_time_sends_the_call_on() -> None:
+    with ModelServer(first=3) as full, ModelServer(lambda _: "Paris.") as other:
+        async with served(endpoint(full, concurrency=1), endpoint(other, "two")) as models:
+            holding = asyncio.create_task(models.converse("main", "answer", ASKED))
+            await until(lambda: bool(full.asked))
+            with at_work("answer", soon(1)):
+                reply = await models.converse("main", "answer", ASKED)
+            holding.cancel()
+            await asyncio.gather(holding, return_exceptions=True)
+
+    assert reply.model == "model-two"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_cancelled_call_closes_its_connection_within_a_second(streams: bool) -> None:
+    with ModelServer(first=0.05 if streams else 20, token=1.0) as server:
+        async with served(endpoint(server)) as models:
+            call: asyncio.Task[object] = asyncio.create_task(
+                models.converse("main", "answer", ASKED)
+                if streams
+                else models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+            )
+            await until(lambda: bool(server.asked))
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            await until(lambda: server.asked[0].left, seconds=1)
+
+
+async def test_neither_keys_nor_texts_are_in_what_is_logged_or_raised(capsys: pytest.CaptureFixture[str]) -> None:
+    error = ScriptedReply(status=500, raw=b'{"error": {"message": "my password is hunter2"}}')
+    with ModelServer(lambda _: error) as server:
+        async with served(endpoint(server)) as models:
+            with pytest.raises(ModelError) as raised:
+                await models.invoke("fast", "gate", "Judge it.", "my password is hunter2", Verdict)
+
+    written = "".join(capsys.readouterr()) + repr(raised.value) + repr(raised.value.__cause__)
+    assert "hunter2" not in written
+    assert "secret-key-1234" not in written
+    assert raised.value.__suppress_context__

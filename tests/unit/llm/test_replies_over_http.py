@@ -1,0 +1,258 @@
+"""What a model says reaches the step: over real HTTP, against the model server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shared.contracts.domain import Usage
+from shared.contracts.errors import ModelError
+from shared.llm.call_context import at_work
+from shared.llm.ports import Message, Tool, ToolCall
+from shared.llm.prompts import revision
+from tests.support.model_server import Asked, ModelServer, ScriptedReply
+from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, metric, served
+
+SEARCH = Tool(name="search", description="Searches.", parameters={"type": "object", "properties": {}})
+
+
+async def test_step_gets_the_reply_as_its_model() -> None:
+    with ModelServer([{"relevant": True, "reason": "it is"}]) as server:
+        async with served(endpoint(server)) as models:
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict == Verdict(relevant=True, reason="it is")
+    (asked,) = server.asked
+    assert asked.user == "Is it?"
+    assert asked.system.startswith("Judge it.\n\nReply with one JSON object")
+    assert asked.headers["authorization"] == "Bearer secret-key-1234"
+    assert asked.body["response_format"] == {"type": "json_object"}
+
+
+async def test_schema_is_sent_where_the_endpoint_takes_one() -> None:
+    with ModelServer() as server:  # its default reply is an example of the schema
+        async with served(endpoint(server, json_mode="schema")) as models:
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict.relevant
+    assert server.asked[0].schema == Verdict.model_json_schema()
+
+
+async def test_system_text_of_a_step_is_the_same_for_every_question() -> None:
+    with ModelServer() as server:
+        async with served(endpoint(server, json_mode="schema")) as models:
+            with at_work("moderation") as work:
+                for question in ("Is it?", "Are they?"):
+                    await models.invoke("fast", "gate", "Judge it. " * 50, question, Verdict)
+
+    assert server.asked[0].system == server.asked[1].system
+    assert [call.usage.cached_tokens > 0 for call in work.calls] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"relevant": true}\n```',
+        'Here it is:\n```\n{"relevant": true}\n```\nAnything else?',
+        'Certainly! {"relevant": true} I hope that helps.',
+        '\n\n  {"relevant": true}\n',
+    ],
+)
+async def test_json_is_found_inside_what_is_written_around_it(text: str) -> None:
+    with ModelServer([text]) as server:
+        async with served(endpoint(server)) as models:
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict.relevant
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        ("", "it was empty"),
+        ("I cannot say.", "it holds no JSON object"),
+        ('{"relevant": tru', "Invalid JSON: EOF while parsing"),
+        ('{"relevant": "perhaps"}', "relevant: Input should be a valid boolean"),
+        ('{"reason": "none"}', "relevant: Field required"),
+    ],
+)
+async def test_reply_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(bad: str, named: str) -> None:
+    with ModelServer([bad, {"relevant": True}]) as server:
+        async with served(endpoint(server)) as models:
+            with at_work("moderation") as work:
+                verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict.relevant
+    assert server.asked[1].messages[-2]["content"] == (bad or "(nothing)")
+    assert named in server.asked[1].messages[-1]["content"]
+    (call,) = work.calls
+    assert (call.outcome, call.tries) == ("repaired", 2)
+
+
+async def test_second_reply_that_does_not_fit_leaves_the_step_to_its_rule() -> None:
+    before = metric("answerbus_model_fallbacks_total", step="gate", reason="malformed")
+    with ModelServer(["no", "never, my password is hunter2"]) as server:
+        async with served(endpoint(server)) as models:
+            with at_work("moderation") as work, pytest.raises(ModelError) as raised:
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert len(server.asked) == 2
+    assert "malformed" in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+    assert work.calls[0].outcome == "malformed"
+    assert metric("answerbus_model_fallbacks_total", step="gate", reason="malformed") == before + 1
+
+
+async def test_reply_is_heard_in_order_as_it_is_written() -> None:
+    text = "The tower stands in Paris, on the left bank."
+    heard = StreamAccumulator()
+    with ModelServer([text], first=0.05, token=0.005) as server:
+        async with served(endpoint(server)) as models:
+            with at_work("answer") as work:
+                reply = await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert heard.text == reply.text == text
+    assert len(heard.pieces) >= 5
+    assert heard.restarts == 0
+    (call,) = work.calls
+    assert (call.stage, call.step, call.role, call.model) == ("answer", "answer", "main", "model-one")
+    assert call.prompt == revision("Answer briefly.")
+    assert 50 <= call.first_token_ms < call.milliseconds
+
+
+async def test_usage_is_priced_with_the_cached_part_at_its_own_rate() -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    said = ScriptedReply("Paris.", usage={**usage, "prompt_tokens_details": {"cached_tokens": 400}})  # type: ignore[dict-item]
+    price = {"input": 2.0, "output": 10.0, "cached": 0.5}
+    tokens = metric("answerbus_model_tokens_total", kind="cached")
+    cost = metric("answerbus_model_cost_usd_total")
+    with ModelServer([said, said, ScriptedReply(json.dumps({"relevant": True}), usage=said.usage)]) as server:
+        async with served(endpoint(server, price=price)) as models:
+            with at_work("answer") as work:
+                reply = await models.converse("main", "answer", ASKED)
+                await models.converse("main", "answer", ASKED)
+                await models.invoke("fast", "gate", "Judge.", "Is it?", Verdict)
+
+    one = (600 * 2.0 + 400 * 0.5 + 100 * 10.0) / 1e6
+    assert reply.usage == Usage(input_tokens=1000, output_tokens=100, cached_tokens=400, cost_usd=one)
+    assert [call.usage for call in work.calls] == [reply.usage] * 3
+    assert metric("answerbus_model_tokens_total", kind="cached") == tokens + 1200
+    assert metric("answerbus_model_cost_usd_total") == pytest.approx(cost + 3 * one)
+
+
+async def test_tokens_are_estimated_where_the_endpoint_does_not_count_them() -> None:
+    with ModelServer([ScriptedReply("Paris. " * 40)]) as server:
+        async with served(endpoint(server, stream_usage=False)) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert "stream_options" not in server.asked[0].body
+    assert reply.usage.output_tokens == len(reply.text) // 4 + 1
+    assert reply.usage.input_tokens > 5
+
+
+async def test_tools_are_offered_and_their_calls_read_from_the_stream() -> None:
+    arguments = {"query": "opening hours of the tower in winter"}
+    said = ScriptedReply("Let me look.", calls=(("search", arguments), ("search", {"query": "prices"})))
+    with ModelServer([said]) as server:
+        async with served(endpoint(server)) as models:
+            reply = await models.converse("main", "answer", ASKED, tools=[SEARCH])
+
+    assert server.asked[0].tools == ["search"]
+    assert reply.text == "Let me look."
+    assert [(call.name, call.arguments, call.fault) for call in reply.calls] == [
+        ("search", arguments, ""),
+        ("search", {"query": "prices"}, ""),
+    ]
+    assert len({call.id for call in reply.calls}) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [('{"query": ', "the arguments are not JSON"), ("[1]", "the arguments are not a JSON object")],
+)
+async def test_arguments_that_cannot_be_read_are_named_as_such(arguments: str, fault: str) -> None:
+    with ModelServer([ScriptedReply(calls=(("search", arguments),))]) as server:
+        async with served(endpoint(server)) as models:
+            reply = await models.converse("main", "answer", ASKED, tools=[SEARCH])
+
+    (call,) = reply.calls
+    assert (call.arguments, call.fault) == ({}, fault)
+
+
+async def test_what_tools_answered_goes_back_in_the_form_of_the_api() -> None:
+    call = ToolCall(id="c1", name="search", arguments={"query": "prices"})
+    history = [*ASKED, Message(author="assistant", calls=(call,)), Message(author="tool", text="12 €", call_id="c1")]
+    with ModelServer(["It costs 12 €."]) as server:
+        async with served(endpoint(server)) as models:
+            await models.converse("main", "answer", history, tools=[SEARCH])
+
+    asking, answering = server.asked[0].messages[2:]
+    assert asking["tool_calls"][0]["function"] == {"name": "search", "arguments": '{"query": "prices"}'}
+    assert answering == {"role": "tool", "tool_call_id": "c1", "content": "12 €"}
+
+
+async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
+    with ModelServer([ScriptedReply("It stands in", finish="length")]) as server:
+        async with served(endpoint(server, max_output_tokens=3)) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert reply.cut
+    assert server.asked[0].body["max_tokens"] == 3
+
+
+async def test_megabyte_of_reply_is_cut_and_no_more_of_it_is_read() -> None:
+    heard = StreamAccumulator()
+    with ModelServer([ScriptedReply("x" * 1_000_000)]) as server:
+        async with served(endpoint(server, max_reply_chars=50_000)) as models:
+            reply = await models.converse("main", "answer", ASKED, listener=heard)
+
+    assert reply.cut
+    assert 50_000 < len(reply.text) < 400_000
+    assert heard.text == reply.text
+
+
+async def test_megabyte_where_json_was_wanted_is_repaired_or_given_up() -> None:
+    with ModelServer(["{" + "x" * 1_000_000, {"relevant": True}]) as server:
+        async with served(endpoint(server, max_reply_chars=50_000)) as models:
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict.relevant
+    assert len(server.asked[1].messages[-2]["content"]) <= 2000
+    assert "too long" in server.asked[1].messages[-1]["content"]
+
+
+async def test_extra_fields_of_an_endpoint_are_in_its_requests() -> None:
+    with ModelServer(lambda asked: None if asked.streams else {"relevant": True}) as server:
+        async with served(endpoint(server, extra_body={"vram_limit": 24}, temperature=0.5)) as models:
+            await models.converse("main", "answer", ASKED)
+            await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert [(asked.body["vram_limit"], asked.body["temperature"]) for asked in server.asked] == [(24, 0.5)] * 2
+
+
+async def test_azure_is_asked_at_its_deployment_with_its_key_and_version() -> None:
+    def answer(asked: Asked) -> str | None:
+        return None if asked.streams else '{"relevant": true}'
+
+    with ModelServer(answer) as server:
+        base = server.url.removesuffix("/v1")
+        azure = endpoint(base, kind="azure", api_version="2026-01-01")
+        async with served(azure) as models:
+            await models.converse("main", "answer", ASKED)
+            await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    for asked in server.asked:
+        assert asked.path == "/openai/deployments/model-one/chat/completions"
+        assert asked.headers["api-key"] == "secret-key-1234"
+
+
+async def test_role_without_an_endpoint_raises_at_once() -> None:
+    before = metric("answerbus_model_fallbacks_total", step="gate", reason="not_configured")
+    async with served() as models:
+        assert not models.has("fast")
+        with pytest.raises(ModelError, match="not_configured"):
+            await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert metric("answerbus_model_fallbacks_total", step="gate", reason="not_configured") == before + 1
