@@ -14,9 +14,9 @@ import pytest
 from services.retrieval.graph.document_links import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.neo4j import Neo4jGraph
-from services.retrieval.graph.ports import Counts, Edge, Graph, Graphlet, Relation
+from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.graph.sqlite_writing import Writer
+from services.retrieval.graph.sqlite_writer import GraphWriter
 from services.retrieval.retrievers.graph import GraphLeg
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -49,7 +49,7 @@ async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-def _graphlet(name: str, *texts: str, collection: str = "") -> Graphlet:
+def _graphlet(name: str, *texts: str, collection: str = "") -> DocumentGraph:
     """The graphlet of a document called `name`, whose passages are `name/0`, `name/1`, …"""
     passages = [Passage(id=f"{name}/{at}", source=name, text=text, title=name) for at, text in enumerate(texts)]
     return extract(IndexedDocument(source=name, title=name, collection=collection), passages)
@@ -291,7 +291,7 @@ async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypat
         raise OSError("disk")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Writer, "_backfill", fail)
+        broken.setattr(GraphWriter, "_backfill", fail)
         with pytest.raises(OSError, match="disk"):
             await _put(graph, "Flood Warning", "It uses the river gauge.")
     assert await graph.counts() == Counts(entities=1, relations=0, passages=1, mentions=0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from services.retrieval.graph.document_links import entity_of, link_words, own_addresses
 from services.retrieval.graph.kinds import kind_of
 from services.retrieval.graph.names import is_function_word, is_name, key
-from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
+from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, PassageWords
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import words
@@ -40,10 +40,10 @@ _NAME_CHARS = 200
 
 def extract(
     document: IndexedDocument, passages: Sequence[Passage], links: Mapping[str, Sequence[str]] | None = None
-) -> Graphlet:
+) -> DocumentGraph:
     """The graphlet of a document and its passages, which are in order; `links` are the targets of each by its id."""
     if not passages:
-        return Graphlet(collection=document.collection)
+        return DocumentGraph(collection=document.collection)
     taker = _Taker()
     first = passages[0]
     opening = first.text[:300]
@@ -64,11 +64,11 @@ def extract(
             taker.define(heading, passage.id, _HEADING, passage.text[:300])
         for name in _terms(passage.text):
             taker.define(name, passage.id, _TERM, "")
-    return Graphlet(
+    return DocumentGraph(
         entities=tuple(taker.entities.values()),
         definitions=tuple(Definition(*ends, weight) for ends, weight in taker.definitions.items()),
         texts=tuple(
-            Text(passage.id, (*words(passage.text), *link_words(document, (links or {}).get(passage.id, ()))))
+            PassageWords(passage.id, (*words(passage.text), *link_words(document, (links or {}).get(passage.id, ()))))
             for passage in passages
         ),
         subject=subject,

@@ -60,7 +60,7 @@ def spans(said: Sequence[str]) -> set[str]:
     }
 
 
-class Lexicon:
+class NameIndex:
     """Names to be found in texts, all in one pass: a name is looked up by its words, never sought one by one.
 
     Unlike an automaton it grows and shrinks without being built anew, and it knows where words begin and end. The cost
@@ -110,7 +110,7 @@ class Lexicon:
                 yield mention
 
 
-def first_mentions(lexicon: Lexicon, said: Sequence[str], own: Collection[str] = ()) -> dict[str, int]:
+def first_mentions(lexicon: NameIndex, said: Sequence[str], own: Collection[str] = ()) -> dict[str, int]:
     """Each name the words mention, but the text's own, and where it stands first."""
     found: dict[str, int] = {}
     for mention in lexicon.find(said):

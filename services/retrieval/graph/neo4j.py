@@ -9,12 +9,12 @@ from typing import Any
 
 from services.retrieval.graph import neo4j_statements as say
 from services.retrieval.graph.kinds import relation_of
-from services.retrieval.graph.names import Lexicon, first_mentions, key, spans
+from services.retrieval.graph.names import NameIndex, first_mentions, key, spans
 from services.retrieval.graph.ports import (
     Counts,
+    DocumentGraph,
     Edge,
     Entity,
-    Graphlet,
     Neighbourhood,
     Relation,
     RelationKind,
@@ -62,7 +62,7 @@ class Neo4jGraph:
             await self._driver.close()
             self._driver = None
 
-    async def put(self, source: str, graphlet: Graphlet) -> Counts:
+    async def put(self, source: str, graphlet: DocumentGraph) -> Counts:
         async with self._reaching() as driver, driver.session() as session:
             counted: Counts = await session.execute_write(_put, source, graphlet)
         return counted
@@ -147,7 +147,7 @@ class Neo4jGraph:
             raise UnavailableError(f"the Neo4j server at {self._url} answered {error.code}") from error
 
 
-async def _put(tx: Any, source: str, graphlet: Graphlet) -> Counts:
+async def _put(tx: Any, source: str, graphlet: DocumentGraph) -> Counts:
     """All of a put; run again from the beginning when the server asks for it."""
     await (await tx.run(say.TURN)).consume()
     before = await _take_out(tx, source)
@@ -181,10 +181,10 @@ async def _take_out(tx: Any, source: str) -> list[str]:
     return [name for row in rows for name in row["defined"]]
 
 
-async def _mention(tx: Any, source: str, graphlet: Graphlet) -> None:
+async def _mention(tx: Any, source: str, graphlet: DocumentGraph) -> None:
     """The names known so far, in the new texts."""
     possible = {span for text in graphlet.texts for span in spans(text.words)}
-    lexicon = Lexicon(row["key"] for row in await _rows(tx, say.KNOWN, keys=list(possible)))
+    lexicon = NameIndex(row["key"] for row in await _rows(tx, say.KNOWN, keys=list(possible)))
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
     for stated in graphlet.relations:
@@ -203,7 +203,7 @@ async def _backfill(tx: Any, source: str, name: str) -> None:
     """A new name, in the texts of before."""
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
-    lexicon = Lexicon((name,))
+    lexicon = NameIndex((name,))
     for row in await _rows(tx, say.SAYING, phrase=f'"{name}"', source=source, limit=_BACKFILL):
         said = row["words"].split(" ")
         for found, start in first_mentions(lexicon, said).items():

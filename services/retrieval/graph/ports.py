@@ -36,7 +36,7 @@ class Relation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PassageWords:
     """A passage's id and its words, in order, as names are compared."""
 
     passage: str
@@ -44,7 +44,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Graphlet:
+class DocumentGraph:
     """What one document adds: the names it defines and the texts that may mention any name.
 
     `subject` is the key of what the document is about, empty when its title is no name. `own` are the keys by which
@@ -54,7 +54,7 @@ class Graphlet:
 
     entities: tuple[Entity, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    texts: tuple[Text, ...] = ()
+    texts: tuple[PassageWords, ...] = ()
     subject: str = ""
     own: frozenset[str] = frozenset()
     collection: str = ""
@@ -107,7 +107,7 @@ class Graph(Protocol):
 
     async def close(self) -> None: ...
 
-    async def put(self, source: str, graphlet: Graphlet) -> Counts:
+    async def put(self, source: str, graphlet: DocumentGraph) -> Counts:
         """Make this all that comes from the source, in place of what did, in one step; gives what comes from it now.
 
         Doing it again changes nothing. A name that no document defines any more is gone with all that led to it.

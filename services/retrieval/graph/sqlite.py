@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import cast
 
 from services.retrieval.graph.names import key
-from services.retrieval.graph.ports import Counts, Entity, Graphlet, Neighbourhood, Relation
-from services.retrieval.graph.sqlite_reading import Adjacencies, Expansion, Line
+from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, Neighbourhood, Relation
+from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
 from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
-from services.retrieval.graph.sqlite_writing import Names, Write, Writer
+from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
 from services.retrieval.write_batcher import Together
 from shared.contracts.errors import ConfigurationError
 
@@ -25,12 +25,12 @@ class SqliteGraph:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "graph.db"
-        self._reads = Line("graph-read")
-        self._writes = Line("graph-write")
+        self._reads = ConnectionThread("graph-read")
+        self._writes = ConnectionThread("graph-write")
         self._together = Together(self._writes.do, self._write)
-        self._names = Names()
+        self._names = KnownNames()
         self._seen = -1
-        self._near: Adjacencies | None = None
+        self._near: AdjacencyCache | None = None
 
     async def open(self) -> None:
         await self._writes.do(self._open)
@@ -40,12 +40,12 @@ class SqliteGraph:
         await self._reads.close()
         await self._writes.close()
 
-    async def put(self, source: str, graphlet: Graphlet) -> Counts:
-        counted = await self._together.do(Write(source, graphlet))
+    async def put(self, source: str, graphlet: DocumentGraph) -> Counts:
+        counted = await self._together.do(GraphWrite(source, graphlet))
         return cast("Counts", counted)
 
     async def remove(self, source: str) -> bool:
-        return bool(await self._together.do(Write(source)))
+        return bool(await self._together.do(GraphWrite(source)))
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         return await self._reads.do(lambda: self._entities_named(names))
@@ -83,8 +83,8 @@ class SqliteGraph:
         self, entities: Collection[str], passages: Collection[str], hops: int, degree: int, collections: Sequence[str]
     ) -> Neighbourhood:
         if self._near is None:
-            self._near = Adjacencies(self._reads.sql)
-        return Expansion(self._near, degree, collections).expand(entities, passages, hops)
+            self._near = AdjacencyCache(self._reads.sql)
+        return NeighbourhoodReader(self._near, degree, collections).expand(entities, passages, hops)
 
     def _open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,15 +105,15 @@ class SqliteGraph:
         (version,) = self._writes.sql.execute("PRAGMA data_version").fetchone()
         if version != self._seen:
             self._seen = version
-            self._names = Names(self._writes.sql.execute("SELECT key, id FROM entity"))
+            self._names = KnownNames(self._writes.sql.execute("SELECT key, id FROM entity"))
 
-    def _write(self, writes: Sequence[Write]) -> list[Counts | bool]:
+    def _write(self, writes: Sequence[GraphWrite]) -> list[Counts | bool]:
         """All of these in one transaction, in order."""
         sql = self._writes.sql
         sql.execute("BEGIN IMMEDIATE")
         try:
             self._refresh()
-            writer = Writer(sql, self._names)
+            writer = GraphWriter(sql, self._names)
             done = [told for group in _groups(writes) for told in _written(writer, group)]
         except BaseException:
             sql.execute("ROLLBACK")
@@ -133,9 +133,9 @@ class SqliteGraph:
         return found
 
 
-def _groups(writes: Sequence[Write]) -> Iterator[list[Write]]:
+def _groups(writes: Sequence[GraphWrite]) -> Iterator[list[GraphWrite]]:
     """Puts of different sources together, a removal by itself."""
-    group: list[Write] = []
+    group: list[GraphWrite] = []
     for write in writes:
         if write.graphlet is None or any(write.source == other.source for other in group):
             yield group
@@ -147,6 +147,6 @@ def _groups(writes: Sequence[Write]) -> Iterator[list[Write]]:
     yield group
 
 
-def _written(writer: Writer, group: Sequence[Write]) -> list[Counts] | list[bool]:
+def _written(writer: GraphWriter, group: Sequence[GraphWrite]) -> list[Counts] | list[bool]:
     puts = [(write.source, write.graphlet) for write in group if write.graphlet is not None]
     return writer.put(puts) if puts else [writer.remove(write.source) for write in group]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.retrieval.indexing.readers.readable import Readable, squeeze
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument, squeeze
 from shared.text.analysis import normalise, sentences
 
 _CHARS = 160
@@ -11,7 +11,7 @@ _ENOUGH = 60
 _READ = 4000
 
 
-def describe(readable: Readable, title: str) -> str:
+def describe(readable: ParsedDocument, title: str) -> str:
     """What the document says it is, else its first sentences that are not its title, else its headings."""
     if readable.description:
         return shorten(readable.description)

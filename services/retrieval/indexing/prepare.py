@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from services.retrieval.indexing.dates import day
 from services.retrieval.indexing.describe import describe
-from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.registry import read
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
@@ -25,7 +25,7 @@ _TITLE_CHARS = 200
 _VERSION = "ingest-2"
 
 
-class Prepared(NamedTuple):
+class PreparedDocument(NamedTuple):
     """How the document stands on the register, its passages, and by their ids what they link to, as it is written."""
 
     document: IndexedDocument
@@ -44,7 +44,7 @@ def version(document: Document, digest: str, *rules: object) -> str:
 
 def prepare(
     document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int, whole: int = 0
-) -> Prepared:
+) -> PreparedDocument:
     """Read the body and cut it into passages of about `size` characters; one section of up to `whole` stays
     whole, and one of up to twice as much is halved.
 
@@ -85,10 +85,10 @@ def prepare(
         description=describe(readable, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return Prepared(registered, passages, links)
+    return PreparedDocument(registered, passages, links)
 
 
-def _links_of(passages: Sequence[Passage], readable: Readable) -> dict[str, list[str]]:
+def _links_of(passages: Sequence[Passage], readable: ParsedDocument) -> dict[str, list[str]]:
     """The first passage of the block that a link stands in has it."""
     links: dict[str, list[str]] = {}
     ends = [passage.end for passage in passages]
@@ -99,7 +99,7 @@ def _links_of(passages: Sequence[Passage], readable: Readable) -> dict[str, list
     return links
 
 
-def _has_headings(readable: Readable) -> bool:
+def _has_headings(readable: ParsedDocument) -> bool:
     return any(block.kind == "heading" for block in readable.blocks)
 
 
@@ -109,7 +109,7 @@ def _titled(title: str, chunk: Chunk) -> str:
     return " — ".join((title, *headings))[:_TITLE_CHARS]
 
 
-def _language(document: Document, readable: Readable) -> str:
+def _language(document: Document, readable: ParsedDocument) -> str:
     said = (code3(document.language), code3(readable.language))
     return next((language for language in said if language != UNKNOWN), "") or guess_language(readable.text)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from services.retrieval.indexing.readers.readable import Block, Readable
+from services.retrieval.indexing.readers.parsed_document import Block, ParsedDocument
 from shared.text.analysis import sentences
 
 #: Code is kept whole up to this many times the size of a passage.
@@ -32,7 +32,7 @@ class _Unit:
     alone: bool = False
 
 
-def split(document: Readable, size: int, overlap: int) -> list[Chunk]:
+def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
     """The chunks in order, each at most `size` characters (code blocks more) of one section.
 
     A chunk begins with the last whole sentences of the one before, as far as they fit in `overlap` characters, unless

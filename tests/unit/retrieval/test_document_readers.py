@@ -13,13 +13,13 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.readable import Readable
 from services.retrieval.indexing.readers.registry import READERS, read
 from shared.contracts.errors import DocumentError
 
 
-def _said(document: Readable) -> list[tuple[str, str, tuple[str, ...]]]:
+def _said(document: ParsedDocument) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(block.kind, document.text[block.start : block.end], block.headings) for block in document.blocks]
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from services.retrieval.graph.extract import extract
-from services.retrieval.graph.ports import Graphlet, Relation
-from services.retrieval.indexing.extraction.cache import Memory
-from services.retrieval.indexing.extraction.entities import Found, merged
-from services.retrieval.indexing.extraction.extractor import Extraction
+from services.retrieval.graph.ports import DocumentGraph, Relation
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.entities import ExtractionReply, merged
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ModelError
@@ -38,19 +38,19 @@ FOUND = {
 ON = RetrievalSettings.model_validate({"extraction": {"model": True, "batch_chars": 5000}})
 
 
-def _graphlet() -> Graphlet:
+def _graphlet() -> DocumentGraph:
     return extract(IndexedDocument(source="kb:a.md", title="Answers"), PASSAGES)
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
-    kept = Memory(tmp_path / "retrieval" / "extraction.sqlite")
+async def memory(tmp_path: Path) -> AsyncIterator[ExtractionCache]:
+    kept = ExtractionCache(tmp_path / "retrieval" / "extraction.sqlite")
     yield kept
     await kept.close()
 
 
 def test_names_that_stand_in_the_passages_are_taken_with_their_kinds() -> None:
-    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
+    graphlet = merged(_graphlet(), {("p0", "p1"): ExtractionReply.model_validate(FOUND)})
 
     kinds = {entity.key: entity.kind for entity in graphlet.entities}
     assert kinds["lantern cache"] == "technology"
@@ -61,7 +61,7 @@ def test_names_that_stand_in_the_passages_are_taken_with_their_kinds() -> None:
 
 
 def test_relations_need_both_their_ends() -> None:
-    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
+    graphlet = merged(_graphlet(), {("p0", "p1"): ExtractionReply.model_validate(FOUND)})
     assert graphlet.relations == (
         Relation("lantern cache", "depends_on", "redis"),
         Relation("lantern cache", "related_to", "ines moreau"),
@@ -89,11 +89,11 @@ class Counting:
         return response_model.model_validate(FOUND)
 
 
-def _extraction(models: Any, memory: Memory) -> Extraction:
-    return Extraction(models, memory)
+def _extraction(models: Any, memory: ExtractionCache) -> EntityExtractor:
+    return EntityExtractor(models, memory)
 
 
-async def test_the_same_passages_are_read_once_and_another_prompt_reads_them_again(memory: Memory) -> None:
+async def test_the_same_passages_are_read_once_and_another_prompt_reads_them_again(memory: ExtractionCache) -> None:
     models = Counting()
     first = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
     second = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
@@ -105,7 +105,7 @@ async def test_the_same_passages_are_read_once_and_another_prompt_reads_them_aga
     assert _extraction(models, memory).rules(ON) != _extraction(models, memory).rules(other)
 
 
-async def test_where_the_model_fails_the_rules_stand_and_nothing_is_remembered(memory: Memory) -> None:
+async def test_where_the_model_fails_the_rules_stand_and_nothing_is_remembered(memory: ExtractionCache) -> None:
     failing, working = Counting(ModelError("away")), Counting()
     assert await _extraction(failing, memory).enriched(_graphlet(), PASSAGES, ON) == _graphlet()
     await _extraction(working, memory).enriched(_graphlet(), PASSAGES, ON)
@@ -113,14 +113,16 @@ async def test_where_the_model_fails_the_rules_stand_and_nothing_is_remembered(m
 
 
 @pytest.mark.parametrize("settings", [RetrievalSettings(), ON])
-async def test_without_the_toggle_or_a_model_nothing_is_asked(memory: Memory, settings: RetrievalSettings) -> None:
+async def test_without_the_toggle_or_a_model_nothing_is_asked(
+    memory: ExtractionCache, settings: RetrievalSettings
+) -> None:
     models = NoModels() if settings is ON else Counting()
     extraction = _extraction(models, memory)
     assert await extraction.enriched(_graphlet(), PASSAGES, settings) == _graphlet()
     assert extraction.rules(settings) == ()
 
 
-async def test_a_long_document_is_read_in_batches_and_no_more_than_allowed(memory: Memory) -> None:
+async def test_a_long_document_is_read_in_batches_and_no_more_than_allowed(memory: ExtractionCache) -> None:
     models = Counting()
     settings = {"model": True, "batch_chars": 200, "max_calls": 2}
     passages = [Passage(id=f"p{n}", source="kb:a.md", text=f"Part {n}. " * 15) for n in range(6)]

@@ -6,19 +6,19 @@ import pytest
 
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.kinds import kind_of, relation_of
-from services.retrieval.graph.ports import Graphlet
+from services.retrieval.graph.ports import DocumentGraph
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import words
 
 
-def _graphlet(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> Graphlet:
+def _graphlet(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> DocumentGraph:
     titles = [f"{title} — {headings[at]}" if at < len(headings) else title for at in range(len(texts))]
     passages = [Passage(id=str(at), source="kb:x", text=text, title=titles[at]) for at, text in enumerate(texts)]
     return extract(IndexedDocument(source="kb:x", title=title, url=url, collection="c"), passages)
 
 
-def _names(graphlet: Graphlet) -> list[str]:
+def _names(graphlet: DocumentGraph) -> list[str]:
     return [entity.name for entity in graphlet.entities]
 
 
@@ -83,7 +83,7 @@ def test_document_whose_title_is_no_name_has_no_subject() -> None:
 
 
 def test_document_without_passages_adds_nothing() -> None:
-    assert _graphlet("Tide Table") == Graphlet(collection="c")
+    assert _graphlet("Tide Table") == DocumentGraph(collection="c")
 
 
 @pytest.mark.parametrize(

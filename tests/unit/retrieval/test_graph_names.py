@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.retrieval.graph.names import Lexicon, first_mentions, is_name, key, spans
+from services.retrieval.graph.names import NameIndex, first_mentions, is_name, key, spans
 from shared.text.analysis import words
 
 SAID = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=14)
@@ -35,20 +35,20 @@ def test_what_would_link_everything_or_nothing_is_no_name(name: str) -> None:
 
 
 def test_lexicon_finds_names_at_word_boundaries_only() -> None:
-    lexicon = Lexicon(["art", "river gauge"])
+    lexicon = NameIndex(["art", "river gauge"])
     assert list(lexicon.find(words("Start of a party, riverside gauge, river gauges"))) == []
     assert [each.key for each in lexicon.find(words("The art of the RIVER-GAUGE."))] == ["art", "river gauge"]
 
 
 def test_lexicon_finds_names_within_names_and_leaves_them_out_when_asked() -> None:
-    lexicon = Lexicon(["new york", "new york city", "city hall"])
+    lexicon = NameIndex(["new york", "new york city", "city hall"])
     said = words("in New York City Hall")
     assert [each.key for each in lexicon.find(said)] == ["new york city", "new york", "city hall"]
     assert [each.key for each in lexicon.find_longest(said)] == ["new york city"]
 
 
 def test_lexicon_forgets_names() -> None:
-    lexicon = Lexicon(["river gauge", "river"])
+    lexicon = NameIndex(["river gauge", "river"])
     lexicon.discard("river gauge")
     lexicon.discard("never known")
     assert [each.key for each in lexicon.find(["river", "gauge"])] == ["river"]
@@ -64,7 +64,7 @@ def test_lexicon_finds_exactly_what_a_search_for_each_name_would(said: list[str]
         for start in range(len(said))
         if said[start : start + len(name.split())] == name.split()
     }
-    assert {tuple(each) for each in Lexicon(names).find(said)} == one_by_one
+    assert {tuple(each) for each in NameIndex(names).find(said)} == one_by_one
 
 
 @given(SAID.map(lambda said: [f"{word}x" for word in said]))
@@ -77,5 +77,5 @@ def test_spans_are_all_that_could_be_a_name(said: list[str]) -> None:
 
 
 def test_first_mentions_leave_out_a_texts_own_names() -> None:
-    lexicon = Lexicon(["river", "gauge"])
+    lexicon = NameIndex(["river", "gauge"])
     assert first_mentions(lexicon, words("the gauge in the river in the gauge"), {"river"}) == {"gauge": 1}

@@ -15,7 +15,7 @@ from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.ports import Vector
-from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.retrievers.parallel import MeaningLeg, WordsLeg
 from services.retrieval.searcher import Searcher
 from services.retrieval.settings import RetrievalSettings
@@ -178,7 +178,7 @@ async def _found(
 
 
 def _retriever(index: ShelfIndex) -> Retriever:
-    return Retriever(Searcher([WordsLeg(index)]), _settings, Understanding(NoModels()))
+    return Retriever(Searcher([WordsLeg(index)]), _settings, QueryRewriter(NoModels()))
 
 
 def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
@@ -461,7 +461,7 @@ async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: Shelf
     await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
     # When something without a word in common is asked
     retriever = Retriever(
-        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, Understanding(NoModels())
+        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, QueryRewriter(NoModels())
     )
     told = await _found(retriever, QuestionCleared(question=Question(text="zoo")), SETTINGS)
     # Then it is found by meaning
@@ -499,7 +499,7 @@ async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: Sh
     await first.close()
     # When another one is configured
     second = await _embeddings(tmp_path, SpellingEmbedder("second"))
-    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, Understanding(NoModels()))
+    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, QueryRewriter(NoModels()))
     told = await _found(retriever, QuestionCleared(question=Question(text="zebra")), SETTINGS)
     # Then words still find, and meaning says what to do
     assert [passage.via for passage in told.passages] == [("bm25",)]

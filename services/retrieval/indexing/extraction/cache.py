@@ -9,7 +9,7 @@ from pathlib import Path
 _SCHEMA = "create table if not exists found (digest blob primary key, reply text) without rowid"
 
 
-class Memory:
+class ExtractionCache:
     """A table in a file of its own; one call at a time."""
 
     def __init__(self, path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from services.retrieval.graph.names import is_name, key
-from services.retrieval.graph.ports import Definition, Entity, EntityKind, Graphlet, Relation, RelationKind
+from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, EntityKind, Relation, RelationKind
 
 #: How surely a passage says what an entity is when a model says so: more than a term in passing, less than a heading.
 _WEIGHT = 0.3
@@ -30,25 +30,25 @@ def _one_of(kinds: tuple[str, ...], otherwise: str) -> BeforeValidator:
     return BeforeValidator(known)
 
 
-class FoundEntity(BaseModel):
+class ExtractedEntity(BaseModel):
     name: _Name
     kind: Annotated[EntityKind, _one_of(get_args(EntityKind), "other")] = "other"
 
 
-class FoundRelation(BaseModel):
+class ExtractedRelation(BaseModel):
     subject: _Name
     object: _Name
     kind: Annotated[RelationKind, _one_of(get_args(RelationKind), "related_to")] = "related_to"
 
 
-class Found(BaseModel):
+class ExtractionReply(BaseModel):
     """The model's reply for a few passages."""
 
-    entities: list[FoundEntity] = Field(default_factory=list, max_length=200)
-    relations: list[FoundRelation] = Field(default_factory=list, max_length=200)
+    entities: list[ExtractedEntity] = Field(default_factory=list, max_length=200)
+    relations: list[ExtractedRelation] = Field(default_factory=list, max_length=200)
 
 
-def merged(graphlet: Graphlet, found: Mapping[tuple[str, ...], Found]) -> Graphlet:
+def merged(graphlet: DocumentGraph, found: Mapping[tuple[str, ...], ExtractionReply]) -> DocumentGraph:
     """The graphlet with what was found in its passages, by their ids.
 
     A name that stands in none of these passages, or is none, counts for nothing; a relation needs both of its ends.

@@ -7,9 +7,9 @@ import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from services.retrieval.graph.ports import Graphlet
-from services.retrieval.indexing.extraction.cache import Memory
-from services.retrieval.indexing.extraction.entities import Found, merged
+from services.retrieval.graph.ports import DocumentGraph
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.entities import ExtractionReply, merged
 from services.retrieval.indexing.extraction.prompts import RULES
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
@@ -22,10 +22,10 @@ from shared.llm.prompts import assemble, revision
 PASSAGE = 8000
 
 
-class Extraction:
+class EntityExtractor:
     """Asks the model that plays `fast`; what it found is remembered."""
 
-    def __init__(self, models: Models, memory: Memory) -> None:
+    def __init__(self, models: Models, memory: ExtractionCache) -> None:
         self._models = models
         self._memory = memory
 
@@ -33,13 +33,15 @@ class Extraction:
         """What a document's version says of extraction: with another prompt, or one at all, it is indexed anew."""
         return (f"extract-{revision(_system(settings))}",) if self._wanted(settings) else ()
 
-    async def enriched(self, graphlet: Graphlet, passages: Sequence[Passage], settings: RetrievalSettings) -> Graphlet:
+    async def enriched(
+        self, graphlet: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
+    ) -> DocumentGraph:
         """The graphlet of these passages with what the model finds in them, as far as it comes in the time it has."""
         if not self._wanted(settings):
             return graphlet
         chosen = settings.extraction
         batches = list(_batches(passages, chosen.batch_chars))[: chosen.max_calls]
-        found: dict[tuple[str, ...], Found] = {}
+        found: dict[tuple[str, ...], ExtractionReply] = {}
         slots = asyncio.Semaphore(chosen.concurrency)
 
         async def read(batch: Sequence[Passage]) -> None:
@@ -59,7 +61,7 @@ class Extraction:
     def _wanted(self, settings: RetrievalSettings) -> bool:
         return settings.extraction.model and self._models.has("fast")
 
-    async def _found(self, batch: Sequence[Passage], system: str) -> Found | None:
+    async def _found(self, batch: Sequence[Passage], system: str) -> ExtractionReply | None:
         told = "\n".join(
             block("passage", f"{one.title}\n{one.text}", limit=PASSAGE, number=number)
             for number, one in enumerate(batch, start=1)
@@ -68,9 +70,9 @@ class Extraction:
         digest = hashlib.sha256(f"{system}\x1f{told}".encode()).digest()
         kept = await self._memory.read(digest)
         if kept is not None:
-            return Found.model_validate_json(kept)
+            return ExtractionReply.model_validate_json(kept)
         try:
-            reply = await self._models.invoke("fast", "extract", system, told, Found)
+            reply = await self._models.invoke("fast", "extract", system, told, ExtractionReply)
         except ModelError:
             return None
         await self._memory.write(digest, reply.model_dump_json())

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 
 _NAME = r"(?P<name>[A-Za-z_$][\w$.:<>~]*)"
 _MODIFIER = (
@@ -46,10 +46,10 @@ class _Definition:
     name: str
 
 
-def read_code(body: bytes) -> Readable:
+def read_code(body: bytes) -> ParsedDocument:
     """Read source code of any usual language; code in no definition stands under none."""
     lines = decode(body).expandtabs(4).split("\n")
-    writer = Writer()
+    writer = DocumentBuilder()
     begin = 0
     for definition in [*_definitions(lines), None]:
         end = definition.line if definition else len(lines)

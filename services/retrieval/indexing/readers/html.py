@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -44,7 +44,7 @@ _BLOCKS = frozenset(
 )
 
 
-def read_html(body: bytes) -> Readable:
+def read_html(body: bytes) -> ParsedDocument:
     """Read HTML: `<main>` or `<article>` where the page has one, else its body; `<title>` and `lang` as they are."""
     from selectolax.lexbor import LexborHTMLParser
 
@@ -54,7 +54,7 @@ def read_html(body: bytes) -> Readable:
     page.strip_tags(_UNSEEN)
     root = _main_part(page)
     if root is None:
-        return Writer().finish(**said)
+        return DocumentBuilder().finish(**said)
     walk = _Walk()
     walk.through(root)
     return walk.writer.finish(**said)
@@ -95,7 +95,7 @@ class _Walk:
     """Goes through the nodes in the order of the page, without recursion: pages can be nested thousands deep."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
+        self.writer = DocumentBuilder()
         self._said: list[str] = []
         self._opened: list[str] = []
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from services.retrieval.indexing.dates import first_day
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -21,7 +21,7 @@ _DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "da
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_markdown(body: bytes) -> Readable:
+def read_markdown(body: bytes) -> ParsedDocument:
     """Read Markdown (CommonMark with tables); front matter gives `title`, `url`, `lang`, dates, `description`."""
     text = decode(body)
     front: dict[str, Any] = {}
@@ -29,7 +29,7 @@ def read_markdown(body: bytes) -> Readable:
     if matter:
         front = _front_matter(matter[1])
         text = text[matter.end() :]
-    scribe = _Scribe()
+    scribe = _TokenVisitor()
     for token in _parser().parse(text):
         scribe.take(token)
     said = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
@@ -60,11 +60,11 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 
 
-class _Scribe:
+class _TokenVisitor:
     """Goes through the tokens of a document and writes down what they say."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
+        self.writer = DocumentBuilder()
         self._lists = 0
         self._level = 0
         self._row: list[str] | None = None

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from services.retrieval.indexing.readers.archive import check_archive
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from services.retrieval.indexing.readers.table import write_rows
 from shared.contracts.errors import DocumentError
 
@@ -24,11 +24,11 @@ _MAX_ROWS = 200_000
 _DAMAGED = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, RecursionError, AssertionError)
 
 
-def _guarded(read: Callable[[bytes], Readable]) -> Callable[[bytes], Readable]:
+def _guarded(read: Callable[[bytes], ParsedDocument]) -> Callable[[bytes], ParsedDocument]:
     """Checks the archive first, and says in a person's words what went wrong."""
 
     @wraps(read)
-    def reader(body: bytes) -> Readable:
+    def reader(body: bytes) -> ParsedDocument:
         check_archive(body)
         try:
             return read(body)
@@ -47,7 +47,7 @@ def _guarded(read: Callable[[bytes], Readable]) -> Callable[[bytes], Readable]:
 
 
 @_guarded
-def read_docx(body: bytes) -> Readable:
+def read_docx(body: bytes) -> ParsedDocument:
     """Read a Word file: headings by their styles, paragraphs, lists, tables as records.
 
     Raises:
@@ -57,7 +57,7 @@ def read_docx(body: bytes) -> Readable:
     from docx.text.paragraph import Paragraph
 
     document = Document(io.BytesIO(body))
-    writer = Writer()
+    writer = DocumentBuilder()
     for block in document.iter_inner_content():
         if isinstance(block, Paragraph):
             _write_paragraph(writer, block)
@@ -67,7 +67,7 @@ def read_docx(body: bytes) -> Readable:
 
 
 @_guarded
-def read_pptx(body: bytes) -> Readable:
+def read_pptx(body: bytes) -> ParsedDocument:
     """Read a PowerPoint file: each slide under its title, with its tables and notes; the anchor is the slide.
 
     Raises:
@@ -76,7 +76,7 @@ def read_pptx(body: bytes) -> Readable:
     from pptx import Presentation
 
     deck = Presentation(io.BytesIO(body))
-    writer = Writer()
+    writer = DocumentBuilder()
     for number, slide in enumerate(deck.slides, start=1):
         writer.anchor = f"#slide={number}"
         title = slide.shapes.title
@@ -97,7 +97,7 @@ def read_pptx(body: bytes) -> Readable:
 
 
 @_guarded
-def read_xlsx(body: bytes) -> Readable:
+def read_xlsx(body: bytes) -> ParsedDocument:
     """Read an Excel file: every sheet under its name, every row a record, formulas as their last values.
 
     Raises:
@@ -106,7 +106,7 @@ def read_xlsx(body: bytes) -> Readable:
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
-    writer = Writer()
+    writer = DocumentBuilder()
     for sheet in book.worksheets:
         writer.enter(2, sheet.title)
         rows = sheet.iter_rows(max_row=min(sheet.max_row or _MAX_ROWS, _MAX_ROWS), values_only=True)
@@ -116,7 +116,7 @@ def read_xlsx(body: bytes) -> Readable:
     return writer.finish(**properties)
 
 
-def _write_paragraph(writer: Writer, paragraph: Paragraph) -> None:
+def _write_paragraph(writer: DocumentBuilder, paragraph: Paragraph) -> None:
     text = _line(paragraph.text)
     style = (paragraph.style.name or "") if paragraph.style is not None else ""
     if style == "Title":

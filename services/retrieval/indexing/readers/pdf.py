@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
 _MAX_PAGES = 5000
 
 
-def read_pdf(body: bytes) -> Readable:
+def read_pdf(body: bytes) -> ParsedDocument:
     """Read the text of a PDF; a passage's anchor is its page.
 
     Raises:
@@ -35,7 +35,7 @@ def read_pdf(body: bytes) -> Readable:
             raise DocumentError("this PDF is encrypted; hand it in without a password")
         if len(reader.pages) > _MAX_PAGES:
             raise DocumentError(f"this PDF has more than {_MAX_PAGES} pages; hand it in in parts")
-        writer = Writer()
+        writer = DocumentBuilder()
         for number, page in enumerate(reader.pages, start=1):
             writer.anchor = f"#page={number}"
             for paragraph in re.split(r"\n[ \t]*\n", _CUT_WORD.sub("", page.extract_text())):

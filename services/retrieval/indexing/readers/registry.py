@@ -10,17 +10,17 @@ from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
 from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.readable import Readable, Writer
 from services.retrieval.indexing.readers.table import read_csv
 from shared.contracts.errors import DocumentError
 
-Reader = Callable[[bytes], Readable]
+Reader = Callable[[bytes], ParsedDocument]
 
 
-def read_plain(body: bytes) -> Readable:
+def read_plain(body: bytes) -> ParsedDocument:
     """Plain text: paragraphs are parted by blank lines."""
-    writer = Writer()
+    writer = DocumentBuilder()
     for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
         writer.add("paragraph", paragraph)
     return writer.finish()
@@ -45,7 +45,7 @@ READERS: dict[str, Reader] = {
 }
 
 
-def read(body: bytes, media_type: str) -> Readable:
+def read(body: bytes, media_type: str) -> ParsedDocument:
     """Read a document by its media type; parameters (`; charset=…`) are allowed.
 
     Raises:

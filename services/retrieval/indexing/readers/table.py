@@ -8,21 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
 
 _MAX_ROWS = 500_000
 _MAX_COLUMNS = 500
 
 
-def read_csv(body: bytes) -> Readable:
+def read_csv(body: bytes) -> ParsedDocument:
     """Read CSV (comma, semicolon, tab or bar, found out from its beginning); every row is a record.
 
     Raises:
         DocumentError: it is no table, or has too many rows.
     """
     text = decode(body)
-    writer = Writer()
+    writer = DocumentBuilder()
     try:
         write_rows(writer, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
     except csv.Error as error:
@@ -30,7 +30,7 @@ def read_csv(body: bytes) -> Readable:
     return writer.finish()
 
 
-def write_rows(writer: Writer, rows: Iterable[Sequence[str]]) -> None:
+def write_rows(writer: DocumentBuilder, rows: Iterable[Sequence[str]]) -> None:
     """Write the rows, the first as the names of the columns when it looks like that: `name: value; name: value`.
 
     Raises:

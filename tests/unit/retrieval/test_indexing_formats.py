@@ -20,7 +20,7 @@ from services.retrieval.indexing.readers import archive
 from services.retrieval.indexing.readers.code import read_code
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
-from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.registry import READERS, read
 from services.retrieval.indexing.readers.table import read_csv
 from services.retrieval.indexing.split import split
@@ -349,7 +349,7 @@ def test_description_is_the_first_that_is_said_and_not_the_title() -> None:
     text = b"# Pool\n\nShort.\n\nWe are open."
     assert _prepared(text, media_type="text/markdown")[0].description == "Short. We are open."
     assert registered.description.startswith("# Pool")
-    assert describe(Readable("", ()), "x") == ""
+    assert describe(ParsedDocument("", ()), "x") == ""
 
 
 @given(st.text(max_size=400), st.integers(2, 200))

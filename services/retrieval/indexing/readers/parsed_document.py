@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Kind = Literal["heading", "paragraph", "item", "record", "code"]
+BlockKind = Literal["heading", "paragraph", "item", "record", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +16,14 @@ class Block:
     `anchor` is added to the document's URL to lead to the place (`#page=3`).
     """
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     headings: tuple[str, ...] = ()
     anchor: str = ""
 
 
-class Link(NamedTuple):
+class DocumentLink(NamedTuple):
     """A link in the block that begins at `at`; `target` is as it is written, relative or not."""
 
     at: int
@@ -31,7 +31,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Readable:
+class ParsedDocument:
     """Plain text in blocks, and what the document says of itself; empty where it says nothing.
 
     `date` is the day it was last changed (`YYYY-MM-DD`), `description` what it calls its content, on one line;
@@ -45,23 +45,23 @@ class Readable:
     language: str = ""
     date: str = ""
     description: str = ""
-    links: tuple[Link, ...] = ()
+    links: tuple[DocumentLink, ...] = ()
 
 
 @dataclass
-class Writer:
+class DocumentBuilder:
     """Builds the text block by block and keeps the offsets."""
 
     parts: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
     first_title: str = ""
-    links: list[Link] = field(default_factory=list)
+    links: list[DocumentLink] = field(default_factory=list)
     _targets: list[str] = field(default_factory=list)
     _length: int = 0
     _path: list[tuple[int, str]] = field(default_factory=list)
 
-    def add(self, kind: Kind, text: str) -> None:
+    def add(self, kind: BlockKind, text: str) -> None:
         """Add a block; one without words is left out."""
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()
         if not text.strip():
@@ -71,7 +71,7 @@ class Writer:
             self._append("\n" if together else "\n\n")
         start = self._length
         self._append(text)
-        self.links += (Link(start, target) for target in self._targets)
+        self.links += (DocumentLink(start, target) for target in self._targets)
         self._targets = []
         self.blocks.append(Block(kind, start, self._length, tuple(name for _, name in self._path), self.anchor))
 
@@ -102,9 +102,9 @@ class Writer:
 
     def finish(
         self, *, title: str = "", url: str = "", language: str = "", date: str = "", description: str = ""
-    ) -> Readable:
+    ) -> ParsedDocument:
         text, blocks, links = "".join(self.parts), tuple(self.blocks), tuple(self.links)
-        return Readable(text, blocks, title or self.first_title, url, language, date, squeeze(description), links)
+        return ParsedDocument(text, blocks, title or self.first_title, url, language, date, squeeze(description), links)
 
     def _append(self, text: str) -> None:
         self.parts.append(text)

@@ -11,19 +11,19 @@ import orjson
 
 from services.retrieval.graph import sqlite_statements as say
 from services.retrieval.graph.kinds import relation_of
-from services.retrieval.graph.names import Lexicon, first_mentions
-from services.retrieval.graph.ports import Counts, Graphlet
+from services.retrieval.graph.names import NameIndex, first_mentions
+from services.retrieval.graph.ports import Counts, DocumentGraph
 
 #: A new name is looked for in this many passages of before; one that more mention hardly counts in a walk.
 _BACKFILL = 1000
 
 
 @dataclass(frozen=True)
-class Write:
+class GraphWrite:
     """Of this source, what comes from it now; None: nothing, it is removed."""
 
     source: str
-    graphlet: Graphlet | None = None
+    graphlet: DocumentGraph | None = None
 
 
 @dataclass
@@ -37,12 +37,12 @@ class _Rows:
     relations: list[tuple[int, str, int, int]] = field(default_factory=list)
 
 
-class Names:
+class KnownNames:
     """The names known, to be found in texts, and their numbers."""
 
     def __init__(self, known: Iterable[tuple[str, int]] = ()) -> None:
         self.numbers = dict(known)
-        self.lexicon = Lexicon(self.numbers)
+        self.lexicon = NameIndex(self.numbers)
 
     def add(self, name: str, number: int) -> None:
         self.numbers[name] = number
@@ -53,10 +53,10 @@ class Names:
         self.lexicon.discard(name)
 
 
-class Writer:
+class GraphWriter:
     """Writes within a transaction that somebody else begins and ends; `names` must be those in the file."""
 
-    def __init__(self, sql: sqlite3.Connection, names: Names) -> None:
+    def __init__(self, sql: sqlite3.Connection, names: KnownNames) -> None:
         self._sql = sql
         self._names = names
 
@@ -65,7 +65,7 @@ class Writer:
         self._drop_undefined(self._take_out(source))
         return known
 
-    def put(self, group: Sequence[tuple[str, Graphlet]]) -> list[Counts]:
+    def put(self, group: Sequence[tuple[str, DocumentGraph]]) -> list[Counts]:
         """All of these, of different sources; names of each are found in the texts of all, and of those of before."""
         before = [entity for source, _ in group for entity in self._take_out(source)]
         wanted = {entity.key: entity for _, graphlet in group for entity in graphlet.entities}
@@ -88,7 +88,7 @@ class Writer:
         self._insert(say.PUT_RELATIONS, rows.relations)
         return counts
 
-    def _take_down(self, key: str, graphlet: Graphlet, source: int, last: int, rows: _Rows) -> Counts:
+    def _take_down(self, key: str, graphlet: DocumentGraph, source: int, last: int, rows: _Rows) -> Counts:
         """The rows of one source, whose passages are numbered after `last`."""
         numbers = self._names.numbers
         subject = numbers.get(graphlet.subject)
@@ -117,7 +117,7 @@ class Writer:
             number = self._names.numbers[name]
             for passage, spoken, subject, source in orjson.loads(said):
                 words = spoken.split(" ")
-                found = first_mentions(Lexicon((name,)), words)
+                found = first_mentions(NameIndex((name,)), words)
                 if found:
                     rows.mentions.append((passage, number))
                     if subject is not None:

@@ -29,7 +29,7 @@ _PRAGMAS = (
 )
 
 
-class Line:
+class ConnectionThread:
     """One connection with a thread of its own, on which work is done in order."""
 
     def __init__(self, name: str) -> None:
@@ -79,7 +79,7 @@ class Adjacency(NamedTuple):
     nodes: tuple[Node, ...]
 
 
-class Adjacencies:
+class AdjacencyCache:
     """Nodes and what is next to them, remembered until anybody writes to the file, and so many at most."""
 
     def __init__(self, sql: sqlite3.Connection, *, most: int = 6_000) -> None:
@@ -128,10 +128,10 @@ def _adjacency(key: str, rows: Sequence[Sequence[Any]], from_passage: bool) -> A
     return Adjacency(tuple(edges), tuple((row[0], row[1], row[2]) for row in rows))
 
 
-class Expansion:
+class NeighbourhoodReader:
     """Fetches one neighbourhood; passages and entities take turns, and no node is expanded twice."""
 
-    def __init__(self, near: Adjacencies, degree: int, collections: Sequence[str]) -> None:
+    def __init__(self, near: AdjacencyCache, degree: int, collections: Sequence[str]) -> None:
         self._near = near
         self._degree = degree
         self._collections = frozenset(collections)

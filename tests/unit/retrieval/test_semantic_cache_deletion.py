@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from services.retrieval.ports import VectorIndex
-from services.retrieval.semantic_cache.lookup import SimilarLookup, lookup_of
-from services.retrieval.semantic_cache.question_store import AskedQuestions
-from services.retrieval.semantic_cache.settings import SimilarSettings
+from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
+from services.retrieval.semantic_cache.question_store import QuestionStore
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.choose import index_of
 from shared.contracts.domain import PipelineRef, Reusable
@@ -26,7 +26,7 @@ SINCE = "2026-11-20T12:00:00+00:00"
 SECRET = "zyxquwertvbnalsk"
 
 
-def lookup(data: Path) -> SimilarLookup:
+def lookup(data: Path) -> CacheLookup:
     settings = Settings(data_dir=data)
     return lookup_of(MemoryBus(settings=settings).context(), index_of(settings), None)
 
@@ -34,10 +34,10 @@ def lookup(data: Path) -> SimilarLookup:
 async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
-    asked = AskedQuestions(index_of(Settings(data_dir=data), "asked"), None)
+    questions = QuestionStore(index_of(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
-    await asked.keep(reusable, "version", event, SimilarSettings())
-    await asked.close()
+    await questions.keep(reusable, "version", event, SemanticCacheSettings())
+    await questions.close()
     return event.correlation_id
 
 
@@ -96,7 +96,7 @@ async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_no
     if forgotten:
         await worker.forget([CID])
 
-    await worker.keep(fact, event, RetrievalSettings.model_validate({"similar": {"mode": "on"}}))
+    await worker.keep(fact, event, RetrievalSettings.model_validate({"semantic_cache": {"mode": "on"}}))
     await worker.close()
 
     assert holds(tmp_path) != forgotten
