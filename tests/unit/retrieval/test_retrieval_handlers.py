@@ -350,7 +350,7 @@ async def test_index_keeps_the_body_when_the_index_is_away(
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (Document(source="kb:a", media_type="image/png", text="x"), "no reader"),
+        (Document(source="kb:a", media_type="image/png", text="x"), "unsupported media type"),
         (Document(source="kb:a", text="  "), "no text"),
         (Document(source="kb:a"), "without a body"),
         (Document(source="kb:a", body=ObjectRef(bucket="documents", name="gone", size=1)), "submit it again"),
@@ -411,7 +411,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Given a place that does not exist, or a server that is not there
     settings = Settings(vector_url=url, data_dir=tmp_path / "data")
     # When the stage is built
-    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels(), asker=None)
+    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels(), requests=None)
     stage = build(lent)  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
@@ -487,7 +487,7 @@ async def test_index_refuses_vectors_of_another_length_and_keeps_what_it_had(ind
     changed = await _embeddings(tmp_path, SpellingEmbedder(dimension=30))
     told = await Librarian(index, Bodies(), store="embedded", embeddings=changed).index(_submitted("two"), SETTINGS)
     assert isinstance(told, DocumentRefused)
-    assert "30 numbers where it used to give 26" in told.reason
+    assert "30 numbers instead of 26" in told.reason
     assert index.shelf["kb:a"][1][0].text == "one"
     await changed.close()
 
