@@ -149,4 +149,4 @@ def _groups(writes: Sequence[GraphWrite]) -> Iterator[list[GraphWrite]]:
 
 def _run(writer: GraphWriter, group: Sequence[GraphWrite]) -> list[Counts] | list[bool]:
     puts = [(write.source, write.document_graph) for write in group if write.document_graph is not None]
-    return writer.put(puts) if puts else [writer.remove(write.source) for write in group]
+    return writer.replace(puts) if puts else [writer.remove(write.source) for write in group]

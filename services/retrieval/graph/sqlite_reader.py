@@ -99,23 +99,23 @@ class AdjacencyCache:
 
     def nodes(self, query: str, keys: Iterable[str]) -> list[Node]:
         """The existing nodes of these keys; `query` is `ENTITIES` or `PASSAGES`."""
-        places = [(query, key) for key in keys]
-        missing = [at for at in places if at not in self._nodes]
+        entries = [(query, key) for key in keys]
+        missing = [entry for entry in entries if entry not in self._nodes]
         if missing:
             self._nodes.update(dict.fromkeys(missing))
             for node in self._query(query, orjson.dumps([key for _, key in missing]).decode()):
                 self._nodes[query, node[1]] = (node[0], node[1], node[2])
-        return [node for node in map(self._nodes.__getitem__, places) if node]
+        return [node for node in map(self._nodes.__getitem__, entries) if node]
 
     def next_to(self, query: str, nodes: Mapping[int, str], degree: int) -> list[Adjacency]:
         """The adjacency of each node (`nodes` maps row ids to keys) by the query, at most `degree` edges each."""
-        places = [(query, number, degree) for number in nodes]
+        entries = [(query, number, degree) for number in nodes]
         missing = [number for number in nodes if (query, number, degree) not in self._next_to]
         if missing:
-            adjacency = self._query(query, orjson.dumps(missing).decode(), degree)
-            for number, rows in zip(missing, adjacency, strict=True):
+            rows_of_nodes = self._query(query, orjson.dumps(missing).decode(), degree)
+            for number, rows in zip(missing, rows_of_nodes, strict=True):
                 self._next_to[query, number, degree] = _adjacency(nodes[number], rows, query in _FROM_PASSAGES)
-        return [self._next_to[at] for at in places]
+        return [self._next_to[entry] for entry in entries]
 
     def _query(self, query: str, *parameters: object) -> list[Any]:
         (result,) = self._sql.execute(query, parameters).fetchone()

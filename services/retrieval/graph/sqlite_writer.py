@@ -61,12 +61,16 @@ class GraphWriter:
         self._names = names
 
     def remove(self, source: str) -> bool:
+        """Delete all that comes from the source; return whether there was anything."""
         known = self._one("SELECT 1 FROM source WHERE key = ?", source) is not None
         self._drop_undefined(self._delete_source(source))
         return known
 
-    def put(self, group: Sequence[tuple[str, DocumentGraph]]) -> list[Counts]:
-        """Replace these distinct sources; new names are found in the texts of all of them and in stored texts."""
+    def replace(self, group: Sequence[tuple[str, DocumentGraph]]) -> list[Counts]:
+        """Replace these distinct sources; return the counts of each.
+
+        New names are searched in the texts of all of them and in stored texts.
+        """
         replaced = [entity for source, _ in group for entity in self._delete_source(source)]
         entities = {entity.key: entity for _, document_graph in group for entity in document_graph.entities}
         self._drop_undefined(replaced, keep=entities)
@@ -121,8 +125,8 @@ class GraphWriter:
             names, self._sql.execute(statements.PASSAGES_CONTAINING, (phrases, _BACKFILL)), strict=True
         ):
             number = self._names.numbers[name]
-            for passage, text_words, subject, source in orjson.loads(passages):
-                words = text_words.split(" ")
+            for passage, text, subject, source in orjson.loads(passages):
+                words = text.split(" ")
                 found = first_mentions(NameIndex((name,)), words)
                 if found:
                     rows.mentions.append((passage, number))

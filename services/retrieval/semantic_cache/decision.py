@@ -36,7 +36,7 @@ class Candidate:
 class CacheDecision:
     """`match` is the question whose answer is reused (None: there is none), `similarity` how similar it is, 0 to 1.
 
-    `reason` says how it was decided, `reasons` the same of each candidate that was looked at.
+    `reason` explains the decision; `reasons` explains it for each candidate that decided it.
     """
 
     match: Candidate | None
