@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from cli.host.catalogue import similar_trial
+from cli.host.catalogue import semantic_cache_trial
 from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
@@ -100,7 +100,7 @@ async def evaluate(
         RefusedError: it is no such set.
     """
     dataset = read(path, language)
-    trial: Trial = similar_trial(settings, pipeline, language)
+    trial: Trial = semantic_cache_trial(settings, pipeline, language)
     await trial.open()
     try:
         began = time.perf_counter()

@@ -73,24 +73,24 @@ def question_seconds(pipeline: Pipeline) -> float:
 
 def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
     """Rewrites a follow-up as a standalone question, by rule, with the pipeline's settings."""
-    from services.retrieval.query_rewriting.rewriter import Understanding
+    from services.retrieval.query_rewriting.rewriter import QueryRewriter
     from services.retrieval.settings import RetrievalSettings
 
     section = pipeline.section("retrieval", RetrievalSettings)
-    reader = Understanding(NoModels())
+    reader = QueryRewriter(NoModels())
 
     async def read(question: Question) -> str:
-        understood = await reader.of(question, section.understanding)
+        understood = await reader.rewrite(question, section.query_rewriting)
         return str(understood.question)
 
     return read
 
 
-def similar_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
+def semantic_cache_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
     """The retrieval stage's store of answered questions and its decision over them, for measuring."""
-    from services.retrieval.semantic_cache.trial import Trial
+    from services.retrieval.semantic_cache.trial import SemanticCacheTrial
 
-    return Trial(settings, pipeline, language)
+    return SemanticCacheTrial(settings, pipeline, language)
 
 
 def offline_context(

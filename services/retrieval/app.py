@@ -9,7 +9,7 @@ from services.retrieval.feedback_store import BallotBox, Returning
 from services.retrieval.graph.choose import graph_of
 from services.retrieval.index_fingerprint import imprint_of
 from services.retrieval.index_generation import Generation
-from services.retrieval.indexing.extraction.cache import Memory
+from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.retrievers.web.choose import engine_of
 from services.retrieval.search_factory import librarian_of, retriever_of, searcher_of
 from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, lookup_of
@@ -28,7 +28,7 @@ def build(context: StageContext) -> Stage:
     returning = Returning(BallotBox(context.settings.data_dir / "retrieval" / "votes.db"), context.log)
     engine = engine_of(context.settings)
     embeddings = embeddings_of(context.settings)
-    memory = Memory(context.settings.data_dir / "retrieval" / "extraction.sqlite")
+    memory = ExtractionCache(context.settings.data_dir / "retrieval" / "extraction.sqlite")
     similar = lookup_of(context, index, embeddings)
     for port in (index, graph, engine, embeddings, returning, memory, similar):
         if port is not None:

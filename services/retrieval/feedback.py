@@ -6,7 +6,7 @@ What is to be forgotten leaves no vote and no question here.
 from __future__ import annotations
 
 from services.retrieval.feedback_store import Returning
-from services.retrieval.semantic_cache.lookup import SimilarLookup
+from services.retrieval.semantic_cache.lookup import CacheLookup
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import FeedbackGiven, QuestionsForgotten
@@ -15,7 +15,7 @@ from shared.contracts.facts import FeedbackGiven, QuestionsForgotten
 class Ratings:
     """Hears feedback, and what is to be forgotten, for both."""
 
-    def __init__(self, returning: Returning, similar: SimilarLookup) -> None:
+    def __init__(self, returning: Returning, similar: CacheLookup) -> None:
         self._returning = returning
         self._similar = similar
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.extract import EXTRACTION, extract
-from services.retrieval.graph.ports import Counts, Graph, Graphlet
-from services.retrieval.indexing.extraction.extractor import Extraction
-from services.retrieval.indexing.prepare import Prepared, prepare, version
+from services.retrieval.graph.ports import Counts, DocumentGraph, Graph
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
+from services.retrieval.indexing.prepare import PreparedDocument, prepare, version
 from services.retrieval.multi_query import search_all
 from services.retrieval.ports import Vector, VectorIndex
-from services.retrieval.query_rewriting.rewriter import Step, Understanding, Understood
+from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
 from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
 from services.retrieval.searcher import Searcher, Sought
-from services.retrieval.semantic_cache.cache import Looked
-from services.retrieval.semantic_cache.lookup import SimilarLookup
+from services.retrieval.semantic_cache.cache import LookupResult
+from services.retrieval.semantic_cache.lookup import CacheLookup
 from services.retrieval.settings import LEGS, RetrievalSettings
 from services.retrieval.stores.points import ENCODING
 from shared.contracts.domain import Context, Document, Passage, Question, part_of, part_source
@@ -68,8 +68,8 @@ class Retriever:
         self,
         searcher: Searcher,
         settings: SettingsByName,
-        understanding: Understanding,
-        similar: SimilarLookup | None = None,
+        understanding: QueryRewriter,
+        similar: CacheLookup | None = None,
     ) -> None:
         self._similar = similar
         self._searcher = searcher
@@ -81,19 +81,19 @@ class Retriever:
     ) -> PassagesRetrieved | ClarificationRequested | AnswerReused:
         """The passages for a question (none is an answer too), a question back, or an answer that serves again."""
         question = cleared.question
-        looked = await self._similar.of_question(cleared, envelope, settings) if self._similar else Looked()
+        looked = await self._similar.of_question(cleared, envelope, settings) if self._similar else LookupResult()
         if looked.reused is not None:
             return looked.reused
-        understood = await self._understanding.of(
-            question, settings.understanding, settings.project_introduction, envelope.remaining
+        understood = await self._understanding.rewrite(
+            question, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
         if understood.clarification:
             return ClarificationRequested(
                 question=question, clarification=understood.clarification, options=understood.options
             )
         passages, context = await self._find(question, understood, settings)
-        if looked.why:
-            context = context.model_copy(update={"trace": {**context.trace, "similar": looked.why}})
+        if looked.reason:
+            context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": looked.reason}})
         return PassagesRetrieved(question=question, passages=passages, context=context)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
@@ -103,8 +103,8 @@ class Retriever:
         """
         wanted = refuted.rewritten_question or refuted.question.search_text
         carried = len(refuted.earlier.model_dump_json().encode())
-        understood = await self._understanding.planned(
-            wanted, settings.understanding, settings.project_introduction, envelope.remaining
+        understood = await self._understanding.expand(
+            wanted, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
         passages, context = await self._find(refuted.question, understood, settings, room=PASSAGE_BYTES - carried)
         return PassagesRetrieved(
@@ -121,13 +121,15 @@ class Retriever:
         if unknown:
             raise RefusedError(f"no leg is called {unknown[0]}; legs: {', '.join(LEGS)}")
         settings = await self._settings(request.pipeline)
-        understood = Understood(request.query)
+        understood = RewrittenQuery(request.query)
         if request.as_question:
             asked = Question(text=request.query, language=request.language)
-            understood = await self._understanding.of(asked, settings.understanding, settings.project_introduction)
+            understood = await self._understanding.rewrite(
+                asked, settings.query_rewriting, settings.project_introduction
+            )
             if self._similar is not None:
                 looked = await self._similar.of_search(request, settings)
-                first = Step(looked.explained_anyway, looked.took_ms)
+                first = Step(looked.explanation, looked.took_ms)
                 understood = replace(understood, steps=(first, *understood.steps))
         sought = Sought(
             understood.question,
@@ -138,7 +140,7 @@ class Retriever:
             explain=request.explain,
             told=understood.steps,
         )
-        found = await search_all(self._searcher, sought, understood.searched, settings)
+        found = await search_all(self._searcher, sought, understood.extra_queries, settings)
         return SearchReply(
             passages=tuple(found.passages),
             took_ms=found.took_ms,
@@ -147,11 +149,11 @@ class Retriever:
         )
 
     async def _find(
-        self, question: Question, understood: Understood, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
+        self, question: Question, understood: RewrittenQuery, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
     ) -> tuple[tuple[Passage, ...], Context]:
         sought = Sought(understood.question, language=_language_of_search(question), told=understood.steps)
         try:
-            found = await search_all(self._searcher, sought, understood.searched, settings)
+            found = await search_all(self._searcher, sought, understood.extra_queries, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
         longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
@@ -178,7 +180,7 @@ class Librarian:
         store: str,
         embeddings: Embeddings | None = None,
         graph: Graph | None = None,
-        extraction: Extraction | None = None,
+        extraction: EntityExtractor | None = None,
     ) -> None:
         self._index = index
         self._extraction = extraction
@@ -273,7 +275,7 @@ class Librarian:
         )
 
     async def _link(
-        self, source: str, graphlet: Graphlet, passages: Sequence[Passage], settings: RetrievalSettings
+        self, source: str, graphlet: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
     ) -> Counts:
         """What the document adds to the graph: what the rules found, and a model where it is to."""
         if self._graph is None:
@@ -284,11 +286,11 @@ class Librarian:
 
     def _made(
         self, document: Document, body: bytes, digest: str, wanted: str, settings: RetrievalSettings
-    ) -> tuple[Prepared, Graphlet]:
+    ) -> tuple[PreparedDocument, DocumentGraph]:
         """What becomes of the document; reading and cutting keep a thread busy, and questions must not wait."""
         how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
         prepared = prepare(document, body, digest, wanted, **how)
-        return prepared, extract(*prepared) if self._graph is not None else Graphlet()
+        return prepared, extract(*prepared) if self._graph is not None else DocumentGraph()
 
     async def _forget_former(self, document: Document, *, known: bool) -> None:
         """Take out what a text left behind that was longer or shorter before: parts it has not any more, or its whole.

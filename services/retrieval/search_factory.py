@@ -7,10 +7,10 @@ from services.retrieval.document_retriever import WholeSources
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Graph
 from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.indexing.extraction.cache import Memory
-from services.retrieval.indexing.extraction.extractor import Extraction
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.ports import Leg, Reranker, VectorIndex
-from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.rankers.feedback import Polled
 from services.retrieval.rerankers.model import ModelReranker
 from services.retrieval.rerankers.rules import RulesReranker
@@ -18,7 +18,7 @@ from services.retrieval.retrievers.graph import GraphLeg
 from services.retrieval.retrievers.parallel import LinksLeg, MeaningLeg, WebLeg, WordsLeg
 from services.retrieval.retrievers.web.ports import WebSearch
 from services.retrieval.searcher import Searcher
-from services.retrieval.semantic_cache.lookup import SimilarLookup
+from services.retrieval.semantic_cache.lookup import CacheLookup
 from services.retrieval.settings import settings_by_name
 from shared.contracts.subjects import DOCUMENTS_BUCKET
 from shared.llm.ports import Models
@@ -26,7 +26,7 @@ from shared.runtime.context import StageContext
 
 
 def librarian_of(
-    context: StageContext, index: VectorIndex, embeddings: Embeddings | None, graph: Graph, memory: Memory
+    context: StageContext, index: VectorIndex, embeddings: Embeddings | None, graph: Graph, memory: ExtractionCache
 ) -> Librarian:
     """Who takes documents in and out of these stores; `memory` keeps what a model read in them."""
     return Librarian(
@@ -35,7 +35,7 @@ def librarian_of(
         store="server" if context.settings.vector_url else "embedded",
         embeddings=embeddings,
         graph=graph,
-        extraction=Extraction(context.models, memory),
+        extraction=EntityExtractor(context.models, memory),
     )
 
 
@@ -56,7 +56,7 @@ def searcher_of(
     return Searcher(legs, links, votes, shelf=index, wholes=WholeSources(index, models), rerankers=rerankers)
 
 
-def retriever_of(context: StageContext, searcher: Searcher, similar: SimilarLookup, index: VectorIndex) -> Continuing:
+def retriever_of(context: StageContext, searcher: Searcher, similar: CacheLookup, index: VectorIndex) -> Continuing:
     """Who finds passages: for a question by itself, and with those of the turn before."""
-    retriever = Retriever(searcher, settings_by_name(context), Understanding(context.models), similar)
+    retriever = Retriever(searcher, settings_by_name(context), QueryRewriter(context.models), similar)
     return Continuing(retriever, context.requests, index)

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from services.retrieval.indexing.extraction.settings import ExtractionSettings
-from services.retrieval.query_rewriting.settings import UnderstandingSettings
+from services.retrieval.query_rewriting.settings import QueryRewritingSettings
 from services.retrieval.rankers.acronyms import AcronymSettings
 from services.retrieval.rankers.categories import CategorySettings
 from services.retrieval.rankers.departments import DepartmentSettings
@@ -19,7 +19,7 @@ from services.retrieval.rankers.recency import RecencySettings
 from services.retrieval.rankers.reranking import RerankingSettings
 from services.retrieval.rankers.scenarios import ScenarioSettings
 from services.retrieval.rankers.sources import SourceSettings
-from services.retrieval.semantic_cache.settings import SimilarSettings
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections
 from shared.runtime.context import StageContext
@@ -45,8 +45,8 @@ class IndexSettings(SourceSettings):
 class RetrievalSettings(PromptedSection):
     """How passages are looked for and how documents are cut."""
 
-    understanding: UnderstandingSettings = Field(
-        default_factory=UnderstandingSettings, description="What is done to a question before it is searched for."
+    query_rewriting: QueryRewritingSettings = Field(
+        default_factory=QueryRewritingSettings, description="How a question is rewritten before the search."
     )
     strategy: Literal["search", "index"] = Field(
         default="search",
@@ -106,9 +106,9 @@ class RetrievalSettings(PromptedSection):
     progression: ProgressionSettings | None = Field(
         default=None, description="Take a few passages first and more only when these do not cover the question."
     )
-    similar: SimilarSettings = Field(
-        default_factory=SimilarSettings,
-        description="When the answer of an earlier question that asks the same is given again.",
+    semantic_cache: SemanticCacheSettings = Field(
+        default_factory=SemanticCacheSettings,
+        description="Whether answers are reused for questions that ask the same in other words.",
     )
     extraction: ExtractionSettings = Field(
         default_factory=ExtractionSettings, description="Whether a model reads documents for the graph."

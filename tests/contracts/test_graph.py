@@ -14,9 +14,9 @@ import pytest
 from services.retrieval.graph.document_links import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.neo4j import Neo4jGraph
-from services.retrieval.graph.ports import Counts, Edge, Graph, Graphlet, Relation
+from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.graph.sqlite_writing import Writer
+from services.retrieval.graph.sqlite_writer import GraphWriter
 from services.retrieval.retrievers.graph import GraphLeg
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -49,18 +49,18 @@ async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-def _graphlet(name: str, *texts: str, collection: str = "") -> Graphlet:
+def _extracted(name: str, *texts: str, collection: str = "") -> DocumentGraph:
     """The graphlet of a document called `name`, whose passages are `name/0`, `name/1`, …"""
     passages = [Passage(id=f"{name}/{at}", source=name, text=text, title=name) for at, text in enumerate(texts)]
     return extract(IndexedDocument(source=name, title=name, collection=collection), passages)
 
 
-async def _put(graph: Graph, name: str, *texts: str, **told: Any) -> Counts:
-    return await graph.put(f"kb:{name}", _graphlet(name, *texts, **told))
+async def _put(graph: Graph, name: str, *texts: str, **options: Any) -> Counts:
+    return await graph.put(f"kb:{name}", _extracted(name, *texts, **options))
 
 
-async def _edges(graph: Graph, passage: str, **how: Any) -> set[Edge]:
-    return set((await graph.neighbourhood((), [passage], **how)).edges)
+async def _edges(graph: Graph, passage: str, **options: Any) -> set[Edge]:
+    return set((await graph.neighbourhood((), [passage], **options)).edges)
 
 
 async def test_graph_joins_a_mention_to_the_passage_that_defines_the_name(graph: Graph) -> None:
@@ -163,8 +163,8 @@ async def test_removing_a_document_takes_its_name_from_those_who_mention_it(grap
 
 
 async def test_name_that_two_documents_define_stays_while_one_does(graph: Graph) -> None:
-    await graph.put("kb:one", _graphlet("Mercury (planet)", "Near the sun."))
-    await graph.put("kb:two", _graphlet("Mercury (element)", "Liquid metal."))
+    await graph.put("kb:one", _extracted("Mercury (planet)", "Near the sun."))
+    await graph.put("kb:two", _extracted("Mercury (element)", "Liquid metal."))
     assert len(await graph.entities_named(["mercury", "mercury planet", "mercury element"])) == 3
     await graph.remove("kb:one")
     assert {each.key for each in await graph.entities_named(["mercury", "mercury planet"])} == {"mercury"}
@@ -172,7 +172,7 @@ async def test_name_that_two_documents_define_stays_while_one_does(graph: Graph)
     assert await graph.counts() == NOTHING
 
 
-async def test_removing_what_is_not_there_says_so(graph: Graph) -> None:
+async def test_removing_an_unknown_source_returns_false(graph: Graph) -> None:
     assert await graph.remove("kb:unknown") is False
 
 
@@ -282,7 +282,7 @@ async def test_sqlite_keeps_everything_over_a_restart_and_sees_what_others_write
     await third.close()
 
 
-async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sqlite_rolls_back_a_failed_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SqliteGraph(tmp_path)
     await graph.open()
     await _put(graph, "River Gauge", "Measures water.")
@@ -291,7 +291,7 @@ async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypat
         raise OSError("disk")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Writer, "_backfill", fail)
+        broken.setattr(GraphWriter, "_backfill", fail)
         with pytest.raises(OSError, match="disk"):
             await _put(graph, "Flood Warning", "It uses the river gauge.")
     assert await graph.counts() == Counts(entities=1, relations=0, passages=1, mentions=0)
@@ -301,10 +301,10 @@ async def test_sqlite_undoes_a_put_that_fails_half_way(tmp_path: Path, monkeypat
     await graph.close()
 
 
-async def test_sqlite_says_so_when_its_file_is_none(tmp_path: Path) -> None:
+async def test_sqlite_refuses_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "graph.db").write_text("no database at all, but a text of some length" * 20)
     graph = SqliteGraph(tmp_path)
-    with pytest.raises(ConfigurationError, match="cannot be opened"):
+    with pytest.raises(ConfigurationError, match="cannot open the graph"):
         await graph.open()
     await graph.close()
 
@@ -316,15 +316,15 @@ async def test_closed_graph_is_unavailable(tmp_path: Path) -> None:
         await Neo4jGraph("bolt://127.0.0.1:1").counts()
 
 
-async def test_neo4j_that_is_away_is_told_as_such() -> None:
+async def test_unreachable_neo4j_is_unavailable() -> None:
     pytest.importorskip("neo4j", reason="the extra `graph` is not installed")
     graph = Neo4jGraph(f"bolt://127.0.0.1:{free_port()}")
-    with pytest.raises(UnavailableError, match=r"bolt://127\.0\.0\.1:\d+ is away"):
+    with pytest.raises(UnavailableError, match=r"bolt://127\.0\.0\.1:\d+ is unavailable"):
         await graph.open()
     await graph.close()
 
 
-async def test_neo4j_with_an_address_that_is_none_names_the_setting() -> None:
+async def test_neo4j_with_an_invalid_address_names_the_setting() -> None:
     pytest.importorskip("neo4j", reason="the extra `graph` is not installed")
     with pytest.raises(ConfigurationError, match="ANSWERBUS_GRAPH_URL"):
         await Neo4jGraph("http://127.0.0.1:7474").open()
@@ -338,7 +338,7 @@ async def test_neo4j_without_its_library_names_the_extra(monkeypatch: pytest.Mon
 
 async def test_stated_relations_come_and_go_with_their_document(graph: Graph) -> None:
     stated = replace(
-        _graphlet("Harbour Office", "The Tide Service sets the Signal Code. A Tide Service is a service of the port."),
+        _extracted("Harbour Office", "The Tide Service sets the Signal Code. A Tide Service is a service of the port."),
         relations=(Relation("harbour office", "implements", "tide service"),
                    Relation("tide service", "extends", "harbour office")),
     )  # fmt: skip

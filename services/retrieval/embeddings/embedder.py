@@ -1,7 +1,7 @@
-"""Vectors of passages and questions, each text embedded once per model.
+"""Cached embeddings of passages and questions: each text is embedded once per model.
 
-Passages' vectors are kept in SQLite by the digest of their text, written batch by batch: when the model goes away
-half-way through a document, the next try goes on where this one stopped.
+Vectors of passages are stored in SQLite by the digest of their text, batch by batch: if the model fails in the middle
+of a document, the next attempt continues there.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 from services.retrieval.ports import Embedder
 from shared.contracts.errors import ConfigurationError
 
-#: Texts given to the model at once; as many are lost when it dies.
+#: Texts per call of the model; so many are lost when it fails.
 _BATCH = 64
-#: Vectors of questions remembered.
+#: Vectors of questions held in memory.
 _QUESTIONS = 1000
 _SCHEMA = """
 create table if not exists vectors (model text, digest blob, vector blob, primary key (model, digest)) without rowid;
@@ -28,15 +28,15 @@ create table if not exists models (model text primary key, dimension integer);
 
 
 class Embeddings:
-    """An embedder with a memory. `path` is the cache's file; the model's first vector fixes its dimension."""
+    """An embedder with a cache. `path` is the file of the cache; the model's first vector fixes the dimension."""
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self._embedder = embedder
         self._path = path
-        self._kept: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
         self._dimension = 0
         self._questions: OrderedDict[str, list[float]] = OrderedDict()
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Embeddings:
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector; 0 before the model was ever asked."""
+        """Length of a vector; 0 before the model was first called."""
         return self._dimension
 
     async def open(self) -> None:
@@ -53,19 +53,19 @@ class Embeddings:
 
     async def close(self) -> None:
         await self._embedder.close()
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     async def of_passages(self, texts: Sequence[str]) -> list[array[float]]:
         """The vectors of the texts, in order.
 
         Raises:
-            UnavailableError: the model is away; what it did so far is kept.
-            ConfigurationError: it gives vectors of another length than it used to.
+            UnavailableError: the model is unavailable; finished batches are stored.
+            ConfigurationError: the model returns vectors of another length than before.
         """
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        async with self._one_at_a_time:
+        async with self._lock:
             known = await asyncio.to_thread(self._read, set(digests))
             missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
             waiting = list(missing)
@@ -78,12 +78,12 @@ class Embeddings:
         return [known[digest] for digest in digests]
 
     async def of_question(self, text: str) -> list[float]:
-        """The vector of a question; errors as above. Nothing of it is written to the disk."""
+        """The vector of a question; raises as `of_passages`. Questions are never written to the disk."""
         (vector,) = await self.of_questions([text])
         return vector
 
     async def of_questions(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors of questions, in order, the same way."""
+        """The vectors of questions, in order; raises as `of_passages`."""
         known = {text: self._questions[text] for text in texts if text in self._questions}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for first in range(0, len(missing), _BATCH):
@@ -102,21 +102,21 @@ class Embeddings:
                 self._dimension = len(vector)
             if len(vector) != self._dimension or not vector:
                 raise ConfigurationError(
-                    f"the embeddings model {self.name} gave a vector of {len(vector)} numbers where it used to give "
-                    f"{self._dimension}: set ANSWERBUS_EMBED_MODEL to the name of the model that answers, "
-                    "and ingest the documents again"
+                    f"the embeddings model {self.name} returned a vector of {len(vector)} numbers instead of "
+                    f"{self._dimension}: set ANSWERBUS_EMBED_MODEL to the name of the model that is served, "
+                    "and re-ingest the documents"
                 )
         return vectors
 
-    # --- on a thread, one at a time ---
+    # --- on a thread, one call at a time ---
 
     def _open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._kept = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
-        self._kept.execute("pragma journal_mode = wal")
-        self._kept.execute("pragma synchronous = normal")
-        self._kept.executescript(_SCHEMA)
-        row = self._kept.execute("select dimension from models where model = ?", (self.name,)).fetchone()
+        self._connection = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+        self._connection.execute("pragma journal_mode = wal")
+        self._connection.execute("pragma synchronous = normal")
+        self._connection.executescript(_SCHEMA)
+        row = self._connection.execute("select dimension from models where model = ?", (self.name,)).fetchone()
         self._dimension = int(row[0]) if row else 0
 
     def _read(self, digests: Iterable[bytes]) -> dict[bytes, array[float]]:
@@ -137,6 +137,6 @@ class Embeddings:
 
     @property
     def _cache(self) -> sqlite3.Connection:
-        if self._kept is None:
+        if self._connection is None:
             raise ConfigurationError("the embeddings are not open")
-        return self._kept
+        return self._connection

@@ -1,4 +1,4 @@
-"""Vectors from an endpoint that speaks OpenAI's `POST /embeddings`."""
+"""Embeddings from an endpoint with OpenAI's `POST /embeddings`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import httpx
 
 from shared.contracts.errors import ConfigurationError, UnavailableError
 
-#: Texts of one request: small enough to be answered within the timeout by a model on a processor.
+#: Texts per request: few enough for a model on a CPU to answer within the timeout.
 _BATCH = 64
 _TIMEOUT = httpx.Timeout(60, connect=5)
-#: Waits between tries of a request that may succeed later, in seconds.
+#: Waits between attempts of a request that may succeed later, in seconds.
 _WAITS = (0.2, 1.0, 4.0)
-_LATER = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_RETRIABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class EndpointEmbedder:
-    """Plays `Embedder` over HTTP; `url` is the base (`https://host/v1`) or the whole address of `/embeddings`.
+    """Implements `Embedder` over HTTP; `url` is the base (`https://host/v1`) or the full URL of `/embeddings`.
 
-    `waits` are the pauses between tries, in seconds; `transport` replaces the network.
+    `waits` are the pauses between attempts, in seconds; `transport` replaces the network in tests.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class EndpointEmbedder:
         return vectors
 
     async def _ask(self, batch: list[str]) -> Any:
-        """The reply to one batch; asked again after a pause while the endpoint says that this may help."""
+        """The reply to one batch; retried after a pause while the error may be temporary."""
         reason = ""
         for wait in (*self._waits, None):
             try:
@@ -75,28 +75,29 @@ class EndpointEmbedder:
         except httpx.InvalidURL as error:
             raise ConfigurationError(f"ANSWERBUS_EMBED_URL: {error}") from None
         except httpx.HTTPError as error:
-            raise UnavailableError(f"the embeddings endpoint is away: {type(error).__name__}") from error
-        if reply.status_code in _LATER:
+            raise UnavailableError(f"the embeddings endpoint is unavailable: {type(error).__name__}") from error
+        if reply.status_code in _RETRIABLE:
             raise UnavailableError(f"the embeddings endpoint answered {reply.status_code}")
         if reply.status_code in (401, 403):
-            raise ConfigurationError("the embeddings endpoint does not accept ANSWERBUS_EMBED_API_KEY")
+            raise ConfigurationError("the embeddings endpoint does not accept ANSWERBUS_EMBED_API_KEY: set a valid key")
         if reply.status_code != httpx.codes.OK:
             raise ConfigurationError(
-                f"the embeddings endpoint answered {reply.status_code}: look at ANSWERBUS_EMBED_URL and _MODEL"
+                f"the embeddings endpoint answered {reply.status_code}: "
+                "check ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL"
             )
         try:
             return reply.json()
         except ValueError:
-            raise UnavailableError("the embeddings endpoint answered something that is not JSON") from None
+            raise UnavailableError("the embeddings endpoint did not answer with JSON") from None
 
     @staticmethod
-    def _read(reply: Any, wanted: int) -> list[list[float]]:
-        """The vectors in the order asked for, whatever the order of the reply."""
+    def _read(reply: Any, expected: int) -> list[list[float]]:
+        """The vectors in the order of the request, whatever the order of the reply."""
         try:
             rows = sorted(reply["data"], key=lambda row: int(row["index"]))
             vectors = [[float(value) for value in row["embedding"]] for row in rows]
         except (KeyError, TypeError, ValueError):
             raise UnavailableError("the embeddings endpoint answered without vectors") from None
-        if len(vectors) != wanted:
-            raise UnavailableError(f"the embeddings endpoint gave {len(vectors)} vectors for {wanted} texts")
+        if len(vectors) != expected:
+            raise UnavailableError(f"the embeddings endpoint returned {len(vectors)} vectors for {expected} texts")
         return vectors

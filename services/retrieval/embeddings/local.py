@@ -1,7 +1,7 @@
-"""Vectors from a model in this process, by fastembed (extra `embed`): a name of its hub, or a folder with the model.
+"""Embeddings from a model in this process, by fastembed (extra `embed`): a model name of fastembed, or a folder.
 
-A folder needs `model.onnx` (or `onnx/model.onnx`), `config.json` and the tokenizer's files; the vectors are the mean
-of the tokens', of unit length.
+A folder needs `model.onnx` (or `onnx/model.onnx`), `config.json` and the tokenizer's files; the vectors are mean-pooled
+and normalised.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _PLACES = ("model.onnx", "onnx/model.onnx")
 
 
 class LocalEmbedder:
-    """Plays `Embedder` on the processor; the model is loaded when the worker starts."""
+    """Implements `Embedder` on the CPU; the model is loaded when the worker starts."""
 
     def __init__(self, model: str) -> None:
         self._folder = Path(model) if Path(model).is_dir() else None
-        #: Of a folder, from `open` on: its own name and a digest of the model in it.
+        #: For a folder, from `open` on: the folder's name and a digest of the model in it.
         self.name = model
         self._model: Any = None
 
     async def open(self) -> None:
-        """Load the model and learn its name.
+        """Load the model and set its name.
 
         Raises:
-            ConfigurationError: the extra is missing, or there is no such model.
+            ConfigurationError: the extra is missing, or the model does not exist.
         """
         self._model = await asyncio.to_thread(self._load)
 
@@ -55,15 +55,15 @@ class LocalEmbedder:
         try:
             if self._folder is None:
                 return fastembed.TextEmbedding(self.name)
-            self.name = _named(self._folder)
+            self.name = _versioned_name(self._folder)
             return fastembed.TextEmbedding(self._register(self._folder), specific_model_path=str(self._folder))
         except ConfigurationError:
             raise
         except Exception as error:  # the library has no narrower type
-            raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL cannot be loaded: {error}") from error
+            raise ConfigurationError(f"cannot load ANSWERBUS_EMBED_MODEL: {error}") from error
 
     def _register(self, folder: Path) -> str:
-        """Makes the folder known to the library, once per process; the name it goes by."""
+        """Register the folder with fastembed, once per process; return its name there."""
         from fastembed import TextEmbedding
         from fastembed.common.model_description import ModelSource, PoolingType
 
@@ -74,7 +74,7 @@ class LocalEmbedder:
             model=name,
             pooling=PoolingType.MEAN,
             normalization=True,
-            # Never fetched: the folder is given too.
+            # Never downloaded, because the folder is given.
             sources=ModelSource(url="https://localhost/none"),
             dim=_dimension(folder),
             model_file=_model_file(folder),
@@ -83,11 +83,15 @@ class LocalEmbedder:
 
 
 def _model_file(folder: Path) -> str:
-    """Raises ConfigurationError: there is none."""
+    """The path of the model within the folder.
+
+    Raises:
+        ConfigurationError: the folder has no model.
+    """
     for place in _PLACES:
         if (folder / place).is_file():
             return place
-    raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL: {folder.name} holds neither {' nor '.join(_PLACES)}")
+    raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL: {folder.name} contains neither {' nor '.join(_PLACES)}")
 
 
 def _dimension(folder: Path) -> int:
@@ -99,8 +103,8 @@ def _dimension(folder: Path) -> int:
         ) from None
 
 
-def _named(folder: Path) -> str:
-    """The folder's name and a digest of its model, so that another model in the same folder is another one."""
+def _versioned_name(folder: Path) -> str:
+    """The folder's name and a digest of its model, so that another model in the same folder has another name."""
     digest = hashlib.sha256()
     with (folder / _model_file(folder)).open("rb") as file:
         while block := file.read(2**20):

@@ -1,1 +1,1 @@
-"""The knowledge graph: which passages define a name, which mention it, and what follows from walking between them."""
+"""The knowledge graph: which passages define a name, which mention it, and random walks between them."""

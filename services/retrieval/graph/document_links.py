@@ -1,8 +1,9 @@
-"""Links between documents, as words of the texts they stand in.
+"""Links between documents, represented as words of the passages that contain them.
 
-A document that can be linked to (it has an address, or is a file among others) is defined under a word made of its
-address; a passage with a link to it says that word after its own. So links are found the way names are, by every store,
-whichever document comes first, and a link to a page is never taken for one to the pages below it.
+A document that can be linked to (it has a URL, or is a file among others) defines an entity whose key is one word made
+of its address; a passage with a link to it gets that word appended to its own. Every store therefore finds links the
+way it finds mentions of names, in whichever order the documents arrive, and a link to a page never matches the pages
+below it.
 """
 
 from __future__ import annotations
@@ -15,34 +16,34 @@ from services.retrieval.graph.ports import Entity
 from shared.contracts.domain import part_of
 from shared.contracts.requests.retrieval import IndexedDocument
 
-#: Where files stand that have no address: nowhere on the web.
+#: Base address of files that have no URL; not resolvable.
 _FILES = "http://files.invalid/"
-#: More links than this in one passage are a list of links, which says little of any of them.
-_MOST = 40
+#: Maximum links per passage; a passage with more is a list of links, which says little about any of them.
+_MAX_LINKS = 40
 
 
 def entity_of(address: str) -> Entity:
-    """What the document at this address (as `own_addresses` gives it) is linked to by."""
+    """The entity that links to this address mention; `address` is one of `own_addresses`."""
     return Entity(_word(address), address.removeprefix("files.invalid/"))
 
 
 def own_addresses(document: IndexedDocument) -> list[str]:
-    """Under which addresses the document can be linked to; of a text in parts, its first part."""
+    """The addresses under which the document can be linked to; none for the later parts of a text in parts."""
     text, part = part_of(document.source)
     if part > 1:
         return []
     name = text.partition(":")[2]
-    linked = "/" in name or "." in name.rpartition("/")[2]
-    own = (_compared(document.url), _compared(_place(name)) if linked else "")
+    linkable = "/" in name or "." in name.rpartition("/")[2]
+    own = (_normalised(document.url), _normalised(_base(name)) if linkable else "")
     return list(dict.fromkeys(address for address in own if address))
 
 
 def link_words(document: IndexedDocument, targets: Iterable[str]) -> tuple[str, ...]:
-    """The words for what the document's links lead to; `targets` are as they are written in it."""
+    """The words for the documents that `targets` lead to; `targets` are link targets as written in the document."""
     name = part_of(document.source)[0].partition(":")[2]
-    bases = [base for base in (document.url, _place(name)) if base]
-    found = dict.fromkeys(address for target in targets for address in _resolved(target, bases))
-    return tuple(_word(address) for address in list(found)[:_MOST])
+    bases = [base for base in (document.url, _base(name)) if base]
+    addresses = dict.fromkeys(address for target in targets for address in _resolved(target, bases))
+    return tuple(_word(address) for address in list(addresses)[:_MAX_LINKS])
 
 
 def _resolved(target: str, bases: list[str]) -> Iterator[str]:
@@ -50,20 +51,20 @@ def _resolved(target: str, bases: list[str]) -> Iterator[str]:
         return
     for base in bases:
         try:
-            address = _compared(urljoin(base, target))
+            address = _normalised(urljoin(base, target))
         except ValueError:
-            continue  # no address at all
+            continue  # not a valid address
         if address:
             yield address
 
 
-def _place(name: str) -> str:
-    """`guides/a.md` as an address that others can be relative to; a name that is an address already is that one."""
+def _base(name: str) -> str:
+    """`guides/a.md` as an absolute address for relative links; a name that is a URL already is returned as it is."""
     return name if "://" in name else f"{_FILES}{name}"
 
 
-def _compared(url: str) -> str:
-    """Without what does not matter: scheme, `www.`, fragment, the last slash, percent escapes. Empty for no page."""
+def _normalised(url: str) -> str:
+    """The address without scheme, `www.`, fragment, trailing slash and percent escapes; empty if not HTTP."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").removeprefix("www.")
@@ -76,5 +77,5 @@ def _compared(url: str) -> str:
 
 
 def _word(address: str) -> str:
-    """One word of letters and digits, which every store keeps whole."""
+    """The key of an address: one word of letters and digits, which no store splits."""
     return f"link{hashlib.sha256(address.encode()).hexdigest()[:20]}"

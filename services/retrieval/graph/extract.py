@@ -1,4 +1,4 @@
-"""What a document adds to the graph, found by rules: its names, where it defines them, and of what kind they are."""
+"""Extracts the graph of one document by rules: its entities, their kinds, and the passages that define them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from services.retrieval.graph.document_links import entity_of, link_words, own_addresses
 from services.retrieval.graph.kinds import kind_of
 from services.retrieval.graph.names import is_function_word, is_name, key
-from services.retrieval.graph.ports import Definition, Entity, Graphlet, Text
+from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, PassageWords
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import words
 
-#: Changes when the same passages would give another graphlet, so that documents are read again.
+#: Version of the rules: changes when the same passages would give another graph, so that documents are re-indexed.
 EXTRACTION = "graph-2"
 
 _TITLE, _ALIAS, _HEADING, _TERM = 1.0, 1.0, 0.6, 0.2
@@ -30,45 +30,45 @@ _NAMED = re.compile(
     r"[\"“«]?\s*(?P<name>(?:[A-Z0-9][\w'’&.-]*)"
     r"(?: (?:(?:of|the|de|la|du|des|and|et|von|van) )?[A-Z0-9][\w'’&.-]*){0,5})"
 )
-#: A definition is looked for from its rarest part, `is a`, back to the beginning of its sentence.
+#: A definition is searched from its rarest part, `is a`, back to the beginning of its sentence.
 _IS_A = re.compile(r" (?:is|are|est|sont) (?:an?|the|any|one of|une?|le|la|les|des) ")
 _BEGINNING = re.compile(r"[.!?]\s+|\n")
 _DEFINED = re.compile(r"(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4})")
-#: No name is longer.
+#: Maximum length of a name.
 _NAME_CHARS = 200
 
 
 def extract(
     document: IndexedDocument, passages: Sequence[Passage], links: Mapping[str, Sequence[str]] | None = None
-) -> Graphlet:
-    """The graphlet of a document and its passages, which are in order; `links` are the targets of each by its id."""
+) -> DocumentGraph:
+    """Extract the graph of a document from its passages, in order; `links` maps a passage id to its link targets."""
     if not passages:
-        return Graphlet(collection=document.collection)
-    taker = _Taker()
+        return DocumentGraph(collection=document.collection)
+    collector = _EntityCollector()
     first = passages[0]
     opening = first.text[:300]
     for name in _names_of(document.title):
-        taker.define(name, first.id, _TITLE, opening)
+        collector.define(name, first.id, _TITLE, opening)
     for name in (*_known_as(opening), *_address(document.url)):
-        taker.define(name, first.id, _ALIAS, opening)
+        collector.define(name, first.id, _ALIAS, opening)
     subject = key(document.title)
-    subject = subject if subject in taker.entities else next(iter(taker.entities), "")
+    subject = subject if subject in collector.entities else next(iter(collector.entities), "")
     for address in own_addresses(document):
-        taker.put(entity_of(address), first.id, _TITLE)
-    own = frozenset(taker.entities)
+        collector.put(entity_of(address), first.id, _TITLE)
+    own = frozenset(collector.entities)
     headed: set[str] = set()
     for passage in passages:
         heading = _heading(passage.title, document.title)
         if heading and heading not in headed:
             headed.add(heading)
-            taker.define(heading, passage.id, _HEADING, passage.text[:300])
+            collector.define(heading, passage.id, _HEADING, passage.text[:300])
         for name in _terms(passage.text):
-            taker.define(name, passage.id, _TERM, "")
-    return Graphlet(
-        entities=tuple(taker.entities.values()),
-        definitions=tuple(Definition(*ends, weight) for ends, weight in taker.definitions.items()),
+            collector.define(name, passage.id, _TERM, "")
+    return DocumentGraph(
+        entities=tuple(collector.entities.values()),
+        definitions=tuple(Definition(*ends, weight) for ends, weight in collector.definitions.items()),
         texts=tuple(
-            Text(passage.id, (*words(passage.text), *link_words(document, (links or {}).get(passage.id, ()))))
+            PassageWords(passage.id, (*words(passage.text), *link_words(document, (links or {}).get(passage.id, ()))))
             for passage in passages
         ),
         subject=subject,
@@ -77,8 +77,8 @@ def extract(
     )
 
 
-class _Taker:
-    """Takes names down: the first spelling counts, and the surest definition in each passage."""
+class _EntityCollector:
+    """Collects entities and definitions: the first spelling, and the highest weight per passage, count."""
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
@@ -98,7 +98,7 @@ class _Taker:
 
 
 def _names_of(title: str) -> Iterator[str]:
-    """Blue Train (album) is called Blue Train too; Application Interface (API) also API."""
+    """The names in a title: `Blue Train (album)` also gives `Blue Train`, `Application Interface (API)` also `API`."""
     yield title
     qualified = _QUALIFIED.match(title)
     if qualified:
@@ -116,19 +116,19 @@ def _known_as(text: str) -> Iterator[str]:
 
 
 def _address(url: str) -> Iterator[str]:
-    """A document's address without its scheme: a text that links to it mentions it."""
+    """The document's URL without its scheme, so that a text with the URL mentions the document."""
     if url:
         yield re.sub(r"^\w+://(?:www\.)?", "", url)
 
 
 def _heading(passage_title: str, title: str) -> str:
-    """The innermost heading, unless it is the document's own title."""
+    """The innermost heading of the passage; empty if it is the document's own title."""
     last = passage_title.rpartition(_JOINT)[2]
     return "" if last == title or not passage_title.startswith(title) or passage_title == title else last
 
 
 def _terms(text: str) -> Iterator[str]:
-    """What the text defines in passing: `A cache is a …`, `content delivery network (CDN)`."""
+    """Terms that the text defines: `A cache is a …`, `content delivery network (CDN)`."""
     for name in _defined(text):
         if not is_function_word(name.partition(" ")[0].casefold()):
             yield name
@@ -141,7 +141,7 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """What stands between the beginning of a sentence and its `is a`, without an article."""
+    """The text between the beginning of a sentence and its `is a`, without an article."""
     after = 0
     for verb in _IS_A.finditer(text):
         near = max(after, verb.start() - _NAME_CHARS)
@@ -155,20 +155,20 @@ def _defined(text: str) -> Iterator[str]:
 
 
 def _long_form(before: str, short: str) -> str:
-    """The last words of `before` that the acronym stands for; empty when it stands for none of them."""
-    said = before.replace("-", " ").split(" ")
-    for count in range(len(said), 1, -1):
-        if _abbreviates(short, " ".join(said[-count:])) and said[-count][:1].casefold() == short[0].casefold():
-            return " ".join(said[-count:])
+    """The last words of `before` that the acronym abbreviates; empty when it abbreviates none of them."""
+    parts = before.replace("-", " ").split(" ")
+    for count in range(len(parts), 1, -1):
+        if _abbreviates(short, " ".join(parts[-count:])) and parts[-count][:1].casefold() == short[0].casefold():
+            return " ".join(parts[-count:])
     return ""
 
 
 def _abbreviates(short: str, long: str) -> bool:
-    """Whether the capitals of the short form are the initials of the long one, small words left out or not."""
+    """Whether the capitals of `short` are the initials of `long`, with or without its small words."""
     letters = short.rstrip("s")
     if not 2 <= len(letters) <= 10 or not letters.isupper():
         return False
-    said = [word for word in re.split(r"[\s-]+", long) if word]
-    every = "".join(word[0] for word in said).upper()
-    great = "".join(word[0] for word in said if len(word) > 3 or word[0].isupper()).upper()
-    return letters.replace("-", "").replace("&", "") in (every, great)
+    parts = [word for word in re.split(r"[\s-]+", long) if word]
+    initials = "".join(word[0] for word in parts).upper()
+    without_small = "".join(word[0] for word in parts if len(word) > 3 or word[0].isupper()).upper()
+    return letters.replace("-", "").replace("&", "") in (initials, without_small)

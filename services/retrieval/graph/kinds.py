@@ -1,4 +1,4 @@
-"""Of what kind a name is, and what a document's subject has to do with a name it mentions: by cue words."""
+"""The kind of an entity, and the kind of a relation between two entities, by cue words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from services.retrieval.graph.ports import EntityKind, RelationKind
 
-#: In the order in which they are tried on `X is a …`: the head noun decides, and these nouns exclude each other.
+#: In the order in which they are tried on `X is a …`; the head noun decides.
 _KIND_CUES: tuple[tuple[EntityKind, str], ...] = (
     ("framework", "frameworks?|librar(?:y|ies)|toolkit|sdk|middleware|bibliothèque logicielle"),
     (
@@ -43,7 +43,7 @@ _COPULA = re.compile(
 )
 _DESCRIBED = 80
 
-#: Cues that stand before the name, in its last few words.
+#: Cues within the last few words before a name.
 _RELATION_CUES: tuple[tuple[RelationKind, str], ...] = (
     (
         "depends_on",
@@ -64,21 +64,21 @@ _RELATION_CUES: tuple[tuple[RelationKind, str], ...] = (
     ),
 )
 _RELATIONS = re.compile("|".join(rf"(?P<{kind}>\b(?:{cues})\b)" for kind, cues in _RELATION_CUES))
-#: How many words before a name are read.
+#: How many words before a name are searched for a cue.
 _BEFORE = 6
 
 
 def kind_of(name: str, context: str) -> EntityKind:
-    """The kind that `X is a …` in the context says, else one that the name itself says, else `other`."""
-    said = _COPULA.search(context)
-    described = context[said.start() : said.end() + _DESCRIBED] if said else ""
+    """The kind by the words after `is a` in the context, else by the name itself, else `other`."""
+    copula = _COPULA.search(context)
+    described = context[copula.start() : copula.end() + _DESCRIBED] if copula else ""
     found = _KINDS.search(described) or _KINDS.search(name)
     return found.lastgroup if found and found.lastgroup else "other"  # type: ignore[return-value]  # a group per kind
 
 
-def relation_of(said: Sequence[str], start: int) -> RelationKind:
-    """What the words before `said[start]` say of it; the nearest cue counts, `related_to` where there is none."""
-    before = " ".join(said[max(0, start - _BEFORE) : start])
+def relation_of(words: Sequence[str], start: int) -> RelationKind:
+    """The kind of relation by the nearest cue before the name at `words[start]`; `related_to` without a cue."""
+    before = " ".join(words[max(0, start - _BEFORE) : start])
     kind: str | None = None
     for found in _RELATIONS.finditer(before):
         kind = found.lastgroup

@@ -1,4 +1,4 @@
-"""Names, how they are compared, and where they are mentioned."""
+"""Names: their normal form, which texts qualify, and where they are mentioned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from shared.text.analysis import stop_words, words
 
-#: A longer title is a sentence that nobody repeats.
+#: Maximum words of a name; a longer title is a sentence that no text repeats.
 MAX_WORDS = 10
 _MIN_CHARS = 3
 _LANGUAGES = ("eng", "fra")
-#: What many documents are headed by or begin a sentence with; as names they would link everything.
+#: Common headings and beginnings of sentences; as names they would link everything.
 _GENERIC_WORDS = """
     abstract about annex answer appendix background chapter conclusion contact contents description details example
     examples faq further reading general history home index info information introduction later links method methods
@@ -22,7 +22,7 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 
 
 class Mention(NamedTuple):
-    """Where a name stands: `words[start:end]`."""
+    """An occurrence of the name `key` at `words[start:end]`."""
 
     start: int
     end: int
@@ -30,42 +30,45 @@ class Mention(NamedTuple):
 
 
 def key(name: str) -> str:
-    """The form in which names are compared: lower case, no accents, no punctuation."""
+    """The normal form of a name: lower case, no accents, no punctuation."""
     return " ".join(words(name))
 
 
 def is_name(name: str, compared: str) -> bool:
-    """Whether a text can serve as a name: not too long, not generic, not a number, not a function word."""
-    said = compared.split(" ")
-    if not compared or len(said) > MAX_WORDS or compared.replace(" ", "").isdigit():
+    """Whether a text qualifies as a name: not too long, generic, a number or a function word.
+
+    `compared` is its normal form (`key`).
+    """
+    parts = compared.split(" ")
+    if not compared or len(parts) > MAX_WORDS or compared.replace(" ", "").isdigit():
         return False
     if len(compared) < _MIN_CHARS and not (name.isupper() and len(compared) > 1):
         return False
-    return not all(word in _GENERIC or is_function_word(word) for word in said)
+    return not all(word in _GENERIC or is_function_word(word) for word in parts)
 
 
 def is_function_word(word: str) -> bool:
     return any(word in stop_words(language) for language in _LANGUAGES)
 
 
-def spans(said: Sequence[str]) -> set[str]:
-    """Every stretch of up to `MAX_WORDS` words that could be a name: what to ask a store for."""
-    ends = len(said)
-    edges = [not is_function_word(word) for word in said]
+def spans(text_words: Sequence[str]) -> set[str]:
+    """Every span of up to `MAX_WORDS` words that could be a name, to be looked up in a store."""
+    ends = len(text_words)
+    edges = [not is_function_word(word) for word in text_words]
     return {
-        " ".join(said[start:end])
+        " ".join(text_words[start:end])
         for start in range(ends)
         for end in range(start + 1, min(start + MAX_WORDS, ends) + 1)
         if edges[start] or edges[end - 1]
     }
 
 
-class Lexicon:
-    """Names to be found in texts, all in one pass: a name is looked up by its words, never sought one by one.
+class NameIndex:
+    """A set of names that are found in a text in one pass.
 
-    Unlike an automaton it grows and shrinks without being built anew, and it knows where words begin and end. The cost
-    of a text depends on its length and on how many lengths the names have that begin with its words, not on how many
-    names there are.
+    Unlike an automaton (Aho-Corasick) it is updated in place and matches whole words only. The cost of a text depends
+    on its length and on the number of different lengths of the names that begin with its words, not on how many names
+    there are.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -89,31 +92,31 @@ class Lexicon:
             self._lengths[first] = tuple(sorted((*lengths, length), reverse=True))
 
     def discard(self, name: str) -> None:
-        """Forget the name; its length stays known, which costs a look-up and no wrong find."""
+        """Remove the name; its length stays, which costs a lookup and gives no false match."""
         self._names.discard(name)
 
-    def find(self, said: Sequence[str]) -> Iterator[Mention]:
-        """Every mention in order, the longest name at each place first, names within others too."""
+    def find(self, text_words: Sequence[str]) -> Iterator[Mention]:
+        """Every mention in order, the longest at each position first, including names within names."""
         lengths, names = self._lengths, self._names
-        for start, word in enumerate(said):
+        for start, word in enumerate(text_words):
             for length in lengths.get(word, ()):
-                name = word if length == 1 else " ".join(said[start : start + length])
-                if name in names and start + length <= len(said):
+                name = word if length == 1 else " ".join(text_words[start : start + length])
+                if name in names and start + length <= len(text_words):
                     yield Mention(start, start + length, name)
 
-    def find_longest(self, said: Sequence[str]) -> Iterator[Mention]:
-        """The mentions of which none lies within another."""
+    def find_longest(self, text_words: Sequence[str]) -> Iterator[Mention]:
+        """The mentions that do not lie within another."""
         until = 0
-        for mention in self.find(said):
+        for mention in self.find(text_words):
             if mention.start >= until:
                 until = mention.end
                 yield mention
 
 
-def first_mentions(lexicon: Lexicon, said: Sequence[str], own: Collection[str] = ()) -> dict[str, int]:
-    """Each name the words mention, but the text's own, and where it stands first."""
-    found: dict[str, int] = {}
-    for mention in lexicon.find(said):
+def first_mentions(index: NameIndex, text_words: Sequence[str], own: Collection[str] = ()) -> dict[str, int]:
+    """Maps each name that the words mention, except `own`, to its first position."""
+    positions: dict[str, int] = {}
+    for mention in index.find(text_words):
         if mention.key not in own:
-            found.setdefault(mention.key, mention.start)
-    return found
+            positions.setdefault(mention.key, mention.start)
+    return positions

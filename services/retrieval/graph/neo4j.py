@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from services.retrieval.graph import neo4j_statements as say
+from services.retrieval.graph import neo4j_statements as statements
 from services.retrieval.graph.kinds import relation_of
-from services.retrieval.graph.names import Lexicon, first_mentions, key, spans
+from services.retrieval.graph.names import NameIndex, first_mentions, key, spans
 from services.retrieval.graph.ports import (
     Counts,
+    DocumentGraph,
     Edge,
     Entity,
-    Graphlet,
     Neighbourhood,
     Relation,
     RelationKind,
@@ -25,14 +25,14 @@ _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "ne
 _BACKFILL = 1000
 _FOLLOWED = 8
 _TIMEOUT_SECONDS = 10.0
-#: How long a write is tried again when others write to the same nodes.
+#: How long a write is retried on conflicts with other writers.
 _RETRY_SECONDS = 15.0
 
 Row = Mapping[str, Any]
 
 
 class Neo4jGraph:
-    """Plays `Graph` on the default database of a server; a put is one transaction, one at a time."""
+    """Implements `Graph` on the default database of a server; each put is one transaction, and puts are serialised."""
 
     def __init__(self, url: str, user: str = "", password: str = "") -> None:
         self._url = url
@@ -42,7 +42,7 @@ class Neo4jGraph:
     async def open(self) -> None:
         neo4j = _library()
         if not self._url.startswith(_SCHEMES):
-            raise ConfigurationError(f"ANSWERBUS_GRAPH_URL begins with one of {', '.join(_SCHEMES)}")
+            raise ConfigurationError(f"ANSWERBUS_GRAPH_URL must begin with one of {', '.join(_SCHEMES)}")
         try:
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 self._url,
@@ -54,7 +54,7 @@ class Neo4jGraph:
             )
         except (ValueError, neo4j.exceptions.ConfigurationError) as error:
             raise ConfigurationError(f"ANSWERBUS_GRAPH_URL: {error}") from None
-        for statement in say.SCHEMA:
+        for statement in statements.SCHEMA:
             await self._ask(statement)
 
     async def close(self) -> None:
@@ -62,18 +62,18 @@ class Neo4jGraph:
             await self._driver.close()
             self._driver = None
 
-    async def put(self, source: str, graphlet: Graphlet) -> Counts:
-        async with self._reaching() as driver, driver.session() as session:
-            counted: Counts = await session.execute_write(_put, source, graphlet)
+    async def put(self, source: str, document_graph: DocumentGraph) -> Counts:
+        async with self._connection() as driver, driver.session() as session:
+            counted: Counts = await session.execute_write(_put, source, document_graph)
         return counted
 
     async def remove(self, source: str) -> bool:
-        async with self._reaching() as driver, driver.session() as session:
+        async with self._connection() as driver, driver.session() as session:
             known: bool = await session.execute_write(_remove, source)
         return known
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
-        return [Entity(**row) for row in await self._ask(say.KNOWN, keys=list(names))]
+        return [Entity(**row) for row in await self._ask(statements.KNOWN, keys=list(names))]
 
     async def neighbourhood(
         self,
@@ -94,42 +94,42 @@ class Neo4jGraph:
             edges.update(dict.fromkeys(found))
             return found
 
-        at_passages = {*passages, *(edge.passage for edge in await follow(say.DEFINING, entities))}
+        at_passages = {*passages, *(edge.passage for edge in await follow(statements.DEFINING, entities))}
         at_entities: list[str] = []
         seen: set[str] = set(at_passages)
         for hop in range(hops):
             if hop % 2 == 0:
-                reached = {edge.entity for edge in await follow(say.TOWARDS_ENTITIES, at_passages)} - seen
+                reached = {edge.entity for edge in await follow(statements.TOWARDS_ENTITIES, at_passages)} - seen
                 at_entities = sorted(reached, key=lambda entity: (mentioned[entity], entity))[: _FOLLOWED * degree]
                 seen.update(at_entities)
             else:
-                at_passages = {edge.passage for edge in await follow(say.TOWARDS_PASSAGES, at_entities)} - seen
+                at_passages = {edge.passage for edge in await follow(statements.TOWARDS_PASSAGES, at_entities)} - seen
                 seen |= at_passages
         return Neighbourhood(tuple(edges), mentioned)
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
-        return [Relation(**row) for row in await self._ask(say.RELATIONS_OF, key=entity, limit=limit)]
+        return [Relation(**row) for row in await self._ask(statements.RELATIONS_OF, key=entity, limit=limit)]
 
     async def related(self, entity: str, *, limit: int = 50) -> list[str]:
-        return [row["key"] for row in await self._ask(say.RELATED_TO, key=entity, limit=limit)]
+        return [row["key"] for row in await self._ask(statements.RELATED_TO, key=entity, limit=limit)]
 
     async def search(self, text: str, *, limit: int = 10) -> list[Entity]:
-        # Quoted, so that no word is read as an operator of the query language.
-        wanted = " ".join(f'"{word}"' for word in key(text).split())
-        return [Entity(**row) for row in await self._ask(say.SEARCH, wanted=wanted, limit=limit)] if wanted else []
+        # Quoted, so that no word is an operator of the query language.
+        query = " ".join(f'"{word}"' for word in key(text).split())
+        return [Entity(**row) for row in await self._ask(statements.SEARCH, wanted=query, limit=limit)] if query else []
 
     async def counts(self) -> Counts:
-        (row,) = await self._ask(say.COUNTS)
+        (row,) = await self._ask(statements.COUNTS)
         return Counts(**row)
 
     async def _ask(self, statement: str, **parameters: Any) -> list[Row]:
-        async with self._reaching() as driver:
+        async with self._connection() as driver:
             reply = await driver.execute_query(statement, parameters)
         return [record.data() for record in reply.records]
 
     @asynccontextmanager
-    async def _reaching(self) -> AsyncIterator[Any]:
-        """The driver; names the server's failures in our words."""
+    async def _connection(self) -> AsyncIterator[Any]:
+        """The driver; converts its errors into those of `Graph`."""
         from neo4j.exceptions import AuthError, DriverError, Forbidden, Neo4jError
 
         if self._driver is None:
@@ -139,85 +139,85 @@ class Neo4jGraph:
         except (AuthError, Forbidden) as error:
             raise ConfigurationError(
                 f"the Neo4j server at {self._url} does not accept ANSWERBUS_GRAPH_USER and ANSWERBUS_GRAPH_PASSWORD, "
-                f"or gives too few rights: {error.code}"
+                f"or the user lacks permissions: {error.code}"
             ) from None
         except (DriverError, OSError) as error:
-            raise UnavailableError(f"the Neo4j server at {self._url} is away: {type(error).__name__}") from error
+            raise UnavailableError(f"the Neo4j server at {self._url} is unavailable: {type(error).__name__}") from error
         except Neo4jError as error:
             raise UnavailableError(f"the Neo4j server at {self._url} answered {error.code}") from error
 
 
-async def _put(tx: Any, source: str, graphlet: Graphlet) -> Counts:
-    """All of a put; run again from the beginning when the server asks for it."""
-    await (await tx.run(say.TURN)).consume()
-    before = await _take_out(tx, source)
-    keys = [entity.key for entity in graphlet.entities]
-    there = {row["key"] for row in await _rows(tx, say.KNOWN, keys=keys)}
-    new = [entity for entity in graphlet.entities if entity.key not in there]
-    await tx.run(say.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
-    await tx.run(say.SOURCE, source=source, collection=graphlet.collection)
-    texts = [{"key": text.passage, "words": " ".join(text.words)} for text in graphlet.texts]
-    await tx.run(say.PASSAGES, source=source, collection=graphlet.collection, rows=texts)
-    await tx.run(say.ABOUT, source=source, subject=graphlet.subject)
-    await tx.run(say.DEFINE, rows=[definition._asdict() for definition in graphlet.definitions])
-    await _mention(tx, source, graphlet)
-    await tx.run(say.DROP_UNDEFINED, keys=before)
+async def _put(tx: Any, source: str, document_graph: DocumentGraph) -> Counts:
+    """The transaction of a put; the driver runs it again on a transient error."""
+    await (await tx.run(statements.WRITE_LOCK)).consume()
+    replaced = await _delete_source(tx, source)
+    keys = [entity.key for entity in document_graph.entities]
+    stored = {row["key"] for row in await _rows(tx, statements.KNOWN, keys=keys)}
+    new = [entity for entity in document_graph.entities if entity.key not in stored]
+    await tx.run(statements.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
+    await tx.run(statements.SOURCE, source=source, collection=document_graph.collection)
+    texts = [{"key": text.passage, "words": " ".join(text.words)} for text in document_graph.texts]
+    await tx.run(statements.PASSAGES, source=source, collection=document_graph.collection, rows=texts)
+    await tx.run(statements.ABOUT, source=source, subject=document_graph.subject)
+    await tx.run(statements.DEFINE, rows=[definition._asdict() for definition in document_graph.definitions])
+    await _mention(tx, source, document_graph)
+    await tx.run(statements.DROP_UNDEFINED, keys=replaced)
     for entity in new:
         await _backfill(tx, source, entity.key)
-    (row,) = await _rows(tx, say.COUNTS_OF, source=source)
+    (row,) = await _rows(tx, statements.COUNTS_OF, source=source)
     return Counts(**row)
 
 
 async def _remove(tx: Any, source: str) -> bool:
-    await (await tx.run(say.TURN)).consume()
+    await (await tx.run(statements.WRITE_LOCK)).consume()
     known = bool(await _rows(tx, "MATCH (s:Source {key: $source}) RETURN s.key AS key", source=source))
-    await tx.run(say.DROP_UNDEFINED, keys=await _take_out(tx, source))
+    await tx.run(statements.DROP_UNDEFINED, keys=await _delete_source(tx, source))
     return known
 
 
-async def _take_out(tx: Any, source: str) -> list[str]:
-    """All that came from the source but the names; gives those it defined."""
-    rows = await _rows(tx, say.TAKE_OUT, source=source)
+async def _delete_source(tx: Any, source: str) -> list[str]:
+    """Delete all that came from the source except the entities; return the keys of those it defined."""
+    rows = await _rows(tx, statements.DELETE_SOURCE, source=source)
     return [name for row in rows for name in row["defined"]]
 
 
-async def _mention(tx: Any, source: str, graphlet: Graphlet) -> None:
-    """The names known so far, in the new texts."""
-    possible = {span for text in graphlet.texts for span in spans(text.words)}
-    lexicon = Lexicon(row["key"] for row in await _rows(tx, say.KNOWN, keys=list(possible)))
+async def _mention(tx: Any, source: str, document_graph: DocumentGraph) -> None:
+    """Write the mentions of stored names in the new texts, and the relations."""
+    candidates = {span for text in document_graph.texts for span in spans(text.words)}
+    index = NameIndex(row["key"] for row in await _rows(tx, statements.KNOWN, keys=list(candidates)))
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
-    for stated in graphlet.relations:
+    for stated in document_graph.relations:
         relations[stated.kind].append({"subject": stated.subject, "target": stated.target, "source": source})
-    for text in graphlet.texts:
-        for name, start in first_mentions(lexicon, text.words, graphlet.own).items():
+    for text in document_graph.texts:
+        for name, start in first_mentions(index, text.words, document_graph.own).items():
             mentions.append({"passage": text.passage, "entity": name})
-            if graphlet.subject:
-                relation = {"subject": graphlet.subject, "target": name, "source": source}
+            if document_graph.subject:
+                relation = {"subject": document_graph.subject, "target": name, "source": source}
                 relations[relation_of(text.words, start)].append(relation)
-    await tx.run(say.MENTION, rows=mentions)
+    await tx.run(statements.MENTION, rows=mentions)
     await _relate(tx, relations)
 
 
 async def _backfill(tx: Any, source: str, name: str) -> None:
-    """A new name, in the texts of before."""
+    """Write the mentions of a new name in stored texts."""
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
-    lexicon = Lexicon((name,))
-    for row in await _rows(tx, say.SAYING, phrase=f'"{name}"', source=source, limit=_BACKFILL):
-        said = row["words"].split(" ")
-        for found, start in first_mentions(lexicon, said).items():
+    index = NameIndex((name,))
+    for row in await _rows(tx, statements.PASSAGES_CONTAINING, phrase=f'"{name}"', source=source, limit=_BACKFILL):
+        text_words = row["words"].split(" ")
+        for found, start in first_mentions(index, text_words).items():
             mentions.append({"passage": row["passage"], "entity": found})
             if row["subject"]:
                 relation = {"subject": row["subject"], "target": found, "source": row["source"]}
-                relations[relation_of(said, start)].append(relation)
-    await tx.run(say.MENTION, rows=mentions)
+                relations[relation_of(text_words, start)].append(relation)
+    await tx.run(statements.MENTION, rows=mentions)
     await _relate(tx, relations)
 
 
 async def _relate(tx: Any, relations: Mapping[RelationKind, Sequence[Row]]) -> None:
     for kind, rows in relations.items():
-        await tx.run(say.RELATE[kind], rows=list(rows))
+        await tx.run(statements.RELATE[kind], rows=list(rows))
 
 
 async def _rows(tx: Any, statement: str, **parameters: Any) -> list[Row]:
@@ -227,7 +227,7 @@ async def _rows(tx: Any, statement: str, **parameters: Any) -> list[Row]:
 
 
 def _library() -> Any:
-    """The driver, which only this adapter needs.
+    """Import the driver, which only this adapter needs.
 
     Raises:
         ConfigurationError: it is not installed.

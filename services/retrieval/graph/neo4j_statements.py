@@ -1,4 +1,4 @@
-"""What is asked of Neo4j; every value is a parameter."""
+"""The Cypher statements of the Neo4j graph; every value is a parameter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import get_args
 
 from services.retrieval.graph.ports import RelationKind
 
-#: Our kinds of relation as Neo4j writes them; a type cannot be a parameter, so it comes from here and nowhere else.
+#: Relationship types by kind; a type cannot be a parameter, so statements take it from here only.
 RELATION_TYPES: dict[RelationKind, str] = {kind: kind.upper() for kind in get_args(RelationKind)}
 _ANY = "|".join(RELATION_TYPES.values())
 
@@ -22,11 +22,11 @@ SCHEMA = (
     "CALL db.awaitIndexes(60)",
 )
 
-#: Writers wait for each other here until the one before has committed: two that do not see each other's names would
-#: both miss the mentions between them.
-TURN = "MERGE (t:Turn {key: 'writing'}) SET t.taken = timestamp()"
+#: A lock that writers hold until they commit: two concurrent writers would not see each other's names and miss the
+#: mentions between them.
+WRITE_LOCK = "MERGE (t:Turn {key: 'writing'}) SET t.taken = timestamp()"
 SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection"
-TAKE_OUT = """
+DELETE_SOURCE = """
 MATCH (s:Source {key: $source})
 OPTIONAL MATCH (s)-[:HAS]->(p:Passage)
 OPTIONAL MATCH (p)-[:DEFINES]->(e:Entity)
@@ -69,7 +69,7 @@ MATCH (a:Entity {{key: row.subject}}), (b:Entity {{key: row.target}}) MERGE (a)-
 DROP_UNDEFINED = """
 MATCH (e:Entity) WHERE e.key IN $keys AND NOT EXISTS { (e)<-[:DEFINES]-() } DETACH DELETE e
 """
-SAYING = """
+PASSAGES_CONTAINING = """
 CALL db.index.fulltext.queryNodes('answerbus_words', $phrase) YIELD node
 MATCH (s:Source)-[:HAS]->(node) WHERE s.key <> $source
 OPTIONAL MATCH (s)-[:ABOUT]->(subject:Entity)
@@ -77,10 +77,10 @@ RETURN node.key AS passage, node.words AS words, s.key AS source, subject.key AS
 """
 
 _MENTIONED = "COUNT { (e)<-[:MENTIONS]-() }"
-_COUNTS_TOO = "(size($collections) = 0 OR p.collection IN $collections)"
-#: From passages to names, the rarest first, and back.
+_IN_COLLECTIONS = "(size($collections) = 0 OR p.collection IN $collections)"
+#: From passages to entities, the rarest first; the statements below lead back.
 TOWARDS_ENTITIES = f"""
-UNWIND $keys AS key MATCH (p:Passage {{key: key}}) WHERE {_COUNTS_TOO}
+UNWIND $keys AS key MATCH (p:Passage {{key: key}}) WHERE {_IN_COLLECTIONS}
 CALL (p) {{
     MATCH (p)-[r:DEFINES]->(e:Entity) RETURN e, r.weight AS weight ORDER BY weight DESC LIMIT $degree
     UNION ALL
@@ -89,11 +89,11 @@ CALL (p) {{
 RETURN p.key AS passage, e.key AS entity, weight, {_MENTIONED} AS mentioned
 """
 _DEFINING = f"""
-    MATCH (e)<-[r:DEFINES]-(p:Passage) WHERE {_COUNTS_TOO}
+    MATCH (e)<-[r:DEFINES]-(p:Passage) WHERE {_IN_COLLECTIONS}
     RETURN p, r.weight AS weight ORDER BY weight DESC, p.key LIMIT $degree
 """
 _MENTIONING = f"""
-    MATCH (e)<-[:MENTIONS]-(p:Passage) WHERE {_COUNTS_TOO} RETURN p, 0.0 AS weight LIMIT $degree
+    MATCH (e)<-[:MENTIONS]-(p:Passage) WHERE {_IN_COLLECTIONS} RETURN p, 0.0 AS weight LIMIT $degree
 """
 _BACK = """
 UNWIND $keys AS key MATCH (e:Entity {{key: key}})

@@ -1,4 +1,4 @@
-"""The words of the graph, and the role its stores play."""
+"""The values of the graph, and the interface of its stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RelationKind = Literal["uses", "depends_on", "extends", "implements", "part_of",
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something with a name; `key` is the name as it is compared (`names.key`), the same in every document."""
+    """A named thing; `key` is the normal form of its name (`names.key`), the same in every document."""
 
     key: str
     name: str
@@ -20,7 +20,7 @@ class Entity:
 
 
 class Definition(NamedTuple):
-    """A passage says what an entity is; `weight` in (0, 1] is how surely (a title 1, a term in passing less)."""
+    """A passage defines an entity; `weight` in (0, 1] is the confidence (1 for a title, less for a term in a text)."""
 
     passage: str
     entity: str
@@ -28,7 +28,7 @@ class Definition(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What the subject of a document has to do with an entity it mentions; both are keys."""
+    """A relation between two entities, by their keys: usually a document's subject and an entity that it mentions."""
 
     subject: str
     kind: RelationKind
@@ -36,25 +36,25 @@ class Relation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A passage's id and its words, in order, as names are compared."""
+class PassageWords:
+    """The id of a passage and its words, in order and in normal form."""
 
     passage: str
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Graphlet:
-    """What one document adds: the names it defines and the texts that may mention any name.
+class DocumentGraph:
+    """What one document adds to the graph: the entities it defines, and its texts, which may mention any entity.
 
-    `subject` is the key of what the document is about, empty when its title is no name. `own` are the keys by which
-    it speaks of its subject: they are not mentions of something else. `relations` are stated between entities that it
-    defines, beside those that follow from its subject and what it mentions.
+    `subject` is the key of the entity that the document is about, empty when its title is not a name. `own` are the
+    keys of that entity's names; they do not count as mentions. `relations` are explicit relations between its entities,
+    in addition to those between its subject and the entities that it mentions.
     """
 
     entities: tuple[Entity, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    texts: tuple[Text, ...] = ()
+    texts: tuple[PassageWords, ...] = ()
     subject: str = ""
     own: frozenset[str] = frozenset()
     collection: str = ""
@@ -62,7 +62,7 @@ class Graphlet:
 
 
 class Edge(NamedTuple):
-    """Between a passage (its id) and an entity (its key); `weight` 0: it mentions it, else how surely it defines it."""
+    """Connects a passage (id) and an entity (key); `weight` 0: a mention, else that of the definition."""
 
     passage: str
     entity: str
@@ -71,7 +71,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A part of the graph; `mentioned` says of each entity in how many passages of the whole graph it is mentioned."""
+    """A part of the graph; `mentioned` maps each entity to the number of passages of the graph that mention it."""
 
     edges: tuple[Edge, ...] = ()
     mentioned: dict[str, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Neighbourhood:
 
 
 class Counts(NamedTuple):
-    """How much there is in a graph, or of one source in it."""
+    """The size of a graph, or of one source in it."""
 
     entities: int
     relations: int
@@ -91,30 +91,29 @@ class Counts(NamedTuple):
 
 
 class Graph(Protocol):
-    """Keeps the graph. Every method raises `UnavailableError` when the store is away.
+    """Stores the graph. Every method raises `UnavailableError` when the store is unavailable.
 
-    Mentions are found by the store itself, because they join what is put in with what is there, in both directions:
-    the names known so far in the new texts, and the new names in the texts of before. The order in which documents
-    arrive does not matter.
+    The store itself finds the mentions, because they connect new and stored documents in both directions: stored names
+    in new texts, and new names in stored texts. The order in which documents arrive does not matter.
     """
 
     async def open(self) -> None:
-        """Make the graph ready, creating what it needs.
+        """Open the graph; create its schema if it does not exist.
 
         Raises:
-            ConfigurationError: a library, a right or a password is missing.
+            ConfigurationError: a library, a permission or a password is missing.
         """
 
     async def close(self) -> None: ...
 
-    async def put(self, source: str, graphlet: Graphlet) -> Counts:
-        """Make this all that comes from the source, in place of what did, in one step; gives what comes from it now.
+    async def put(self, source: str, document_graph: DocumentGraph) -> Counts:
+        """Replace all that comes from the source in one transaction; return the counts of the source.
 
-        Doing it again changes nothing. A name that no document defines any more is gone with all that led to it.
+        Idempotent. Entities that no document defines any more are deleted with their mentions and relations.
         """
 
     async def remove(self, source: str) -> bool:
-        """Forget all that comes from the source; whether there was anything."""
+        """Delete all that comes from the source; return whether there was anything."""
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         """The entities whose keys are among the names."""
@@ -128,19 +127,18 @@ class Graph(Protocol):
         degree: int = 6,
         collections: Sequence[str] = (),
     ) -> Neighbourhood:
-        """All edges on the paths of up to `hops` edges from the passages, and from those that define the entities.
+        """All edges on paths of up to `hops` edges from the passages and from those that define the entities.
 
-        At most `degree` edges of a kind are followed from any node. `collections` names those whose passages count;
-        empty: all.
+        At most `degree` edges of each kind are followed from a node. `collections` restricts the passages; empty: all.
         """
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
-        """What the entity has to do with others, as subject or target, related_to last."""
+        """The relations of the entity, as subject or target, `related_to` last."""
 
     async def related(self, entity: str, *, limit: int = 50) -> list[str]:
-        """The keys of the entities one or two relations away, each once, without itself, in alphabetical order."""
+        """The keys of the entities one or two relations away, without itself, in alphabetical order."""
 
     async def search(self, text: str, *, limit: int = 10) -> list[Entity]:
-        """The entities whose names share words with the text, best first."""
+        """The entities whose names share words with the text, best match first."""
 
     async def counts(self) -> Counts: ...

@@ -1,7 +1,7 @@
-"""Personalised PageRank over a neighbourhood: where a walk from the seeds along mentions is most often found.
+"""Personalised PageRank over a neighbourhood: how often a random walk from the seeds visits each passage.
 
-The idea of HippoRAG (arXiv 2405.14831) without its model: who reads a passage follows the names in it to the passages
-that define them, and seldom goes back to where they are mentioned.
+The idea of HippoRAG (arXiv 2405.14831) without its model: the walk follows the names in a passage to the passages that
+define them, and with a lower weight goes back to the passages that mention them.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from collections.abc import Callable, Mapping, Sequence
 
 from services.retrieval.graph.ports import Edge, Neighbourhood
 
-#: The chance of following a link rather than starting again from a seed.
+#: Probability of following a link rather than restarting from a seed (the damping factor).
 FOLLOW = 0.5
-#: How much less a link counts backwards, from what is defined to where it is mentioned.
+#: Weight of a link backwards, from a definition to a mention.
 BACK = 0.3
-#: After eight steps less than half a per cent of the walk is still under way.
+#: Iterations; after eight less than half a per cent of the probability mass still moves.
 STEPS = 8
-#: Less of the walk than this at one passage is not followed: it comes to rest there (the push method of Andersen, Chung
-#: and Lang, FOCS 2006). Most of what a walk costs is carrying crumbs about.
-CRUMB = 2e-4
+#: Probability mass below this stays at its passage (the push method of Andersen, Chung and Lang, FOCS 2006); moving
+#: such small amounts would be most of the cost.
+MIN_MASS = 2e-4
 
 Links = Callable[[str], Sequence[tuple[str, float]]]
 
 
 def walk(seeds: Mapping[str, float], links: Links, *, follow: float = FOLLOW, steps: int = STEPS) -> dict[str, float]:
-    """How often each passage is visited; the visits add up to 1 at most. Seeds weigh against each other.
+    """The visit probability of each passage; together at most 1. `seeds` maps passages to relative weights.
 
-    `links` gives the passages a passage leads to, each with the share of those who go on that go there.
+    `links` gives the passages that a passage leads to, with the share of the walk that goes there.
     """
-    whole = sum(seeds.values())
-    if whole <= 0:
+    total = sum(seeds.values())
+    if total <= 0:
         return {}
-    visits = {passage: (1 - follow) * weight / whole for passage, weight in seeds.items()}
+    visits = {passage: (1 - follow) * weight / total for passage, weight in seeds.items()}
     moving: Mapping[str, float] = dict(visits)
     for _ in range(steps):
         moved: dict[str, float] = {}
         for passage, mass in moving.items():
-            if mass < CRUMB:
+            if mass < MIN_MASS:
                 continue
-            going = follow * mass
+            leaving = follow * mass
             for target, share in links(passage):
-                moved[target] = moved.get(target, 0.0) + going * share
+                moved[target] = moved.get(target, 0.0) + leaving * share
         for passage, mass in moved.items():
             visits[passage] = visits.get(passage, 0.0) + mass
         moving = moved
@@ -48,11 +48,11 @@ def walk(seeds: Mapping[str, float], links: Links, *, follow: float = FOLLOW, st
 
 
 def links_between(neighbourhood: Neighbourhood) -> Links:
-    """Passage to passage by way of every entity, the shares of each passage adding up to 1 at most.
+    """Links between passages through shared entities; the shares of each passage add up to at most 1.
 
-    A passage whose links are all weak is seldom left: where there is nothing to link, the walk stays at its seeds.
-    A link counts less the more passages mention the entity (the target's in-degree), and is parted among the passages
-    that define it. Found only for the passages that a walk goes on from.
+    If all links of a passage are weak, most of the walk stays there, so without useful links it stays at the seeds. A
+    link weighs less the more passages mention the entity (the target's in-degree), and is divided among the passages
+    that define it. Links are computed lazily, for the passages that the walk leaves.
     """
     defining: dict[str, list[Edge]] = {}
     mentioning: dict[str, list[str]] = {}
@@ -69,11 +69,11 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
     rarity = {
         entity: rareness(neighbourhood.mentioned.get(entity, 0)) / len(edges) for entity, edges in defining.items()
     }
-    known: dict[str, list[tuple[str, float]]] = {}
+    computed: dict[str, list[tuple[str, float]]] = {}
 
     def links(passage: str) -> list[tuple[str, float]]:
-        if passage in known:
-            return known[passage]
+        if passage in computed:
+            return computed[passage]
         weights: dict[str, float] = {}
         for entity in mentioned.get(passage, ()):
             for target, _, weight in defining.get(entity, ()):
@@ -82,14 +82,14 @@ def links_between(neighbourhood: Neighbourhood) -> Links:
             back = BACK * weight * rarity[entity]
             for target in mentioning.get(entity, ()):
                 weights[target] = weights.get(target, 0.0) + back
-        weights.pop(passage, None)  # who mentions what it defines stays where it is
-        whole = max(1.0, sum(weights.values()))
-        known[passage] = [(target, weight / whole) for target, weight in weights.items()]
-        return known[passage]
+        weights.pop(passage, None)  # a passage does not link to itself
+        total = max(1.0, sum(weights.values()))
+        computed[passage] = [(target, weight / total) for target, weight in weights.items()]
+        return computed[passage]
 
     return links
 
 
 def rareness(mentioned: int) -> float:
-    """What a link to an entity counts that so many passages mention: 1 for one, 0.2 for ten, 0.04 for a hundred."""
+    """The weight of an entity that so many passages mention: 1 for one, 0.2 for ten, 0.04 for a hundred."""
     return float(max(1, mentioned) ** -0.7)

@@ -1,12 +1,12 @@
-"""The tables of the graph in SQLite, and what is asked of them.
+"""The schema of the graph in SQLite, and its statements.
 
-Passages are joined to names by two adjacency tables, each read in both directions; names are joined by relations. The
-words of the passages are indexed too, so that a new name finds the passages of before that mention it.
+Passages are joined to entities by two adjacency tables, each indexed in both directions; entities are joined by
+relations. A full-text index of the passages finds the stored passages that mention a new name.
 """
 
 from __future__ import annotations
 
-#: Of the tables; another one means that the documents must be ingested again.
+#: Version of the schema; after a change the documents must be re-ingested.
 VERSION = 1
 
 SCHEMA = """
@@ -65,12 +65,12 @@ END;
 COMMIT;
 """
 
-#: The highest numbers of entities, sources and passages.
+#: The highest row ids of entities, sources and passages.
 LAST_NUMBERS = """
 SELECT (SELECT coalesce(max(id), 0) FROM entity), (SELECT coalesce(max(id), 0) FROM source),
     (SELECT coalesce(max(id), 0) FROM passage)
 """
-#: All rows of a table at once, as a list of lists in JSON.
+#: Insert all rows of a table at once, as a JSON list of lists.
 PUT_ENTITIES = """
 INSERT INTO entity (id, key, name, kind)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
@@ -92,8 +92,8 @@ INSERT OR IGNORE INTO relation (subject, kind, target, source)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
 """
 
-#: For each phrase of a JSON list the passages that have it in them, as JSON: number, words, subject and source.
-SAYING = """
+#: For each phrase of a JSON list the passages that contain it, as JSON: row id, words, subject and source.
+PASSAGES_CONTAINING = """
 SELECT (
     SELECT json_group_array(json_array(id, words, subject, source)) FROM (
         SELECT passage.id, passage.words, source.subject, source.id AS source
@@ -103,13 +103,13 @@ SELECT (
 ) FROM json_each(?1) AS phrase ORDER BY phrase.key
 """
 
-#: For each number of a JSON list what is next to it, as a JSON list; so many of a kind at most, and one row in all, so
-#: that Python's lock is let go once.
+#: For each row id of a JSON list its adjacent nodes, as a JSON list, up to a limit; all in one row, so that the GIL is
+#: released once.
 _NEXT_TO = """
 SELECT json_group_array(json((SELECT json_group_array(json_array({columns})) FROM ({near}))))
 FROM json_each(?1) AS at
 """
-#: From passages to names, the rarest first; each gives its number, its key, how often it is mentioned, and the weight.
+#: From passages to entities, the rarest first: row id, key, number of mentions, weight.
 DEFINED = _NEXT_TO.format(
     columns="id, key, mentioned, weight",
     near="""
@@ -122,7 +122,7 @@ MENTIONED = _NEXT_TO.format(
     SELECT id, key, mentioned FROM mentions JOIN entity ON id = entity
     WHERE passage = at.value ORDER BY mentioned, id LIMIT ?2""",
 )
-#: And back; each gives the passage's number, its key, its collection, and the weight.
+#: From entities to passages: row id, key, collection, weight.
 DEFINING = _NEXT_TO.format(
     columns="id, key, collection, weight",
     near="""
@@ -137,7 +137,7 @@ MENTIONING = _NEXT_TO.format(
     FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
     WHERE entity = at.value ORDER BY passage LIMIT ?2""",
 )
-#: Those of a JSON list of keys that are there.
+#: The existing nodes of a JSON list of keys.
 ENTITIES = """
 SELECT json_group_array(json_array(entity.id, entity.key, mentioned))
 FROM json_each(?) AS wanted JOIN entity ON entity.key = wanted.value

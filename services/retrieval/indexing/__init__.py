@@ -1,1 +1,1 @@
-"""From the bytes of a document to its passages: read (one reader per media type), cut, name."""
+"""From the bytes of a document to its passages: parse by media type, split, title."""

@@ -1,4 +1,4 @@
-"""The day a document was last changed, as documents, files and names spell it."""
+"""Parses the day of the last change as it occurs in documents, metadata and file names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NAMED = re.compile(
 
 
 def day(text: str) -> str:
-    """The first day the text names, as `YYYY-MM-DD`; empty when it names none, or one that lies ahead.
+    """The first date in the text, as `YYYY-MM-DD`; empty when there is none, or when it is in the future.
 
-    Reads ISO forms with any separators or none, a year with a month (its first day), and English months by name.
+    Accepts ISO dates with any separator or none, a year and a month (as its first day), and English month names.
     """
     text = text[:200]
     found = _ISO.search(text) or _YEAR_AND_MONTH.search(text)
@@ -38,8 +38,8 @@ def day(text: str) -> str:
 
 
 def first_day(texts: Iterable[str]) -> str:
-    """The day of the first text that names one; empty when none does."""
-    return next((found for text in texts if (found := day(text))), "")
+    """The date of the first text that has one; empty when none has."""
+    return next((iso for text in texts if (iso := day(text))), "")
 
 
 def _valid(year: int, month: int, of_month: int) -> str:
@@ -47,5 +47,5 @@ def _valid(year: int, month: int, of_month: int) -> str:
         found = date(year, month, of_month)
     except ValueError:
         return ""
-    # A day of slack: somewhere it is tomorrow already.
+    # One day of tolerance for other time zones.
     return found.isoformat() if found <= datetime.now(UTC).date() + timedelta(days=1) else ""

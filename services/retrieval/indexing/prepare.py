@@ -1,4 +1,4 @@
-"""A submitted document, ready for the index: who it is, and its passages."""
+"""Turns a submitted document into its register entry and its passages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from services.retrieval.indexing.dates import day
 from services.retrieval.indexing.describe import describe
-from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.registry import read
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
@@ -21,12 +21,12 @@ from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 
 _TITLE_CHARS = 200
-#: Changes when the same bytes would be read or cut otherwise, so that documents are indexed again.
+#: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
 _VERSION = "ingest-2"
 
 
-class Prepared(NamedTuple):
-    """How the document stands on the register, its passages, and by their ids what they link to, as it is written."""
+class PreparedDocument(NamedTuple):
+    """The register entry of a document, its passages, and the link targets of each passage by its id, as written."""
 
     document: IndexedDocument
     passages: list[Passage]
@@ -34,34 +34,35 @@ class Prepared(NamedTuple):
 
 
 def version(document: Document, digest: str, *rules: object) -> str:
-    """A digest of everything that shapes the passages: the bytes, what is said of them, and the rules.
+    """A digest of everything that determines the passages: the bytes, the metadata and the rules (`rules`).
 
-    The date of the file is not in it: one that was touched and not changed keeps the date it was indexed with.
+    The file's date is not included: a file that was touched but not changed keeps the date it was indexed with.
     """
-    said = (digest, document.media_type, document.title, document.url, document.language, document.collection)
-    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *said, *rules))).encode()).hexdigest()[:32]
+    metadata = (digest, document.media_type, document.title, document.url, document.language, document.collection)
+    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *metadata, *rules))).encode()).hexdigest()[:32]
 
 
 def prepare(
     document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int, whole: int = 0
-) -> Prepared:
-    """Read the body and cut it into passages of about `size` characters; one section of up to `whole` stays
-    whole, and one of up to twice as much is halved.
+) -> PreparedDocument:
+    """Parse the body and split it into passages of about `size` characters, with `overlap`.
+
+    A document without headings stays whole up to `whole` characters, and is split in two up to twice as many.
 
     Raises:
-        DocumentError: it cannot be read; the text says what to hand in instead.
+        DocumentError: the document cannot be read; the message says what to submit instead.
     """
-    readable = read(body, document.media_type)
-    title = (document.title or readable.title or _named_after(document.source))[:_TITLE_CHARS]
-    url = document.url or readable.url
-    language = _language(document, readable)
-    size = whole if size < len(readable.text) <= 2 * whole and not _has_headings(readable) else size
-    changed = readable.date or day(document.source.rpartition("/")[2]) or day(document.date)
+    parsed = read(body, document.media_type)
+    title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
+    url = document.url or parsed.url
+    language = _language(document, parsed)
+    size = whole if size < len(parsed.text) <= 2 * whole and not _has_headings(parsed) else size
+    changed = parsed.date or day(document.source.rpartition("/")[2]) or day(document.date)
     passages = [
         Passage(
             id=passage_id(document.source, version, number),
             source=document.source,
-            text=readable.text[chunk.start : chunk.end],
+            text=parsed.text[chunk.start : chunk.end],
             title=_titled(title, chunk),
             url=f"{url}{chunk.anchor}" if url and "#" not in url else url,
             language=language,
@@ -69,9 +70,9 @@ def prepare(
             end=chunk.end,
             date=changed,
         )
-        for number, chunk in enumerate(split(readable, size, overlap))
+        for number, chunk in enumerate(split(parsed, size, overlap))
     ]
-    links = _links_of(passages, readable)
+    links = _links_of(passages, parsed)
     registered = IndexedDocument(
         source=document.source,
         digest=digest,
@@ -82,36 +83,36 @@ def prepare(
         collection=document.collection,
         chunks=len(passages),
         date=changed,
-        description=describe(readable, title),
+        description=describe(parsed, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return Prepared(registered, passages, links)
+    return PreparedDocument(registered, passages, links)
 
 
-def _links_of(passages: Sequence[Passage], readable: Readable) -> dict[str, list[str]]:
-    """The first passage of the block that a link stands in has it."""
+def _links_of(passages: Sequence[Passage], parsed: ParsedDocument) -> dict[str, list[str]]:
+    """Assigns each link to the first passage of the block that contains it."""
     links: dict[str, list[str]] = {}
     ends = [passage.end for passage in passages]
-    for link in readable.links:
+    for link in parsed.links:
         place = bisect_right(ends, link.at)
         if place < len(passages):
             links.setdefault(passages[place].id, []).append(link.target)
     return links
 
 
-def _has_headings(readable: Readable) -> bool:
-    return any(block.kind == "heading" for block in readable.blocks)
+def _has_headings(parsed: ParsedDocument) -> bool:
+    return any(block.kind == "heading" for block in parsed.blocks)
 
 
 def _titled(title: str, chunk: Chunk) -> str:
-    """`Document — Section — Part`, without saying the document's own title twice."""
+    """`Document — Section — Part`, without repeating the document's own title."""
     headings = [heading for heading in chunk.headings if heading.casefold() != title.casefold()]
     return " — ".join((title, *headings))[:_TITLE_CHARS]
 
 
-def _language(document: Document, readable: Readable) -> str:
-    said = (code3(document.language), code3(readable.language))
-    return next((language for language in said if language != UNKNOWN), "") or guess_language(readable.text)
+def _language(document: Document, parsed: ParsedDocument) -> str:
+    declared = (code3(document.language), code3(parsed.language))
+    return next((language for language in declared if language != UNKNOWN), "") or guess_language(parsed.text)
 
 
 def _named_after(source: str) -> str:

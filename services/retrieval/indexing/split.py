@@ -1,4 +1,4 @@
-"""Cut a text into passages along its structure: headings, paragraphs, then sentences, words only at the last."""
+"""Splits a document into passages along its structure: headings, paragraphs, sentences, and words as a last resort."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from services.retrieval.indexing.readers.readable import Block, Readable
+from services.retrieval.indexing.readers.parsed_document import Block, ParsedDocument
 from shared.text.analysis import sentences
 
-#: Code is kept whole up to this many times the size of a passage.
+#: Code blocks are not split up to this many times the size of a passage.
 _WHOLE_CODE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage to be: `text[start:end]`, under its headings."""
+    """A future passage: `text[start:end]`, with its headings and the anchor of its block."""
 
     start: int
     end: int
@@ -25,19 +25,18 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A stretch that is not cut any further; one that stands `alone` is not led into by what came before."""
+    """A span that is not split any further; a chunk that begins with one that stands `alone` has no overlap."""
 
     start: int
     end: int
     alone: bool = False
 
 
-def split(document: Readable, size: int, overlap: int) -> list[Chunk]:
-    """The chunks in order, each at most `size` characters (code blocks more) of one section.
+def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
+    """Split a document into chunks of at most `size` characters (code blocks may be longer), each of one section.
 
-    A chunk begins with the last whole sentences of the one before, as far as they fit in `overlap` characters, unless
-    it begins with a record: that says all by itself. The headings are left to the chunks' titles, unless the document
-    has nothing else.
+    A chunk repeats the last whole sentences of the one before, up to `overlap` characters, unless it begins with a
+    record, which needs no context. Headings are not part of the chunks, unless the document has nothing else.
     """
     body = [block for block in document.blocks if block.kind != "heading"] or list(document.blocks)
     chunks: list[Chunk] = []
@@ -48,7 +47,7 @@ def split(document: Readable, size: int, overlap: int) -> list[Chunk]:
 
 
 def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[tuple[int, int]]:
-    """Fill each chunk with units while they fit."""
+    """Fills each chunk with units while they fit; yields offsets."""
     start = end = -1
     for unit in (unit for block in section for unit in _units(text, block, size)):
         if start < 0:
@@ -75,7 +74,7 @@ def _units(text: str, block: Block, size: int) -> Iterator[_Unit]:
     else:
         begin = block.start
         for _, sentence_end in sentences(text[block.start : block.end]):
-            # From the end of the one before, so that list markers between sentences are not lost.
+            # From the end of the previous sentence, so that list markers between sentences are kept.
             yield from _words(text, begin, block.start + sentence_end, size)
             begin = block.start + sentence_end
 
@@ -89,7 +88,7 @@ def _lines(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
 
 
 def _words(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
-    """The stretch without white space around it; one longer than a chunk is cut between words, or anywhere."""
+    """The span without surrounding white space; if longer than `size`, split between words, or anywhere."""
     while start < end and text[start].isspace():
         start += 1
     while end - start > size:
@@ -104,11 +103,11 @@ def _words(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
 
 
 def _overlapping(text: str, chunk: tuple[int, int], earliest: int, otherwise: int) -> int:
-    """Where the chunk after this one begins: with its first sentence from `earliest` on, or anew."""
+    """The start of the next chunk: the first sentence of this chunk from `earliest` on, else `otherwise`."""
     start, end = chunk
     earliest = max(earliest, start + 1)
     if earliest >= end:
         return otherwise
-    within = max(start, earliest - 400)  # far enough back to see where a sentence begins
+    within = max(start, earliest - 400)  # far enough back to find the beginning of the sentence
     begins = (within + begin for begin, _ in sentences(text[within:end]))
     return next((begin for begin in begins if begin >= earliest), otherwise)

@@ -1,1 +1,1 @@
-"""What a question asks for, before anything is searched: by rule, or by a model where the pipeline has it so."""
+"""Rewriting of questions before the search: standalone form, additional search query, sub-questions."""

@@ -1,10 +1,10 @@
-"""What an English question leaves to the conversation before it, and the question with that put in. Pure."""
+"""Standalone form of English follow-ups: ellipses, pronouns and missing complements are resolved. Pure."""
 
 from __future__ import annotations
 
 import re
 
-from services.retrieval.query_rewriting.topics import Resolved, State, Topic, word_set
+from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase, word_set
 from services.retrieval.query_rewriting.topics_english import topic_of
 from services.retrieval.query_rewriting.words_english import (
     AUXILIARIES,
@@ -33,7 +33,7 @@ _SENTENCE = re.compile(r"[^.!?]+[.!?]*\s*")
 _SINGULAR, _PLURAL = frozenset(("it", "its")), frozenset(("they", "them", "their", "theirs"))
 _PERSON = frozenset(("he", "she", "him", "his", "her"))
 _POSSESSIVE = frozenset(("its", "their", "his"))
-#: `it` that stands for nothing: is it possible to, does it take to, what time is it.
+#: `it` without a referent: is it possible to, does it take to, what time is it.
 _EMPTY_IT = re.compile(
     r"\bit(?: is|’s|'s| was| would be)? (?:\w+ ){0,2}"
     r"(?:possible|necessary|likely|true|time|better|best|worth|important|hard|difficult|easy|common|normal|good|bad) "
@@ -50,59 +50,63 @@ _ELLIPSIS = re.compile(
 _LEADS = word_set("for in on at with without during after before from under between by to")
 
 
-def resolve(question: str, state: State) -> Resolved:
-    """The question so that it stands by itself, in the words it was asked in; as it is when it does already."""
+def resolve(question: str, state: ConversationState) -> ResolvedQuestion:
+    """The standalone form of the question, in its own words; unchanged when it is standalone already."""
     if state.topic is None:
-        return Resolved(question)
+        return ResolvedQuestion(question)
     for attempt in (_elliptic, _with_referents, _with_complement, _with_full_name):
         resolved = attempt(question, state)
         if resolved is not None:
             return resolved
-    return Resolved(question)
+    return ResolvedQuestion(question)
 
 
-# --- and for students? ---
+# --- ellipsis: `and for students?` ---
 
 
-def _elliptic(question: str, state: State) -> Resolved | None:
-    """A question without a verb goes on with the one before it."""
+def _elliptic(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """A question without a verb continues the one before it."""
     found = _ELLIPSIS.match(question)
     if not found or not state.question:
         return None
     rest = found["rest"].strip()
-    said = rest.casefold().split()
-    if any(word in AUXILIARIES or word in WH or word in _SINGULAR | _PLURAL | _PERSON for word in said):
+    words = rest.casefold().split()
+    if any(word in AUXILIARIES or word in WH or word in _SINGULAR | _PLURAL | _PERSON for word in words):
         return None
     before = state.question.rstrip(" ?.!")
-    if said[0] in _LEADS and len(said) > 1:
-        before = re.sub(rf" {said[0]} (?!.* {said[0]} ).*$", "", before, flags=re.IGNORECASE)
-        return Resolved(f"{before} {rest}?", f"goes on with the question before: {before}", state.topic)
-    return _of_another(rest, said, before, state.topic)
+    if words[0] in _LEADS and len(words) > 1:
+        before = re.sub(rf" {words[0]} (?!.* {words[0]} ).*$", "", before, flags=re.IGNORECASE)
+        return ResolvedQuestion(f"{before} {rest}?", f"continues the question before: {before}", state.topic)
+    return _of_another(rest, words, before, state.topic)
 
 
-def _of_another(rest: str, said: list[str], before: str, topic: Topic | None) -> Resolved | None:
-    """`What about students?`: the question before, asked of something else."""
+def _of_another(rest: str, words: list[str], before: str, topic: TopicPhrase | None) -> ResolvedQuestion | None:
+    """`What about students?`: the question before, asked about something else."""
     if topic is None or topic.parts or topic.text not in before:
         return None
-    if len(said) <= 2 and rest.islower() and not any(word in RELATIONAL for word in said):
-        return Resolved(f"What about {rest}: {before[0].lower()}{before[1:]}?", f"asks the same of {rest}", topic)
-    if len(said) > 4 or not _same_kind(rest, topic):
+    if len(words) <= 2 and rest.islower() and not any(word in RELATIONAL for word in words):
+        return ResolvedQuestion(
+            f"What about {rest}: {before[0].lower()}{before[1:]}?", f"asks the same about {rest}", topic
+        )
+    if len(words) > 4 or not _same_kind(rest, topic):
         return None
-    return Resolved(f"{before.replace(topic.text, rest)}?", f"asks the same of {rest} as of {topic.text}", None)
+    return ResolvedQuestion(
+        f"{before.replace(topic.text, rest)}?", f"asks the same about {rest} as about {topic.text}", None
+    )
 
 
-def _same_kind(rest: str, topic: Topic) -> bool:
-    """Whether it can stand where the topic stands: both are names, or both end with the same word."""
+def _same_kind(rest: str, topic: TopicPhrase) -> bool:
+    """Whether it can replace the topic: both are names, or both end with the same word."""
     if rest.rpartition(" ")[2].casefold() == topic.text.rpartition(" ")[2].casefold():
         return True
     return rest[:1].isupper() and topic.is_name and topic.text[:1].isupper()
 
 
-# --- it, they, he ---
+# --- pronouns: it, they, he ---
 
 
-def _with_referents(question: str, state: State) -> Resolved | None:
-    """The first word that stands for something said before, replaced by that."""
+def _with_referents(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """Replaces the first pronoun by the topic that it refers to."""
     begin = _last_sentence(question)
     if begin is None:
         return None
@@ -110,29 +114,29 @@ def _with_referents(question: str, state: State) -> Resolved | None:
     tokens = list(_TOKEN.finditer(sentence))
     low = [token[0].casefold().replace("’", "'") for token in tokens]
     for place, word in enumerate(low):
-        found = _stands_for(low, place, state, sentence)
+        found = _referent(low, place, state, sentence)
         if found is None or _named_before(tokens, low, place):
             continue
         if found.parts and word in _SINGULAR:
-            return Resolved(question, several=found.parts, unclear=word)
+            return ResolvedQuestion(question, referents=found.parts, unclear=word)
         written = _written(found, possessive=word in _POSSESSIVE or _is_her_own(low, place), plural=word in _PLURAL)
         sentence = sentence[: tokens[place].start()] + written + sentence[tokens[place].end() :]
-        return Resolved(head + sentence, f"{tokens[place][0]}: {found.text}", found)
+        return ResolvedQuestion(head + sentence, f"{tokens[place][0]}: {found.text}", found)
     return None
 
 
 def _last_sentence(question: str) -> int | None:
-    """Where the sentence begins that asks; None when one before it names something that pronouns can mean."""
+    """Where the last sentence begins; None when an earlier one names something that its pronouns can refer to."""
     spans = [(one.start(), one[0]) for one in _SENTENCE.finditer(question) if one[0].strip(" .!?")]
     for _, earlier in spans[:-1]:
-        told = [word for word in re.findall(r"[\w’']+", earlier.casefold()) if word not in stop_words("eng")]
-        told = [word for word in told if word not in REMARKS and not word.endswith(("n’t", "n't"))]
-        if len(told) > 1:
+        content = [word for word in re.findall(r"[\w’']+", earlier.casefold()) if word not in stop_words("eng")]
+        content = [word for word in content if word not in REMARKS and not word.endswith(("n’t", "n't"))]
+        if len(content) > 1:
             return None
     return spans[-1][0] if spans else None
 
 
-def _stands_for(low: list[str], place: int, state: State, sentence: str) -> Topic | None:
+def _referent(low: list[str], place: int, state: ConversationState, sentence: str) -> TopicPhrase | None:
     word = low[place]
     if word in _SINGULAR:
         empty = word == "it" and _EMPTY_IT.search(sentence)
@@ -148,7 +152,7 @@ def _stands_for(low: list[str], place: int, state: State, sentence: str) -> Topi
         return state.topic if before in AUXILIARIES | PREPOSITIONS else None
     if word == "ones" and (ends or following in PREPOSITIONS) and state.topic and state.topic.plural:
         bare = " ".join(one for one in state.topic.text.split() if one.casefold() not in DETERMINERS)
-        return None if state.topic.parts else Topic(bare, plural=True)
+        return None if state.topic.parts else TopicPhrase(bare, plural=True)
     return None
 
 
@@ -158,15 +162,15 @@ def _is_her_own(low: list[str], place: int) -> bool:
 
 
 def _named_before(tokens: list[re.Match[str]], low: list[str], place: int) -> bool:
-    """Whether the sentence names, before the pronoun, what it can mean: in another clause, or for a possessive in its
-    own."""
+    """Whether the sentence names a possible referent before the pronoun, in another clause or, for a possessive, in
+    the same one."""
     if low[0] == "besides":
         return False
     broken = [at for at in range(1, place) if low[at] in CLAUSE or tokens[at][0] in ",;:"]
     until = place if low[place] in _POSSESSIVE else broken[-1] if broken else 0
     names = [at for at in range(until) if _is_content(low[at]) and at > 0]
     if low[place] in _POSSESSIVE and not broken:
-        # What characteristics do its members have: what is asked for is not what is meant.
+        # `What characteristics do its members have`: the object of the question is not the referent.
         aux = next((at for at in range(place) if low[at] in AUXILIARIES), place)
         names = [at for at in names if at > aux and low[at] not in VERBS]
     return bool(names)
@@ -178,7 +182,7 @@ def _is_content(word: str) -> bool:
     )
 
 
-def _written(topic: Topic, *, possessive: bool, plural: bool) -> str:
+def _written(topic: TopicPhrase, *, possessive: bool, plural: bool) -> str:
     text = topic.text
     if plural and not topic.plural and text.startswith(("a ", "an ")):
         text = text.partition(" ")[2]
@@ -187,11 +191,11 @@ def _written(topic: Topic, *, possessive: bool, plural: bool) -> str:
     return f"{text}'" if text.endswith("s") and topic.plural else f"{text}'s"
 
 
-# --- the symptoms ---
+# --- missing complements: `the symptoms` ---
 
 
-def _with_complement(question: str, state: State) -> Resolved | None:
-    """`What are the symptoms?` is asked of something: of the topic."""
+def _with_complement(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`What are the symptoms?`: adds the topic as the complement."""
     tokens = list(_TOKEN.finditer(question))
     low = [token[0].casefold().replace("’", "'") for token in tokens]
     topic = state.topic
@@ -204,13 +208,13 @@ def _with_complement(question: str, state: State) -> Resolved | None:
             continue
         at = tokens[place].end()
         joint = "for" if word in FOR else "of"
-        said = f"{question[:at]} {joint} {topic.text}{question[at:]}"
-        return Resolved(said, f"{tokens[place][0]} {joint} {topic.text}", topic)
+        rewritten = f"{question[:at]} {joint} {topic.text}{question[at:]}"
+        return ResolvedQuestion(rewritten, f"{tokens[place][0]} {joint} {topic.text}", topic)
     return None
 
 
 def _is_bare(tokens: list[re.Match[str]], low: list[str], place: int) -> bool:
-    """Whether nothing around the noun says of what it is."""
+    """Whether the noun has no complement."""
     if tokens[place][0][0].isupper() or _continues(low, place):
         return False
     if low[place] in KINDS and place and low[place - 1] in ("what", "which", "many"):
@@ -229,7 +233,7 @@ def _is_bare(tokens: list[re.Match[str]], low: list[str], place: int) -> bool:
         return False
     if at >= 0 and low[at] in COPULAS and not determined and at and low[at - 1] not in WH:
         return False
-    # Whatever else is named may be what it is of.
+    # Any other noun may be its complement.
     others = [one for one in range(1, len(low)) if one != place and _is_content(low[one])]
     return not [one for one in others if one > place + 1 or one < at] or low[place + 1] in ("on", "in")
 
@@ -243,11 +247,11 @@ def _is_noun_after(word: str) -> bool:
     return bool(word) and word[0].isalnum() and word not in PREPOSITIONS | AUXILIARIES | CLAUSE | WH | {"there"}
 
 
-# --- the experiment ---
+# --- shortened names: `the experiment` ---
 
 
-def _with_full_name(question: str, state: State) -> Resolved | None:
-    """`the experiment` is the Stanford Experiment, where that is what was talked of."""
+def _with_full_name(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`the experiment` becomes `the Stanford Experiment`, if that is a topic of the conversation."""
     tokens = list(_TOKEN.finditer(question))
     low = [token[0].casefold().replace("’", "'") for token in tokens]
     for place in range(1, len(low)):
@@ -260,6 +264,6 @@ def _with_full_name(question: str, state: State) -> Resolved | None:
         if topic is None or topic.plural != is_plural(low[place]):
             continue
         full = " ".join(word for word in topic.text.split() if word.casefold() not in DETERMINERS)
-        said = f"{question[: tokens[place - 1].start()]}the {full}{question[tokens[place].end() :]}"
-        return Resolved(said, f"{tokens[place - 1][0]} {tokens[place][0]}: {topic.text}", topic)
+        rewritten = f"{question[: tokens[place - 1].start()]}the {full}{question[tokens[place].end() :]}"
+        return ResolvedQuestion(rewritten, f"{tokens[place - 1][0]} {tokens[place][0]}: {topic.text}", topic)
     return None

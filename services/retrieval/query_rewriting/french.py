@@ -1,14 +1,14 @@
-"""What a French question leaves to the conversation before it, and the question with that put in. Pure.
+"""Standalone form of French follow-ups: ellipses, pronouns and missing complements are resolved. Pure.
 
-A pronoun that is a subject stays, and what it stands for is said at the end (`Est-elle gratuite, la piscine ?`), as
-people do, so that nothing has to agree anew.
+A subject pronoun stays, and its referent is added at the end (`Est-elle gratuite, la piscine ?`), as in spoken French,
+so that no agreement has to change.
 """
 
 from __future__ import annotations
 
 import re
 
-from services.retrieval.query_rewriting.topics import Resolved, State, Topic, word_set
+from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase, word_set
 from services.retrieval.query_rewriting.words_french import (
     ARTICLES,
     ENDS,
@@ -41,13 +41,13 @@ _POSSESSIVE = re.compile(r"\b(?P<article>son|sa|ses|leurs?) (?P<noun>[^\W\d_][\w
 _DEMONSTRATIVE = re.compile(r"\b(?:de|à|sur|pour|avec) (?P<this>ça|cela|ceci)\b", re.IGNORECASE)
 
 
-def topic_of(question: str) -> Topic | None:
-    """What the question is about; None when it names nothing."""
-    told = _ABOUT.match(question)
-    rest = question[told.end() :] if told else question
+def topic_of(question: str) -> TopicPhrase | None:
+    """The topic of the question; None when it names nothing."""
+    request = _ABOUT.match(question)
+    rest = question[request.end() :] if request else question
     tokens = _TOKEN.findall(rest)
     low = [normalise(token) for token in tokens]
-    if told:
+    if request:
         return _topic(_phrase(tokens, low, 0))
     for place, word in enumerate(low):
         if word in ARTICLES and place + 1 < len(low) and low[place + 1][0].isalnum():
@@ -59,7 +59,7 @@ def topic_of(question: str) -> Topic | None:
 
 
 def _phrase(tokens: list[str], low: list[str], start: int) -> list[str]:
-    """The noun phrase at `start`, with what follows `de`; of a relational noun only that."""
+    """The noun phrase at `start` with its `de` complement; for a relational noun, only the complement."""
     found: list[str] = []
     for place in range(start, len(low)):
         word = low[place]
@@ -81,57 +81,59 @@ _JOINTS = frozenset(("de", "du", "des", "d'"))
 
 
 def _of_what(found: list[str], joint: int) -> list[str]:
-    """What follows `de`, with its article: `du permis` is `le permis`."""
+    """The complement after `de`, with its article: `du permis` gives `le permis`."""
     article = {"du": ["le"], "des": ["les"]}.get(normalise(found[joint]), [])
     return [*article, *found[joint + 1 :]][:_LONGEST]
 
 
-def _topic(found: list[str]) -> Topic | None:
+def _topic(found: list[str]) -> TopicPhrase | None:
     while found and normalise(found[-1]) in ARTICLES | _JOINTS | LIGHT:
         found = found[:-1]
     content = [normalise(word) for word in found if normalise(word) not in ARTICLES | _JOINTS | LIGHT]
     if not content or all(word in RELATIONAL for word in content) or all(word in stop_words("fra") for word in content):
         return None
     text = re.sub(r"(['’]) ", r"\1", " ".join(found))
-    return Topic(text, plural=normalise(found[0]) in ("les", "des", "ces"))
+    return TopicPhrase(text, plural=normalise(found[0]) in ("les", "des", "ces"))
 
 
-def resolve(question: str, state: State) -> Resolved:
-    """The question so that it stands by itself; as it is when it does already."""
+def resolve(question: str, state: ConversationState) -> ResolvedQuestion:
+    """The standalone form of the question; unchanged when it is standalone already."""
     if state.topic is None:
-        return Resolved(question)
+        return ResolvedQuestion(question)
     for attempt in (_elliptic, _with_possessive, _with_subject, _with_complement):
         resolved = attempt(question, state)
         if resolved is not None:
             return resolved
-    return Resolved(question)
+    return ResolvedQuestion(question)
 
 
-def _elliptic(question: str, state: State) -> Resolved | None:
-    """`Et pour les étudiants ?` goes on with the question before it."""
+def _elliptic(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`Et pour les étudiants ?` continues the question before it."""
     found = _ELLIPSIS.match(question)
     if not found or not state.question:
         return None
     rest = found["rest"].strip()
-    said = [normalise(word) for word in _TOKEN.findall(rest)]
-    if not said or len(said) > 8 or said[0] not in {normalise(one) for one in _LEADS} or _SUBJECT.search(rest):
+    words = [normalise(word) for word in _TOKEN.findall(rest)]
+    if not words or len(words) > 8 or words[0] not in {normalise(one) for one in _LEADS} or _SUBJECT.search(rest):
         return None
     before = state.question.rstrip(" ?.!\u00a0\u202f")
     lead = rest.split()[0]
     before = re.sub(rf" {re.escape(lead)} (?!.* {re.escape(lead)} ).*$", "", before, flags=re.IGNORECASE)
-    return Resolved(f"{before} {rest} ?", f"goes on with the question before: {before}", state.topic)
+    return ResolvedQuestion(f"{before} {rest} ?", f"continues the question before: {before}", state.topic)
 
 
-def _with_possessive(question: str, state: State) -> Resolved | None:
-    """`ses horaires`: les horaires de la piscine."""
+def _with_possessive(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`ses horaires` becomes `les horaires de la piscine`."""
     found = _POSSESSIVE.search(question)
     topic = state.topic
     if not found or topic is None or _named_in(question[: found.start()]):
         return None
     if topic.parts and found["article"].casefold() != "leurs":
-        return Resolved(question, several=topic.parts, unclear=found[0])
-    said = f"{_article(found['article'], found['noun'])}{found['noun']} {_of(topic.text)}"
-    return Resolved(question[: found.start()] + said + question[found.end() :], f"{found[0]}: {topic.text}", topic)
+        return ResolvedQuestion(question, referents=topic.parts, unclear=found[0])
+    rewritten = f"{_article(found['article'], found['noun'])}{found['noun']} {_of(topic.text)}"
+    return ResolvedQuestion(
+        question[: found.start()] + rewritten + question[found.end() :], f"{found[0]}: {topic.text}", topic
+    )
 
 
 def _article(possessive: str, noun: str) -> str:
@@ -144,7 +146,7 @@ def _article(possessive: str, noun: str) -> str:
 
 
 def _of(text: str) -> str:
-    """`de` before the phrase: du permis, des tickets, de la piscine, d'une carte."""
+    """The phrase after `de`, contracted: du permis, des tickets, de la piscine, d'une carte."""
     first, _, rest = text.partition(" ")
     contracted = {"le": "du", "les": "des", "des": "de"}.get(first.casefold())
     if contracted and rest:
@@ -152,8 +154,8 @@ def _of(text: str) -> str:
     return f"d'{text}" if normalise(text)[0] in "aeiouyh" else f"de {text}"
 
 
-def _with_subject(question: str, state: State) -> Resolved | None:
-    """`Est-elle gratuite ?`: who she is, is said at the end."""
+def _with_subject(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`Est-elle gratuite ?`: adds the referent at the end."""
     if _EMPTY_IL.search(question):
         return None
     topic = state.topic
@@ -162,16 +164,16 @@ def _with_subject(question: str, state: State) -> Resolved | None:
         if topic is None or _named_in(question[: found.start()]):
             return None
         if topic.parts and not word.endswith("s"):
-            return Resolved(question, several=topic.parts, unclear=word)
-        meant = state.topic_in(plural=word.endswith("s")) or topic
+            return ResolvedQuestion(question, referents=topic.parts, unclear=word)
+        referent = state.topic_in(plural=word.endswith("s")) or topic
         end = re.search(r"\s*[?.!]*\s*$", question)
         cut = end.start() if end else len(question)
-        return Resolved(f"{question[:cut]}, {meant.text} ?", f"{word}: {meant.text}", meant)
+        return ResolvedQuestion(f"{question[:cut]}, {referent.text} ?", f"{word}: {referent.text}", referent)
     return None
 
 
-def _with_complement(question: str, state: State) -> Resolved | None:
-    """`Quels sont les délais ?` is asked of something: of the topic."""
+def _with_complement(question: str, state: ConversationState) -> ResolvedQuestion | None:
+    """`Quels sont les délais ?`: adds the topic as the complement."""
     tokens = list(_TOKEN.finditer(question))
     low = [normalise(token[0]) for token in tokens]
     for place in range(1, len(low)):
@@ -184,8 +186,8 @@ def _with_complement(question: str, state: State) -> Resolved | None:
         at = next(
             (tokens[one].end() for one in range(len(low) - 1, place, -1) if low[one] in LIGHT), tokens[place].end()
         )
-        said = f"{question[:at]} {_of(state.topic.text)}{question[at:]}"
-        return Resolved(said, f"{tokens[place][0]} {_of(state.topic.text)}", state.topic)
+        rewritten = f"{question[:at]} {_of(state.topic.text)}{question[at:]}"
+        return ResolvedQuestion(rewritten, f"{tokens[place][0]} {_of(state.topic.text)}", state.topic)
     return None
 
 
@@ -193,11 +195,11 @@ ASKING = word_set("quel quelle quels quelles combien sont est connais donne donn
 
 
 def _named_in(text: str) -> bool:
-    """Whether the words before a pronoun name, with an article, what it may mean."""
-    said = [normalise(word) for word in _TOKEN.findall(text)]
+    """Whether the words before a pronoun name a possible referent with an article."""
+    words = [normalise(word) for word in _TOKEN.findall(text)]
     return any(
         word in ("le", "la", "les", "l'", "un", "une", "mon", "ma", "mes", "cette", "ce", "ces")
-        and place + 1 < len(said)
-        and said[place + 1] not in RELATIONAL | SUBJECTS
-        for place, word in enumerate(said)
+        and place + 1 < len(words)
+        and words[place + 1] not in RELATIONAL | SUBJECTS
+        for place, word in enumerate(words)
     )

@@ -1,4 +1,4 @@
-"""The steps that a model takes with a question: restated, as a search text, in parts. A step that fails gives None."""
+"""The model calls of query rewriting: restate, search query, sub-questions. A call that fails gives None or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from services.retrieval.query_rewriting.prompts import CLARIFY_RULES, DECOMPOSE_RULES, QUERY_RULES, RESTATE_RULES
-from services.retrieval.query_rewriting.settings import UnderstandingSettings
+from services.retrieval.query_rewriting.settings import QueryRewritingSettings
 from shared.contracts.domain import Question, Turn
 from shared.contracts.errors import ModelError
 from shared.contracts.sessions import newest
@@ -16,23 +16,23 @@ from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block, turn_blocks
 from shared.llm.prompts import assemble
 
-#: What a model reads: of the question, of an earlier turn and how many of them, in characters.
+#: Input limits: characters of the question, characters of an earlier turn, number of turns.
 QUESTION, TURN, TURNS = 10_000, 600, 5
-#: A question that was restated may be so many times as long, and so many characters more.
-_TIMES, _MORE = 4, 300
-#: What a query and a part may be long.
+#: A restated question may be at most this many times as long as the original, plus this many characters.
+_GROWTH, _ADDED = 4, 300
+#: Maximum length of a search query, a sub-question and an option, in characters.
 _QUERY, _PART, _OPTION = 600, 400, 120
 
 R = TypeVar("R", bound=BaseModel)
 
 
 def _line(longest: int) -> BeforeValidator:
-    """A text on one line, cut where it gets too long."""
+    """Joins a text into one line and truncates it to `longest` characters."""
     return BeforeValidator(lambda value: " ".join(value.split())[:longest] if isinstance(value, str) else value)
 
 
-class Restated(BaseModel):
-    """The reply of `restate`; `options` are what can be meant where the model asks back."""
+class RestatedQuestion(BaseModel):
+    """The reply of `restate`; with a `clarification`, `options` are the possible meanings."""
 
     question: Annotated[str, _line(QUESTION)]
     clarification: Annotated[str, _line(_PART)] = ""
@@ -40,60 +40,62 @@ class Restated(BaseModel):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The options, each once, five at most; none where there are not two."""
-        found = tuple(dict.fromkeys(option for option in self.options if option))[:5]
-        return found if self.clarification and len(found) > 1 else ()
+        """At most five distinct options; none unless there are two and a clarification."""
+        options = tuple(dict.fromkeys(option for option in self.options if option))[:5]
+        return options if self.clarification and len(options) > 1 else ()
 
 
-class Query(BaseModel):
+class SearchQueryReply(BaseModel):
     """The reply of `query`."""
 
     query: Annotated[str, _line(_QUERY)]
 
 
-class Parts(BaseModel):
+class SubQuestionsReply(BaseModel):
     """The reply of `decompose`."""
 
     questions: list[Annotated[str, _line(_PART)]] = Field(min_length=1, max_length=20)
 
 
 class QuestionModel:
-    """Asks the model that plays `fast`, for one question."""
+    """Calls the model in the role `fast` for one question, each call for at most `timeout` seconds."""
 
-    def __init__(self, models: Models, settings: UnderstandingSettings, introduction: str, patience: float) -> None:
+    def __init__(self, models: Models, settings: QueryRewritingSettings, introduction: str, timeout: float) -> None:
         self._models = models
         self._settings = settings
         self._introduction = introduction
-        self._patience = max(0.0, min(settings.model_seconds, patience))
+        self._timeout = max(0.0, min(settings.model_seconds, timeout))
 
-    async def restate(self, question: Question, *, may_ask: bool) -> Restated | None:
-        """The question as it stands by itself, or a question back."""
+    async def restate(self, question: Question, *, may_ask: bool) -> RestatedQuestion | None:
+        """The standalone question, or a clarification if `may_ask`; None if the call fails or the reply is unusable."""
         rules = CLARIFY_RULES if may_ask else RESTATE_RULES
         text = question.search_text
-        told = "\n".join([*map(_turn, newest(question.turns, TURNS)), block("question", text, limit=QUESTION)])
-        reply = await self._ask("restate", self._settings.rewriting_prompt, rules, told, Restated)
-        if reply is None or not reply.question or len(reply.question) > _TIMES * len(text) + _MORE:
+        blocks = "\n".join([*map(_turn, newest(question.turns, TURNS)), block("question", text, limit=QUESTION)])
+        reply = await self._ask("restate", self._settings.rewriting_prompt, rules, blocks, RestatedQuestion)
+        if reply is None or not reply.question or len(reply.question) > _GROWTH * len(text) + _ADDED:
             return None
         return reply if may_ask else reply.model_copy(update={"clarification": "", "options": []})
 
-    async def query(self, question: str) -> str | None:
-        """A text to search with; None too when it is the question itself."""
-        told = block("question", question, limit=QUESTION)
-        reply = await self._ask("query", self._settings.query_prompt, QUERY_RULES, told, Query)
+    async def search_query(self, question: str) -> str | None:
+        """A text to search with; None also when it equals the question."""
+        blocks = block("question", question, limit=QUESTION)
+        reply = await self._ask("query", self._settings.query_prompt, QUERY_RULES, blocks, SearchQueryReply)
         return reply.query if reply and reply.query and reply.query.casefold() != question.casefold() else None
 
-    async def parts(self, question: str) -> tuple[str, ...]:
-        """The questions it is made of; none when it is one."""
-        told = block("question", question, limit=QUESTION)
-        reply = await self._ask("decompose", self._settings.decomposition_prompt, DECOMPOSE_RULES, told, Parts)
-        found = tuple(dict.fromkeys(one for one in reply.questions if one)) if reply else ()
-        return found[: self._settings.max_sub_questions] if len(found) > 1 else ()
+    async def sub_questions(self, question: str) -> tuple[str, ...]:
+        """The questions it consists of; empty when it asks one thing."""
+        blocks = block("question", question, limit=QUESTION)
+        reply = await self._ask(
+            "decompose", self._settings.decomposition_prompt, DECOMPOSE_RULES, blocks, SubQuestionsReply
+        )
+        questions = tuple(dict.fromkeys(one for one in reply.questions if one)) if reply else ()
+        return questions[: self._settings.max_sub_questions] if len(questions) > 1 else ()
 
-    async def _ask(self, step: str, prompt: str, rules: str, told: str, reply: type[R]) -> R | None:
+    async def _ask(self, step: str, prompt: str, rules: str, blocks: str, reply: type[R]) -> R | None:
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 system = assemble(prompt, self._introduction, rules)
-                return await self._models.invoke("fast", step, system, told, reply)
+                return await self._models.invoke("fast", step, system, blocks, reply)
         except (ModelError, TimeoutError):
             return None
 

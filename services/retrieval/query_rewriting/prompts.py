@@ -1,4 +1,4 @@
-"""What the models that read a question are told: the default prompts, and the rules that the code relies on."""
+"""Default prompts of the query-rewriting model, and the rules on its replies that the code relies on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question asks for: as it stands by itself, what to search with, and in which parts; or what to ask back."""
+"""Rewrites a question for the search: standalone form, extra search query, sub-questions; or asks for clarification."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from services.retrieval.query_rewriting.model_steps import QuestionModel, Restated
-from services.retrieval.query_rewriting.settings import UnderstandingSettings
-from services.retrieval.query_rewriting.standalone import refers_back, standalone, times_asked_back
-from services.retrieval.query_rewriting.topics import Resolved
+from services.retrieval.query_rewriting.model_steps import QuestionModel, RestatedQuestion
+from services.retrieval.query_rewriting.settings import QueryRewritingSettings
+from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, refers_back, standalone
+from services.retrieval.query_rewriting.topics import ResolvedQuestion
 from services.retrieval.rankers.explanation import Change, Explanation
 from shared.contracts.domain import Question
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN
 
-#: How the question back is put by rule, by language.
-_WHICH = {"eng": "What do you mean by “{word}”?", "fra": "Que désigne « {word} » ?"}
+#: The clarification that the rules ask for, by language.
+_CLARIFICATIONS = {"eng": "What do you mean by “{word}”?", "fra": "Que désigne « {word} » ?"}
 
 
 @dataclass(frozen=True)
@@ -28,102 +28,109 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Understood:
-    """`question` stands by itself; `query` is another text to search with, `parts` the questions it is made of.
+class RewrittenQuery:
+    """`question` is the standalone question, `search_query` an additional text to search with, `parts` sub-questions.
 
-    With `clarification` the asker has to choose first, among the `options`.
+    With a `clarification` the asker has to choose among the `options` first.
     """
 
     question: str
-    query: str = ""
+    search_query: str = ""
     parts: tuple[str, ...] = ()
     clarification: str = ""
     options: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
 
     @property
-    def searched(self) -> tuple[str, ...]:
-        """The texts to search with beside the question."""
-        return (*((self.query,) if self.query else ()), *self.parts)
+    def extra_queries(self) -> tuple[str, ...]:
+        """The texts to search with besides the question."""
+        return (*((self.search_query,) if self.search_query else ()), *self.parts)
 
 
-class Understanding:
-    """Reads questions, by rule and with the model that plays `fast`."""
+class QueryRewriter:
+    """Rewrites questions by rule, and with the model in the role `fast`."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def of(
-        self, question: Question, settings: UnderstandingSettings, introduction: str = "", remaining: float = 60.0
-    ) -> Understood:
-        """The question of an asker, with `remaining` seconds to answer it in."""
+    async def rewrite(
+        self, question: Question, settings: QueryRewritingSettings, introduction: str = "", remaining: float = 60.0
+    ) -> RewrittenQuery:
+        """Rewrite the question of an asker, which has to be answered within `remaining` seconds."""
         model = QuestionModel(self._models, settings, introduction, remaining / 4)
         began = time.perf_counter()
-        may_ask = settings.clarify and times_asked_back(question.turns) < settings.max_clarifications
-        restated, how = await self._restated(question, settings, model, may_ask=may_ask)
-        steps = (Step(how, _since(began)),) if how else ()
+        may_ask = settings.clarify and clarifications_in_a_row(question.turns) < settings.max_clarifications
+        restated, explanation = await self._restate(question, settings, model, may_ask=may_ask)
+        steps = (Step(explanation, _since(began)),) if explanation else ()
         if restated.choices:
-            return Understood(
+            return RewrittenQuery(
                 question.search_text, clarification=restated.clarification, options=restated.choices, steps=steps
             )
-        understood = await self.planned(restated.question, settings, introduction, remaining)
-        return Understood(restated.question, understood.query, understood.parts, steps=(*steps, *understood.steps))
+        expanded = await self.expand(restated.question, settings, introduction, remaining)
+        return RewrittenQuery(restated.question, expanded.search_query, expanded.parts, steps=(*steps, *expanded.steps))
 
-    async def planned(
-        self, question: str, settings: UnderstandingSettings, introduction: str = "", remaining: float = 60.0
-    ) -> Understood:
-        """A question that stands by itself: what to search with, and its parts; the two are asked for side by side."""
+    async def expand(
+        self, question: str, settings: QueryRewritingSettings, introduction: str = "", remaining: float = 60.0
+    ) -> RewrittenQuery:
+        """Add a search query and sub-questions to a standalone question; both model calls run concurrently."""
         model = QuestionModel(self._models, settings, introduction, remaining / 4)
         began = time.perf_counter()
-        query, parts = await asyncio.gather(
-            model.query(question) if settings.query_rewriting else _nothing(),
-            model.parts(question) if settings.decomposition else _none(),
+        search_query, parts = await asyncio.gather(
+            model.search_query(question) if settings.search_query else _no_query(),
+            model.sub_questions(question) if settings.decomposition else _no_questions(),
         )
         steps = []
-        if query:
-            steps.append(Step(Explanation("query", (Change(f"also searched for: {query}"),)), _since(began)))
+        if search_query:
+            changes: tuple[Change, ...] = (Change(f"also searched for: {search_query}"),)
+            steps.append(Step(Explanation("query", changes), _since(began)))
         if parts:
-            told = tuple(Change(f"asks: {part}") for part in parts)
-            steps.append(Step(Explanation("parts", told), _since(began)))
-        return Understood(question, query or "", parts, steps=tuple(steps))
+            changes = tuple(Change(f"asks: {part}") for part in parts)
+            steps.append(Step(Explanation("parts", changes), _since(began)))
+        return RewrittenQuery(question, search_query or "", parts, steps=tuple(steps))
 
-    async def _restated(
-        self, question: Question, settings: UnderstandingSettings, model: QuestionModel, *, may_ask: bool
-    ) -> tuple[Restated, Explanation]:
-        """By the model where it is to, else by rule."""
+    async def _restate(
+        self, question: Question, settings: QueryRewritingSettings, model: QuestionModel, *, may_ask: bool
+    ) -> tuple[RestatedQuestion, Explanation]:
+        """The standalone question, by the model where it is enabled, else by rule."""
         text = question.search_text
         if settings.rewriting and (question.turns or refers_back(text, _language(question))):
             reply = await model.restate(question, may_ask=may_ask)
             if reply is not None:
-                return reply, _told(text, reply, "by the model")
+                return reply, _explain(text, reply, "by the model")
         if not settings.standalone:
-            return Restated(question=text), Explanation("standalone")
-        # A text that was translated is in another language than the turns.
-        resolved = Resolved(text) if text != question.text else standalone(text, question.turns, _language(question))
-        reply = Restated(question=resolved.question)
-        if resolved.several and may_ask:
-            asked = _WHICH.get(_language(question), _WHICH["eng"]).format(word=resolved.unclear)
-            reply = Restated(question=text, clarification=asked, options=list(resolved.several))
-        return reply, _told(text, reply, resolved.why)
+            return RestatedQuestion(question=text), Explanation("standalone")
+        # A translated text is in another language than the turns, so the rules cannot relate the two.
+        resolved = (
+            ResolvedQuestion(text) if text != question.text else standalone(text, question.turns, _language(question))
+        )
+        reply = RestatedQuestion(question=resolved.question)
+        if resolved.referents and may_ask:
+            clarification = _CLARIFICATIONS.get(_language(question), _CLARIFICATIONS["eng"])
+            reply = RestatedQuestion(
+                question=text,
+                clarification=clarification.format(word=resolved.unclear),
+                options=list(resolved.referents),
+            )
+        return reply, _explain(text, reply, resolved.reason)
 
 
-def _told(text: str, reply: Restated, why: str) -> Explanation:
+def _explain(text: str, reply: RestatedQuestion, reason: str) -> Explanation:
     if reply.choices:
-        return Explanation("standalone", (Change(f"asked back: {reply.clarification}"),))
-    changed = (Change(f"{reply.question} ({why})"),) if reply.question != text else ()
-    return Explanation("standalone", changed)
+        return Explanation("standalone", (Change(f"asked for clarification: {reply.clarification}"),))
+    changes = (Change(f"{reply.question} ({reason})"),) if reply.question != text else ()
+    return Explanation("standalone", changes)
 
 
 def _language(question: Question) -> str:
-    known = question.pivot_language if question.pivot_text else UNKNOWN
-    return known if known != UNKNOWN else question.language
+    pivot = question.pivot_language if question.pivot_text else UNKNOWN
+    return pivot if pivot != UNKNOWN else question.language
 
 
-async def _nothing() -> None:
+async def _no_query() -> None:
     return None
 
 
-async def _none() -> tuple[str, ...]:
+async def _no_questions() -> tuple[str, ...]:
     return ()
 
 

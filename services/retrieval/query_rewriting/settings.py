@@ -1,4 +1,4 @@
-"""What is done to a question before it is searched for."""
+"""Settings of query rewriting: `retrieval.query_rewriting` of a pipeline."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from services.retrieval.query_rewriting.prompts import DECOMPOSE, QUERY, RESTATE
 from shared.contracts.pipelines import Section
 
 
-class UnderstandingSettings(Section):
-    """Steps before the search. Those of a model need one that plays `fast`; without it the rules do what they can."""
+class QueryRewritingSettings(Section):
+    """Steps before the search. Those of a model need one in the role `fast`; without it only the rules apply."""
 
     standalone: bool = Field(
         default=True,
-        description="Whether what a question leaves to the conversation (`it`, `the symptoms`, `and for students?`) is "
-        "put in by rule, in English and French.",
+        description="Whether rules make a follow-up (`it`, `the symptoms`, `and for students?`) a standalone question, "
+        "in English and French.",
     )
     rewriting: bool = Field(
-        default=False, description="Whether a model does that, with the rules where it fails; in any language."
+        default=False,
+        description="Whether a model makes follow-ups standalone questions, in any language; the rules apply if it "
+        "fails.",
     )
     clarify: bool = Field(
         default=True,
-        description="Whether the asker is asked back where a pronoun can mean several things, or the model of "
+        description="Whether the asker is asked for clarification when a pronoun is ambiguous, or the model of "
         "`rewriting` cannot tell what is meant.",
     )
     max_clarifications: int = Field(
-        default=1, ge=0, le=5, description="So many questions back in a row; after these the question is answered."
+        default=1, ge=0, le=5, description="Maximum clarifications in a row; after these the question is answered."
     )
-    query_rewriting: bool = Field(
-        default=False, description="Whether a model writes a text to search with, beside the question itself."
+    search_query: bool = Field(
+        default=False, description="Whether a model writes an additional search query beside the question itself."
     )
     decomposition: bool = Field(
-        default=False, description="Whether a model cuts a question that asks several things into questions of one."
+        default=False, description="Whether a model splits a question that asks several things into sub-questions."
     )
-    max_sub_questions: int = Field(default=4, ge=1, le=4, description="Into so many, at most.")
+    max_sub_questions: int = Field(default=4, ge=1, le=4, description="Maximum number of sub-questions.")
     model_seconds: float = Field(
         default=5.0,
         gt=0,
-        description="A model is not waited for longer in any of these steps, nor than a quarter of the time left.",
+        description="Timeout of each model call, in seconds; never more than a quarter of the time left.",
     )
-    rewriting_prompt: str = Field(default=RESTATE, min_length=1, description="What the model of `rewriting` is told.")
-    query_prompt: str = Field(default=QUERY, min_length=1, description="What the model of `query_rewriting` is told.")
-    decomposition_prompt: str = Field(
-        default=DECOMPOSE, min_length=1, description="What the model of `decomposition` is told."
-    )
+    rewriting_prompt: str = Field(default=RESTATE, min_length=1, description="System prompt of `rewriting`.")
+    query_prompt: str = Field(default=QUERY, min_length=1, description="System prompt of `search_query`.")
+    decomposition_prompt: str = Field(default=DECOMPOSE, min_length=1, description="System prompt of `decomposition`.")

@@ -1,6 +1,6 @@
-"""The question as it stands by itself, by rule: what it leaves to the conversation is put in. Pure.
+"""Makes a follow-up a standalone question, by rule: adds what it takes from the earlier turns. Pure.
 
-For English and French; in other languages a question stays as it is.
+For English and French; questions in other languages are returned unchanged.
 """
 
 from __future__ import annotations
@@ -10,77 +10,79 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from services.retrieval.query_rewriting import english, french
-from services.retrieval.query_rewriting.topics import Resolved, State, Topic
+from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase
 from shared.contracts.domain import Turn
 from shared.text.analysis import guess_language, stems
 from shared.text.languages import UNKNOWN
 
 _GRAMMARS: dict[str, ModuleType] = {"eng": english, "fra": french}
-#: So many earlier turns are read, and no longer ones; a longer question stands by itself.
+#: How many earlier turns are read, and how many characters of each; a longer question is taken as standalone.
 _TURNS, _CHARS = 12, 400
 _REFERRING = {
     "eng": re.compile(r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|ones?)\b", re.IGNORECASE),
     "fra": re.compile(r"\b(?:ils?|elles?|ça|cela|ceci|celui|celle|ceux|son|sa|ses|leurs?|y|en)\b", re.IGNORECASE),
 }
-#: What a choice is said with.
+#: Words around the chosen option in a reply.
 _FILLING = frozenset(("one", "pleas", "mean"))
-#: The end of an answer that was a question back, and its options.
-_ASKED_BACK = re.compile(r"[?？؟]\s*(?:\((?P<options>[^()]*)\))?\s*$")
+#: The end of an answer that asked for clarification, with its options.
+_CLARIFICATION = re.compile(r"[?？؟]\s*(?:\((?P<options>[^()]*)\))?\s*$")
 
 
-def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) -> Resolved:
-    """The question with what the earlier turns (oldest first) say of it; those are read in the same way, one by one.
+def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) -> ResolvedQuestion:
+    """The standalone form of a question, given the earlier turns, oldest first; these are resolved in the same way.
 
-    Where the turn before asked back, and the question names one of its options, the question before that is meant.
+    If the last turn asked for clarification and the question names one of its options, the result is the question that
+    needed the clarification, with that option put in.
     """
     grammar = _GRAMMARS.get(language if language != UNKNOWN else guess_language(question, tuple(_GRAMMARS)), english)
     if language not in (*_GRAMMARS, UNKNOWN) or not turns or len(question) > _CHARS:
-        return Resolved(question)
-    state, asked = State(), State()
-    for turn in (one for one in turns[-_TURNS:] if one.question):  # a summary asks nothing
+        return ResolvedQuestion(question)
+    state, choice = ConversationState(), ConversationState()
+    for turn in (one for one in turns[-_TURNS:] if one.question):  # a summary has no question
         earlier = turn.question[-_CHARS:]
-        done = _answered(earlier, asked, grammar) or grammar.resolve(earlier, state)
-        state = state.about(done.meant or grammar.topic_of(done.question), done.question)
-        asked = _choice(done, turn) if times_asked_back((turn,)) else State()
-    return _answered(question, asked, grammar) or grammar.resolve(question, state)
+        resolved = _chosen(earlier, choice, grammar) or grammar.resolve(earlier, state)
+        state = state.about(resolved.topic or grammar.topic_of(resolved.question), resolved.question)
+        choice = _choice(resolved, turn) if clarifications_in_a_row((turn,)) else ConversationState()
+    return _chosen(question, choice, grammar) or grammar.resolve(question, state)
 
 
 def refers_back(question: str, language: str = UNKNOWN) -> bool:
-    """Whether it has a word that stands for something said before, or is too short to say what it asks for."""
+    """Whether the question contains a referring word, or is too short to be standalone."""
     return bool(_REFERRING.get(language, _REFERRING["eng"]).search(question)) or len(stems(question, language)) < 2
 
 
-def times_asked_back(turns: Sequence[Turn]) -> int:
-    """How many of the last turns in a row were questions back."""
+def clarifications_in_a_row(turns: Sequence[Turn]) -> int:
+    """How many of the last turns asked for clarification, without a break."""
     count = 0
     for turn in reversed(turns):
-        if not _ASKED_BACK.search(turn.answer):
+        if not _CLARIFICATION.search(turn.answer):
             break
         count += 1
     return count
 
 
-def _choice(asked: Resolved, turn: Turn) -> State:
-    """What the asker was given to choose from, for that question."""
-    found = _ASKED_BACK.search(turn.answer)
+def _choice(unclear: ResolvedQuestion, turn: Turn) -> ConversationState:
+    """The options that the turn offered for the unclear question, as topics."""
+    found = _CLARIFICATION.search(turn.answer)
     options = [one.strip() for one in (found["options"] or "").split(";")] if found else []
-    return State(tuple(Topic(one) for one in options if one), asked.question)
+    return ConversationState(tuple(TopicPhrase(one) for one in options if one), unclear.question)
 
 
-def _answered(reply: str, asked: State, grammar: ModuleType) -> Resolved | None:
-    """The question that was asked back about, of the option that the reply names; None when it names none, or asks
-    something else."""
-    said = set(stems(reply)) - _FILLING
-    named = [one for one in asked.topics if said & _own(one, asked.topics)]
-    if len(named) != 1 or not said <= set(stems(named[0].text)):
+def _chosen(reply: str, choice: ConversationState, grammar: ModuleType) -> ResolvedQuestion | None:
+    """The unclear question with the option that the reply names; None when it names none or asks something else."""
+    spoken = set(stems(reply)) - _FILLING
+    named = [one for one in choice.topics if spoken & _distinctive(one, choice.topics)]
+    if len(named) != 1 or not spoken <= set(stems(named[0].text)):
         return None
-    resolved: Resolved = grammar.resolve(asked.question, State((named[0],)))
-    if resolved.question == asked.question:
-        return Resolved(f"{asked.question.rstrip(' ?')} ({named[0].text})?", f"meant: {named[0].text}", named[0])
+    resolved: ResolvedQuestion = grammar.resolve(choice.question, ConversationState((named[0],)))
+    if resolved.question == choice.question:
+        return ResolvedQuestion(
+            f"{choice.question.rstrip(' ?')} ({named[0].text})?", f"meant: {named[0].text}", named[0]
+        )
     return resolved
 
 
-def _own(option: Topic, options: Sequence[Topic]) -> set[str]:
-    """The stems that only this option has; all of its own when it has none."""
+def _distinctive(option: TopicPhrase, options: Sequence[TopicPhrase]) -> set[str]:
+    """The stems that only this option has; if there are none, all of its stems."""
     others = {stem for one in options if one is not option for stem in stems(one.text)}
     return set(stems(option.text)) - others or set(stems(option.text))

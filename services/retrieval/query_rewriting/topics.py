@@ -1,8 +1,8 @@
-"""What conversations are about: the noun phrases of a question, and which of them a later question may mean.
+"""The topics of a conversation: noun phrases of its questions, and which of them a later question can refer to.
 
-The topic of a conversation goes on while its questions refer back to it, and changes where one names another: the
-backward-looking centre of Grosz, Joshi and Weinstein (Centering, Computational Linguistics 21(2), 1995), found here by
-the form of the question alone.
+The topic stays the same while questions refer back to it and changes when one names another: the backward-looking
+centre of Grosz, Joshi and Weinstein (Centering, Computational Linguistics 21(2), 1995), found here by the form of the
+question alone.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from shared.text.analysis import stems
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of the text."""
+    """The distinct words of the text."""
     return frozenset(text.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
-    """A noun phrase as it was written, with its article where it had one.
+class TopicPhrase:
+    """A noun phrase as it was written, including its article.
 
-    `parts` are the phrases of an enumeration or comparison (`the red card and the blue card`), none for a single thing.
+    `parts` are the members of an enumeration or comparison (`the red card and the blue card`), empty for one thing.
     """
 
     text: str
@@ -31,68 +31,67 @@ class Topic:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is written like a name: a word after the first, or the only one, begins with a capital."""
-        said = [word for word in self.text.split() if word.casefold() not in _ARTICLES]
-        return any(word[:1].isupper() for word in said)
+        """Whether a word other than the article is capitalised."""
+        content = [word for word in self.text.split() if word.casefold() not in _ARTICLES]
+        return any(word[:1].isupper() for word in content)
 
 
 _ARTICLES = frozenset(("the", "a", "an", "le", "la", "les", "un", "une", "des"))
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """Where a conversation stands: its topics, the present one first, and its last question as it stands by itself."""
+class ConversationState:
+    """The topics of a conversation, the current one first, and its last question in standalone form."""
 
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[TopicPhrase, ...] = ()
     question: str = ""
 
     @property
-    def topic(self) -> Topic | None:
+    def topic(self) -> TopicPhrase | None:
         return self.topics[0] if self.topics else None
 
-    def about(self, topic: Topic | None, question: str) -> State:
-        """The state after a question; its topic, where it has a new one, comes first."""
+    def about(self, topic: TopicPhrase | None, question: str) -> ConversationState:
+        """The state after a question; its topic, if it names one, becomes the current one."""
         if topic is None:
-            return State(self.topics, question)
+            return ConversationState(self.topics, question)
         others = tuple(one for one in self.topics if one.text.casefold() != topic.text.casefold())
-        return State((topic, *others)[:_KEPT], question)
+        return ConversationState((topic, *others)[:_KEPT], question)
 
-    def topic_in(self, *, plural: bool) -> Topic | None:
-        """The latest topic of that number, else the present one."""
+    def topic_in(self, *, plural: bool) -> TopicPhrase | None:
+        """The latest topic of that grammatical number, else the current one."""
         return next((one for one in self.topics[:_LOOKED_BACK] if one.plural == plural), self.topic)
 
-    def named(self) -> Topic | None:
-        """The latest topic that is written like a name; of `Ada Lovelace's religion` it is who has it."""
+    def named(self) -> TopicPhrase | None:
+        """The latest topic that is a name; of `Ada Lovelace's religion` the possessor."""
         for one in self.topics[:_LOOKED_BACK]:
             if one.is_name:
-                return Topic(re.split("['’]s? ", one.text, maxsplit=1)[0])
+                return TopicPhrase(re.split("['’]s? ", one.text, maxsplit=1)[0])
         return None
 
-    def headed(self, noun: str) -> Topic | None:
-        """The latest topic that says more, and ends with that noun: `the Stanford Experiment` for `experiment`."""
-        wanted = stems(noun)[-1:]
+    def headed(self, noun: str) -> TopicPhrase | None:
+        """The latest longer topic with that head noun: `the Stanford Experiment` for `experiment`."""
+        head = stems(noun)[-1:]
         for one in self.topics:
-            said = stems(one.text)
-            if wanted and len(said) > 1 and said[-1:] == wanted and not one.parts:
+            words = stems(one.text)
+            if head and len(words) > 1 and words[-1:] == head and not one.parts:
                 return one
         return None
 
 
-#: Topics that are remembered, and among how many a pronoun chooses by its number.
+#: How many topics are remembered, and how many of them a pronoun can refer to.
 _KEPT, _LOOKED_BACK = 8, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A question that stands by itself; `why` says what was done to it (empty: nothing had to be).
+class ResolvedQuestion:
+    """A standalone question; `reason` says what was changed (empty: nothing).
 
-    `meant` is the topic that it refers back to; `several` are the things a pronoun of it can mean, where it cannot be
-    told which: then the question is as it was.
+    `topic` is what it refers back to. `referents` are the possible meanings of an ambiguous pronoun, and `unclear` is
+    that pronoun: then the question is unchanged.
     """
 
     question: str
-    why: str = ""
-    meant: Topic | None = None
-    several: tuple[str, ...] = ()
-    #: The words that can mean several things.
+    reason: str = ""
+    topic: TopicPhrase | None = None
+    referents: tuple[str, ...] = ()
     unclear: str = ""

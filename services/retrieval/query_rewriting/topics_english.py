@@ -1,10 +1,10 @@
-"""The noun phrase that an English question is about, by the form of the question."""
+"""The topic of an English question: the noun phrase it is about, found by the form of the question."""
 
 from __future__ import annotations
 
 import re
 
-from services.retrieval.query_rewriting.topics import Topic, word_set
+from services.retrieval.query_rewriting.topics import TopicPhrase, word_set
 from services.retrieval.query_rewriting.words_english import (
     ARTICLES,
     AUXILIARIES,
@@ -50,20 +50,20 @@ _PRONOUNS = word_set(
 )
 
 
-def topic_of(question: str) -> Topic | None:
-    """What the question is about; None when it names nothing."""
+def topic_of(question: str) -> TopicPhrase | None:
+    """The topic of the question; None when it names nothing."""
     question = _asking(question.strip().replace("’", "'"))
-    several = _several(question)
-    if several:
-        return several
-    told = _ABOUT.match(question)
-    tokens = _WORD.findall(question[told.end() :] if told else question)
-    found = _phrase(tokens, verbless=True) if told else _of_question(tokens)
+    compared = _compared(question)
+    if compared:
+        return compared
+    request = _ABOUT.match(question)
+    tokens = _WORD.findall(question[request.end() :] if request else question)
+    found = _phrase(tokens, verbless=True) if request else _of_question(tokens)
     return _topic(found) if found else None
 
 
 def _asking(text: str) -> str:
-    """The last sentence that asks; a text of one sentence asks, whatever its form."""
+    """The last sentence that is a question or a request; a text of one sentence always is."""
     spans = [one.strip() for one in re.findall(r"[^.!?]+(?:\.(?=\w)[^.!?]*)*[.!?]*", text) if one.strip(" .!?")]
     if len(spans) < 2:
         return text
@@ -71,8 +71,8 @@ def _asking(text: str) -> str:
     return asking[-1] if asking else ""
 
 
-def _several(question: str) -> Topic | None:
-    """Two things set side by side: each of them, and both."""
+def _compared(question: str) -> TopicPhrase | None:
+    """Two things that are compared, as a topic with both as its parts; None when there are not two."""
     found = _BETWEEN.search(question)
     if not found and question.casefold().startswith(("compare", "how do", "how does")):
         found = _EITHER.search(question)
@@ -81,11 +81,11 @@ def _several(question: str) -> Topic | None:
     parts = [" ".join(_phrase(_WORD.findall(found[side]), verbless=True)) for side in ("one", "two")]
     if not all(parts) or any(part.casefold() in _PRONOUNS for part in parts):
         return None
-    return Topic(" and ".join(parts), plural=True, parts=tuple(parts))
+    return TopicPhrase(" and ".join(parts), plural=True, parts=tuple(parts))
 
 
 def _of_question(tokens: list[str]) -> list[str]:
-    """The subject of a question, or the thing that a `what is` asks for."""
+    """The subject of a question, or the object of `what is`."""
     low = [token.casefold() for token in tokens]
     at = next((place for place, word in enumerate(low[:8]) if word in AUXILIARIES or word.endswith("'s")), None)
     if at is not None:
@@ -96,7 +96,7 @@ def _of_question(tokens: list[str]) -> list[str]:
 
 
 def _with_verb(tokens: list[str], low: list[str], at: int) -> list[str]:
-    """Of a question with an auxiliary, or a noun's or `what`'s `'s`, at that place."""
+    """The topic of a question with an auxiliary, or with `'s` after a noun or `what`, at index `at`."""
     head = low[:at]
     if low[at].partition("'")[0] in WH:
         head = [*head, low[at]]  # what's, who's
@@ -106,7 +106,7 @@ def _with_verb(tokens: list[str], low: list[str], at: int) -> list[str]:
     asked = tokens[1:at] if head and head[0] in WH else []
     copula = low[at] in COPULAS or low[at] not in AUXILIARIES
     if head[:1] == ["how"] and asked:
-        # How reliable is the test: nothing is said of it after it.
+        # `How reliable is the test`: no predicate follows the subject.
         asked = asked[1:] if head[1] in ("many", "much") else []
         if copula and not asked:
             return _phrase(rest, verbless=True)
@@ -122,7 +122,7 @@ def _with_verb(tokens: list[str], low: list[str], at: int) -> list[str]:
 
 
 def _object(tokens: list[str]) -> list[str]:
-    """What somebody does something with: the phrase after `you need`, `I visit`."""
+    """The object of a verb: the phrase after `you need`, `I visit`."""
     for place, token in enumerate(tokens):
         low = token.casefold()
         if low not in VERBS and low not in AUXILIARIES and low not in PREPOSITIONS and low != "to":
@@ -131,7 +131,7 @@ def _object(tokens: list[str]) -> list[str]:
 
 
 def _after_preposition(tokens: list[str]) -> list[str]:
-    """The phrase of the last `of` or `about`: `types of sharks`."""
+    """The phrase after the last `of` or `about`: `types of sharks`."""
     low = [token.casefold() for token in tokens]
     for place in range(len(low) - 1, -1, -1):
         if low[place] in ("of", "about"):
@@ -140,9 +140,9 @@ def _after_preposition(tokens: list[str]) -> list[str]:
 
 
 def _phrase(tokens: list[str], *, verbless: bool, copula: bool = False) -> list[str]:
-    """The noun phrase at the head; `verbless` when no verb follows it, `copula` when what is said of it does.
+    """The leading noun phrase; `verbless`: no verb follows it, `copula`: a predicate follows it.
 
-    Of `the causes of X` it is X that the question is about.
+    The topic of `the causes of X` is X.
     """
     found: list[str] = []
     for place, token in enumerate(tokens):
@@ -170,13 +170,13 @@ def _phrase(tokens: list[str], *, verbless: bool, copula: bool = False) -> list[
 
 
 def _joins(tokens: list[str], place: int) -> bool:
-    """`Lewis and Clark`: one name."""
+    """Whether the word joins two names into one: `Lewis and Clark`."""
     around = tokens[place - 1 : place] + tokens[place + 1 : place + 2]
     return tokens[place] == "and" and len(around) == 2 and all(one[:1].isupper() for one in around)
 
 
 def _without_predicate(found: list[str], following: list[str]) -> list[str]:
-    """`Is lung cancer treatable`: the last word is said of the others, unless an article or a name goes on."""
+    """Removes the predicate (`Is lung cancer treatable`), unless an article follows or the last word is a name."""
     if following and following[0].casefold() in ARTICLES:
         return found
     if found[-1][:1].isupper() and len(found) < 4:
@@ -185,7 +185,7 @@ def _without_predicate(found: list[str], following: list[str]) -> list[str]:
 
 
 def _of_what(found: list[str]) -> list[str]:
-    """`the main causes of X` is about X; `types of X` as well; what is left begins with no light word."""
+    """The complement of `the main causes of X` or `types of X`, without leading and trailing light words."""
     low = [token.casefold() for token in found]
     if "of" in low:
         at = low.index("of")
@@ -205,7 +205,7 @@ def _of_what(found: list[str]) -> list[str]:
     return found
 
 
-def _topic(found: list[str]) -> Topic | None:
+def _topic(found: list[str]) -> TopicPhrase | None:
     low = [token.casefold() if token.islower() else token for token in found if token.casefold() not in DETERMINERS]
     if not low or any(word in _PRONOUNS or word in _NEVER or "n't" in word for word in low):
         return None
@@ -216,9 +216,9 @@ def _topic(found: list[str]) -> Topic | None:
     if all(word in LIGHT or word in RELATIONAL for word in low) or found[0] in _PRONOUNS:
         return None
     if found[0].casefold() in _NEVER or (found[0].casefold() in DEFINITE and found[-1].islower() and len(found) == 2):
-        return None  # the tickets: of something that was named before
+        return None  # `the tickets`: of something that was named before
     article = found[0].casefold() in ("a", "an")
-    return Topic(
+    return TopicPhrase(
         " ".join(found[1:] if found[0] == "The" else found),
         plural=not article and (is_plural(" ".join(found)) or ("and" in found and found[-1][:1].isupper())),
     )

@@ -1,4 +1,4 @@
-"""English words by which the rules read a question."""
+"""English word lists of the query-rewriting rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREPOSITIONS = word_set(
 )
 CLAUSE = word_set("and or but if because while when where which who that so then whether although though")
 
-#: Nouns that say nothing until one knows of what: they want a complement.
+#: Relational nouns: they need a complement (the causes of X).
 RELATIONAL = word_set(
     "type types kind kinds sort sorts form forms version versions variety varieties class classes category "
     "categories example examples instance instances part parts component components element elements layer layers "
@@ -37,7 +37,7 @@ RELATIONAL = word_set(
     "successes failure failures argument arguments criticism criticisms ingredient ingredients source sources "
     "side-effects"
 )
-#: Before a relational noun they add nothing that it could be of.
+#: Words before a relational noun that are not its complement.
 LIGHT = word_set(
     "main major key primary principal important most more less common typical usual general different various "
     "other similar good better best bad worse worst big bigger biggest large largest small smallest famous "
@@ -47,9 +47,9 @@ LIGHT = word_set(
     "of"
 )
 _LIGHT_ENDINGS = ("ical", "ional", "mental", "ogical", "iest", "matic")
-#: After a relational noun they say of what.
+#: Words that begin the complement of a relational noun.
 COMPLEMENTS = word_set("of for between with behind among to that when if you i we")
-#: Of these it is always something that they are of.
+#: Relational nouns that always have a complement.
 KINDS = word_set("type types kind kinds sort sorts variety varieties")
 EXAMPLES = word_set("example examples instance")
 #: Nouns whose complement follows `for`.
@@ -57,7 +57,7 @@ FOR = word_set(
     "deadline deadlines requirement requirements reason reasons treatment treatments cure cures remedy remedies "
     "alternative alternatives criteria fee fees condition conditions option options"
 )
-#: Verbs in the form that follows do, does, did, can, will; where a noun phrase before them ends.
+#: Verbs in the form that follows do, does, did, can, will; a noun phrase ends before them.
 VERBS = word_set(
     "work works happen occur come go get make take give use need want help affect influence change cause lead "
     "begin start stop end live die eat drink grow develop spread treat prevent cure cost pay buy sell differ "
@@ -81,7 +81,7 @@ VERBS = word_set(
     "suit support surround swim talk taste tax test thrive throw touch track trade train transmit trigger trust "
     "turn understand unite value vary visit vote wait wake walk warn watch wear win wonder worry"
 )
-#: After what and who they stand without an auxiliary.
+#: Verbs that follow what and who without an auxiliary.
 PAST_AND_PRESENT = word_set(
     "causes caused makes made happened happens invented discovered founded created started developed wrote built "
     "led won improves improved influences influenced affects affected triggers triggered makes designed owns runs "
@@ -91,9 +91,9 @@ PARTICIPLES = word_set(
     "found made born held known used grown given sold built seen taken written shown done bred eaten drawn chosen "
     "called spoken driven worn won run begun"
 )
-#: What asks for telling, at the head of a request.
+#: Polite openings of a request.
 TELLING = r"(?:please |can you |could you |i(?:'d| would) like to |ok(?:ay)?[,.]? )*"
-#: Remarks that name nothing a later pronoun could mean.
+#: Words of remarks, which no later pronoun can refer to.
 REMARKS = word_set(
     "ok okay thanks thank great wow hmm oh ah yes no yeah sure right interesting cool nice good seems sounds "
     "really well extreme fine sorry know see expected expect sense makes thing lot exciting surprising amazing "
@@ -102,12 +102,12 @@ REMARKS = word_set(
 
 
 def is_light(word: str) -> bool:
-    """Whether the word, before a relational noun, leaves open of what that is."""
+    """Whether the word, before a relational noun, is not its complement."""
     return word in LIGHT or word in DETERMINERS or word.endswith(_LIGHT_ENDINGS)
 
 
 def is_verb(word: str) -> bool:
-    """Whether it is one of the common verbs, as it is or with `s`, `ed`, `ing`."""
+    """Whether it is a form of one of the common verbs (`s`, `ed`, `ing`)."""
     return any(
         base in VERBS
         for ending, more in (("", ""), ("s", ""), ("es", ""), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"))
@@ -117,7 +117,7 @@ def is_verb(word: str) -> bool:
 
 
 def is_plural(phrase: str) -> bool:
-    """Whether the phrase names several, by the ending of its last word."""
+    """Whether the phrase is plural, by the ending of its last word."""
     last = phrase.partition(" of ")[0].split()[-1:] or [""]
     word = last[0].casefold()
     return word in ("people", "men", "women", "children", "mice", "criteria") or (

@@ -1,4 +1,4 @@
-"""French words by which the rules read a question, without accents."""
+"""French word lists of the query-rewriting rules, without accents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from services.retrieval.query_rewriting.topics import word_set
 
 ARTICLES = word_set("le la les l' un une des du d' ce cet cette ces mon ma mes notre nos votre vos")
 SUBJECTS = word_set("je tu il elle on nous vous ils elles j' il-y-a")
-#: Nouns that say nothing until one knows of what.
+#: Relational nouns: they need a complement (les délais de X).
 RELATIONAL = word_set(
     "type types sorte sortes genre genres forme formes version versions exemple exemples partie parties element "
     "elements membre membres caracteristique caracteristiques theme themes histoire origine origines debut auteur "
@@ -26,9 +26,9 @@ LIGHT = word_set(
     "nouvelle nouveaux actuel actuels actuelle actuelles meilleur meilleure meilleurs meilleures plus moins grand "
     "grande petits exact exacte exacts necessaire necessaires general generale"
 )
-#: Feminine nouns that `son` stands before, and a vowel does not begin.
+#: Feminine nouns that take `son` without beginning with a vowel.
 FEMININE = word_set("hauteur histoire")
-#: What ends a noun phrase.
+#: Words that end a noun phrase.
 ENDS = word_set(
     "pour dans en sur avec sans par chez vers sous entre apres avant pendant depuis contre a au aux et ou mais "
     "donc si quand lorsque qui que qu' quoi dont ou comment pourquoi combien est sont etait etaient sera seront a "
@@ -36,7 +36,7 @@ ENDS = word_set(
     "marche fonctionne coute coutent dure durent commence finit ouvre ferme existe existent permet permettent "
     "sert servent concerne"
 )
-#: What asks for telling, at the head of a request or question.
+#: Polite openings of a request or question.
 TELLING = (
     r"^\W*(?:et |alors )?(?:(?:parle|parlez|dis|dites|raconte|racontez)(?:-| )(?:moi|nous) (?:plus |davantage )?"
     r"(?:de |du |d['’]|des |sur )|(?:décris|décrivez|explique|expliquez)(?:-(?:moi|nous))? |c['’]est quoi "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from services.retrieval.graph.names import Lexicon, spans
+from services.retrieval.graph.names import NameIndex, spans
 from services.retrieval.graph.ports import Graph, Neighbourhood
 from services.retrieval.graph.rank import links_between, rareness, walk
 from shared.contracts.domain import Passage
@@ -67,7 +67,7 @@ class GraphLeg:
         """As `expand`, with the names the question was found to mention."""
         said = words(query_text)[:_QUESTION_WORDS]
         known = {entity.key for entity in await self._graph.entities_named(spans(said))}
-        named = tuple(dict.fromkeys(mention.key for mention in Lexicon(known).find_longest(said)))
+        named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(said)))
         best = seeds[: self._seeds]
         around = await self._graph.neighbourhood(
             named, [passage.id for passage in best], degree=self._degree, collections=collections

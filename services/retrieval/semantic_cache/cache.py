@@ -1,4 +1,4 @@
-"""A question that was answered before in other words: recognised, checked once more, and answered at once."""
+"""The semantic cache: reuse the verified answer of an earlier question that asks the same in other words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.explanation import Change, Explanation
-from services.retrieval.semantic_cache.decision import Verdict, decide
+from services.retrieval.semantic_cache.decision import CacheDecision, decide
 from services.retrieval.semantic_cache.prompts import RULES
-from services.retrieval.semantic_cache.question_store import AskedQuestions, of_sources, scope_of
-from services.retrieval.semantic_cache.settings import SimilarSettings
+from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of, version_of_sources
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError, ModelError, TransientError, UnavailableError
@@ -27,190 +27,199 @@ from shared.llm.prompts import assemble
 from shared.observability import telemetry
 from shared.text.languages import UNKNOWN
 
-NAME = "similar"
-#: Seconds the record and the store may take; a question that is answered anew costs more, but not for ever.
+NAME = "semantic_cache"
+#: Timeout of the record and the store, in seconds: a miss only costs time, so it must not cost much.
 SECONDS = 2.0
 _QUESTION = 2000
 
 
-class Same(BaseModel):
-    """The reply of the model."""
+class SameQuestionReply(BaseModel):
+    """The model's reply on whether two questions ask the same."""
 
     same: bool
     reason: str = Field(default="", max_length=500)
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What came of looking: `reused` where an answer serves, and why or why not."""
+class LookupResult:
+    """The result of a lookup: `reused` is set on a hit; `reason` says why it is a hit or a miss.
+
+    `decisions` explains each compared candidate; `took_ms` is in milliseconds.
+    """
 
     reused: AnswerReused | None = None
-    why: str = ""
-    explained: Explanation = field(default_factory=lambda: Explanation(NAME))
+    reason: str = ""
+    decisions: Explanation = field(default_factory=lambda: Explanation(NAME))
     took_ms: float = 0.0
 
     @property
-    def explained_anyway(self) -> Explanation:
-        """What was decided, also where there was nothing to decide between."""
-        return self.explained if self.explained or not self.why else Explanation(NAME, (Change(self.why),))
+    def explanation(self) -> Explanation:
+        """The decisions; where there was no candidate, the reason of the miss."""
+        return self.decisions if self.decisions or not self.reason else Explanation(NAME, (Change(self.reason),))
 
 
-class SimilarAnswers:
-    """Finds answers that serve again; `index` is that of the documents, which they must still stand in."""
+class SemanticCache:
+    """Finds answers that can be reused; `documents` is the index that must still hold the sources they cite."""
 
-    def __init__(self, asked: AskedQuestions, index: VectorIndex, asker: RequestClient, models: Models) -> None:
-        self._asked = asked
-        self._index = index
-        self._requests = asker
+    def __init__(
+        self, questions: QuestionStore, documents: VectorIndex, requests: RequestClient, models: Models
+    ) -> None:
+        self._questions = questions
+        self._documents = documents
+        self._requests = requests
         self._models = models
 
     async def look(
         self,
         question: Question,
-        settings: SimilarSettings,
+        settings: SemanticCacheSettings,
         *,
         tenant: str,
         pipeline: PipelineRef,
         lane: Lane = Lane.LIVE,
         introduction: str = "",
-    ) -> Looked:
-        """The answer to a question that asks the same, and why or why not; trouble is no answer, never an error.
+    ) -> LookupResult:
+        """Look up the answer of an equivalent question; a failure is a miss, never an error.
 
-        Only for a live question that opens its conversation: later ones are asked with something in mind.
+        Only the first live question of a conversation is looked up: later ones depend on the turns before.
         """
         began = time.perf_counter()
         if settings.mode == "off" or lane is not Lane.LIVE:
-            return Looked()
+            return LookupResult()
         if any(turn.answer for turn in question.turns) or question.language == UNKNOWN:
-            return Looked(why="not the first question, or in no language that is known")
+            return LookupResult(reason="not the first question of the conversation, or its language is unknown")
         try:
             async with asyncio.timeout(SECONDS + (settings.model_seconds if settings.model else 0.0)):
-                looked = await self._look(question, settings, tenant, pipeline, introduction)
+                result = await self._look(question, settings, tenant, pipeline, introduction)
         except (AnswerbusError, TimeoutError) as error:
             telemetry.DEGRADED.labels(NAME).inc()
-            looked = Looked(why=f"could not look: {type(error).__name__}")
-        outcome = "reused" if looked.reused else "refused" if looked.explained else "none"
+            result = LookupResult(reason=f"the lookup failed: {type(error).__name__}")
+        outcome = "reused" if result.reused else "refused" if result.decisions else "none"
         telemetry.SIMILAR.labels(outcome).inc()
-        return Looked(looked.reused, looked.why, looked.explained, round((time.perf_counter() - began) * 1000, 2))
+        took_ms = round((time.perf_counter() - began) * 1000, 2)
+        return LookupResult(result.reused, result.reason, result.decisions, took_ms)
 
-    async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: SimilarSettings) -> None:
-        """Keep the question of an answer that may be given again, while the sources are those it was written from.
+    async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: SemanticCacheSettings) -> None:
+        """Store the question of a reusable answer, with the version of the sources that the answer cites.
 
         Raises:
-            TransientError: the store is away.
+            TransientError: the store is unavailable.
         """
         if settings.mode == "off" or recorded.reusable is None or envelope.lane is not Lane.LIVE:
             return
         try:
-            version = await of_sources(recorded.reusable.sources, self._index)
+            version = await version_of_sources(recorded.reusable.sources, self._documents)
             if version:
-                await self._asked.keep(recorded.reusable, version, envelope, settings)
+                await self._questions.keep(recorded.reusable, version, envelope, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
-    async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: SimilarSettings) -> None:
-        """Take out the answer that somebody disliked, also where it was given to another question.
+    async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: SemanticCacheSettings) -> None:
+        """Delete the question of an answer that got negative feedback, also when that answer was itself reused.
 
         Raises:
-            TransientError: the store or the record is away.
+            TransientError: the store or the record is unavailable.
         """
         if settings.mode == "off" or given.rating > 0:
             return
         try:
-            if await self._asked.forget(envelope.correlation_id):
+            if await self._questions.forget(envelope.correlation_id):
                 return
             reply = await self._record(envelope.correlation_id)
             if reply.exchange is not None and (origin := str(reply.exchange.details.get("origin", ""))):
-                await self._asked.forget(origin)
+                await self._questions.forget(origin)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
     async def forget(self, questions: Sequence[str]) -> bool:
-        """Let go of these questions, by their ids; whether there was one of them.
+        """Delete these questions, by their ids; return whether any of them was stored.
 
         Raises:
-            TransientError: the store is away.
+            TransientError: the store is unavailable.
         """
         try:
-            return any([await self._asked.forget(origin) for origin in questions])
+            return any([await self._questions.forget(origin) for origin in questions])
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
     async def _look(
-        self, question: Question, settings: SimilarSettings, tenant: str, pipeline: PipelineRef, introduction: str
-    ) -> Looked:
+        self,
+        question: Question,
+        settings: SemanticCacheSettings,
+        tenant: str,
+        pipeline: PipelineRef,
+        introduction: str,
+    ) -> LookupResult:
         scope = scope_of(tenant, pipeline.name, pipeline.revision, question.language)
-        candidates = await self._asked.near(question, scope, settings)
-        verdict = decide(question.text, question.language, candidates, settings)
-        if verdict.taken is None:
-            return _told(verdict)
-        if settings.model and (objection := await self._objection(question.text, verdict, settings, introduction)):
-            return _told(verdict, objection)
-        reply = await self._record(verdict.taken.origin)
-        if objection := await self._gone(reply, verdict.taken.origin):
-            await self._asked.forget(verdict.taken.origin)
-            return _told(verdict, objection)
+        candidates = await self._questions.nearest(question, scope, settings)
+        decision = decide(question.text, question.language, candidates, settings)
+        if decision.match is None:
+            return _miss(decision)
+        if settings.model and (objection := await self._objection(question.text, decision, settings, introduction)):
+            return _miss(decision, objection)
+        reply = await self._record(decision.match.origin)
+        if objection := await self._outdated(reply, decision.match.origin):
+            await self._questions.forget(decision.match.origin)
+            return _miss(decision, objection)
         assert reply.exchange is not None
-        return Looked(_reused(question, reply.exchange, verdict), verdict.why, _explained(verdict))
+        return LookupResult(_reused(question, reply.exchange, decision), decision.reason, _explain(decision))
 
-    async def _objection(self, text: str, verdict: Verdict, settings: SimilarSettings, introduction: str) -> str:
-        """Why the model says they are not the same; empty when it says they are."""
-        if not self._models.has("fast") or verdict.taken is None:
-            return "no model plays fast, which is to have the last word"
-        told = f"{block('question', text, limit=_QUESTION)}\n{block('earlier', verdict.taken.text, limit=_QUESTION)}"
+    async def _objection(
+        self, text: str, decision: CacheDecision, settings: SemanticCacheSettings, introduction: str
+    ) -> str:
+        """Why the model says that the questions differ; empty when it says that they ask the same."""
+        if not self._models.has("fast") or decision.match is None:
+            return "no model has the role fast, which must confirm the match"
+        blocks = f"{block('question', text, limit=_QUESTION)}\n{block('earlier', decision.match.text, limit=_QUESTION)}"
         try:
             async with asyncio.timeout(settings.model_seconds):
                 system = assemble(settings.prompt, introduction, RULES)
-                reply = await self._models.invoke("fast", "same_question", system, told, Same)
+                reply = await self._models.invoke("fast", "same_question", system, blocks, SameQuestionReply)
         except (ModelError, TimeoutError):
-            return "the model did not say whether they ask the same"
+            return "the model failed to confirm the match"
         return "" if reply.same else f"the model: {reply.reason or 'not the same'}"
 
-    async def _gone(self, reply: ExchangeReply, origin: str) -> str:
-        """Why the answer does not hold any more: disputed, forgotten, or its sources are others than they were."""
+    async def _outdated(self, reply: ExchangeReply, origin: str) -> str:
+        """Why the recorded answer can no longer be reused; empty when it can."""
         exchange = reply.exchange
         if exchange is None or exchange.answer is None or exchange.outcome != "answered":
             return "its answer is not on record"
         if any(rating.rating < 0 for rating in reply.feedback):
-            return "its answer was disliked"
-        known = await self._asked.known(origin)
-        version = await of_sources([one.source for one in exchange.citations], self._index)
-        if known is None or not version or known.version != version:
+            return "its answer got negative feedback"
+        entry = await self._questions.entry(origin)
+        version = await version_of_sources([one.source for one in exchange.citations], self._documents)
+        if entry is None or not version or entry.version != version:
             return "a source it cites has changed"
-        there = {one.id: one.text for one in await self._index.fetch([one.passage for one in exchange.citations])}
+        passages = await self._documents.fetch([one.passage for one in exchange.citations])
+        texts = {one.id: one.text for one in passages}
         for citation in exchange.citations:
-            if citation.quote not in there.get(citation.passage, "") or citation.passage not in there:
-                return "a passage it cites is not there any more"
+            if citation.passage not in texts or citation.quote not in texts[citation.passage]:
+                return "a passage it cites no longer exists"
         return ""
 
     async def _record(self, origin: str) -> ExchangeReply:
         return await self._requests.ask(ExchangeRequest(id=origin), SECONDS)
 
 
-def _reused(question: Question, exchange: Exchange, verdict: Verdict) -> AnswerReused:
+def _reused(question: Question, exchange: Exchange, decision: CacheDecision) -> AnswerReused:
     assert exchange.answer is not None
     return AnswerReused(
         question=question,
         answer=exchange.answer,
         citations=exchange.citations,
         origin=exchange.id,
-        similarity=round(verdict.similarity, 4),
+        similarity=round(decision.similarity, 4),
         confidence=exchange.confidence,
         followups=exchange.followups,
         engine=exchange.engine,
     )
 
 
-def _told(verdict: Verdict, objection: str = "") -> Looked:
-    why = objection or verdict.why
-    return Looked(None, why, _explained(verdict, objection))
+def _miss(decision: CacheDecision, objection: str = "") -> LookupResult:
+    return LookupResult(None, objection or decision.reason, _explain(decision, objection))
 
 
-def _explained(verdict: Verdict, objection: str = "") -> Explanation:
-    changes = tuple(
-        Change(
-            f"{'taken' if verdict.taken and not objection else 'not taken'}: {one.text} ({objection or verdict.why})"
-        )
-        for one, _ in verdict.told
-    )
-    return Explanation(NAME, changes)
+def _explain(decision: CacheDecision, objection: str = "") -> Explanation:
+    verb = "reused" if decision.match and not objection else "not reused"
+    reason = objection or decision.reason
+    return Explanation(NAME, tuple(Change(f"{verb}: {one.text} ({reason})") for one, _ in decision.reasons))

@@ -1,8 +1,8 @@
-"""Whether one question asks the same as another: by rule, with reasons. Pure.
+"""Whether two questions ask the same, by rule and with reasons. Pure.
 
-Nearness of vectors alone takes a question and its opposite for the same; so whatever turns a question (a number, a
-name, a negation, another question word, `before` for `after`, changed roles) tells the two apart, however near they
-are.
+The vectors of a question and of its opposite are nearly the same. So whatever changes the meaning of a question (a
+number, a name, a negation, another question word, `after` instead of `before`, exchanged roles) tells the two apart,
+however similar their vectors are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from services.retrieval.semantic_cache.grammar import Grammar
-from services.retrieval.semantic_cache.question_features import Reading, stem
+from services.retrieval.semantic_cache.question_features import QuestionFeatures, stem
 from shared.text.analysis import stems
 
-#: Asking for one of these is not asking for another.
+#: Kinds of questions that exclude each other.
 _APART = frozenset(
     (
         "who",
@@ -33,71 +33,74 @@ _APART = frozenset(
         "outcome",
     )
 )
-#: Of these, `whether` asks something else too: why it is so takes for granted that it is.
-_TOLD_APART = _APART - {"how"}
-#: Words of at least so many letters may differ in one: a slip of the pen.
-_SLIP = 6
+#: Of these, those that `whether` excludes too: `why is it so` presupposes that it is so.
+_NOT_WHETHER = _APART - {"how"}
+#: Minimum length of words that still match with one typing error.
+_TYPO_LENGTH = 6
 
-#: So many words more make a question narrower; more than these tell a story.
-_MORE = 2
-#: What two words share before their endings.
-_ROOT = 5
+#: A question with up to so many additional words is narrower; with more it is another question.
+_ADDITIONAL = 2
+#: Minimum length of the root that two words with different endings share.
+_ROOT_LENGTH = 5
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`differences` say what tells the questions apart; none: nothing does. `uncovered` are words of meaning of either
-    that the other has no counterpart for, `cover` the share of them all that has one."""
+    """What tells two questions apart.
+
+    `differences` are the reasons why they differ (none: no rule tells them apart); `uncovered` are the content words of
+    either without a counterpart in the other, `cover` is the share of all content words that have one.
+    """
 
     differences: tuple[str, ...]
     uncovered: tuple[str, ...]
     cover: float
-    #: One says all that the other says, and a word or two more: it may ask for less.
+    #: One contains the other plus one or two more words, so that it may ask for something more specific.
     narrows: bool = False
 
 
-def compare(one: Reading, other: Reading) -> Comparison:
-    """What the two have in common and what not; both in the same language."""
+def compare(one: QuestionFeatures, other: QuestionFeatures) -> Comparison:
+    """Compare two questions of the same language."""
     differences = tuple(reason for check in _CHECKS if (reason := check(one, other)))
     mine, theirs = uncovered(one, other), uncovered(other, one)
     total = len(one.content) + len(other.content)
     cover = 1 - (len(mine) + len(theirs)) / total if total else 0.0
-    narrows = min(len(mine), len(theirs)) == 0 and 1 <= len(mine) + len(theirs) <= _MORE
+    narrows = min(len(mine), len(theirs)) == 0 and 1 <= len(mine) + len(theirs) <= _ADDITIONAL
     return Comparison(differences, (*mine, *theirs), cover, narrows)
 
 
-def uncovered(one: Reading, other: Reading) -> tuple[str, ...]:
-    """The words of meaning of the one that have no counterpart in the other."""
-    return tuple(word for found, word in one.content.items() if not _covered(found, word, other))
+def uncovered(one: QuestionFeatures, other: QuestionFeatures) -> tuple[str, ...]:
+    """The content words of `one` without a counterpart in `other`."""
+    return tuple(word for stemmed, word in one.content.items() if not _covered(stemmed, word, other))
 
 
-def _covered(found: str, word: str, other: Reading) -> bool:
-    if found in other.content:
+def _covered(stemmed: str, word: str, other: QuestionFeatures) -> bool:
+    if stemmed in other.content:
         return True
-    groups = _alike(other.language, other.grammar.alike).get(found, frozenset())
-    return bool(groups & other.content.keys()) or any(
+    synonyms = _synonyms(other.language, other.grammar.alike).get(stemmed, frozenset())
+    return bool(synonyms & other.content.keys()) or any(
         _same_word(word, theirs) or _same_root(word, theirs, other.grammar.endings) for theirs in other.content.values()
     )
 
 
 def _same_word(one: str, other: str) -> bool:
-    """Whether they are the same but for a slip in writing, or for digits at the end (covid, covid19)."""
+    """Whether they are equal except for a typing error or digits at the end (covid, covid19)."""
     if one.rstrip("0123456789") == other.rstrip("0123456789") and (one.isalpha() or other.isalpha()):
         return len(one.rstrip("0123456789")) >= 4
-    if min(len(one), len(other)) < _SLIP or not (one.isalpha() and other.isalpha()):
+    if min(len(one), len(other)) < _TYPO_LENGTH or not (one.isalpha() and other.isalpha()):
         return False
-    return _one_slip(one, other)
+    return _one_typo(one, other)
 
 
 def _same_root(one: str, other: str, endings: Collection[str]) -> bool:
-    """Whether they differ in their endings only (verify, verification), and these do not say who or how many."""
+    """Whether they differ only in endings that do not change the meaning (verify, verification)."""
     differing = (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
     shared = next(differing, min(len(one), len(other)))
-    return shared >= _ROOT and {one[shared:], other[shared:]} <= {"", *endings}
+    return shared >= _ROOT_LENGTH and {one[shared:], other[shared:]} <= {"", *endings}
 
 
-def _one_slip(one: str, other: str) -> bool:
-    """One letter more, less or other, or two that changed places."""
+def _one_typo(one: str, other: str) -> bool:
+    """Whether one letter is added, missing or replaced, or two neighbours are swapped."""
     if len(one) > len(other):
         one, other = other, one
     if len(other) - len(one) > 1 or one[0] != other[0]:
@@ -110,61 +113,61 @@ def _one_slip(one: str, other: str) -> bool:
 
 
 @cache
-def _alike(language: str, groups: tuple[tuple[str, ...], ...]) -> Mapping[str, frozenset[str]]:
-    """Stem -> the stems that say the same."""
-    known: dict[str, frozenset[str]] = {}
+def _synonyms(language: str, groups: tuple[tuple[str, ...], ...]) -> Mapping[str, frozenset[str]]:
+    """Maps a stem to the stems that mean the same."""
+    synonyms: dict[str, frozenset[str]] = {}
     for group in groups:
-        found = frozenset(one for word in group for one in stems(word, language))
-        for one in found:
-            known[one] = known.get(one, frozenset()) | found
-    return known
+        same = frozenset(one for word in group for one in stems(word, language))
+        for one in same:
+            synonyms[one] = synonyms.get(one, frozenset()) | same
+    return synonyms
 
 
-# --- what tells two questions apart ---
+# --- the rules that tell two questions apart; each gives its reason, or an empty text ---
 
 
-def _by_kind(one: Reading, other: Reading) -> str:
+def _by_kind(one: QuestionFeatures, other: QuestionFeatures) -> str:
     mine, theirs = one.kinds, other.kinds
     if not mine or not theirs or mine & theirs:
         return ""
-    # What is the origin, where does it come from: `what` may ask for anything.
+    # `What is the origin` and `where does it come from` can ask the same: `what` may ask for anything.
     apart = mine & _APART and theirs & _APART
-    whether = ("whether" in mine and theirs & _TOLD_APART) or ("whether" in theirs and mine & _TOLD_APART)
-    return f"asks {_told(mine)}, not {_told(theirs)}" if apart or whether else ""
+    whether = ("whether" in mine and theirs & _NOT_WHETHER) or ("whether" in theirs and mine & _NOT_WHETHER)
+    return f"asks {_joined(mine)}, not {_joined(theirs)}" if apart or whether else ""
 
 
-def _by_count(one: Reading, other: Reading) -> str:
-    several = max(one.asked, other.asked)
-    return f"one asks {several} things" if several > max(1, min(one.asked, other.asked)) else ""
+def _by_count(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    most, least = max(one.question_count, other.question_count), min(one.question_count, other.question_count)
+    return f"one asks {most} questions" if most > max(1, least) else ""
 
 
-def _by_number(one: Reading, other: Reading) -> str:
+def _by_number(one: QuestionFeatures, other: QuestionFeatures) -> str:
     differing = one.numbers ^ other.numbers
-    return f"numbers differ: {_told(differing)}" if differing else ""
+    return f"numbers differ: {_joined(differing)}" if differing else ""
 
 
-def _by_negation(one: Reading, other: Reading) -> str:
+def _by_negation(one: QuestionFeatures, other: QuestionFeatures) -> str:
     if one.negated != other.negated:
         return "one is negated"
     mine, theirs = uncovered(one, other), uncovered(other, one)
-    turned = [f"{word} is not {known}" for word in mine for known in theirs if _turned(word, known, one.grammar)]
-    return turned[0] if turned else ""
+    opposites = [f"{word} is not {known}" for word in mine for known in theirs if _opposite(word, known, one.grammar)]
+    return opposites[0] if opposites else ""
 
 
-def _turned(one: str, other: str, grammar: Grammar) -> bool:
-    """Legal, illegal."""
+def _opposite(one: str, other: str, grammar: Grammar) -> bool:
+    """Whether a prefix makes one the opposite of the other (legal, illegal)."""
     shorter, longer = sorted((one, other), key=len)
     return len(shorter) > 3 and longer.removesuffix(shorter) in grammar.turning
 
 
-def _by_modality(one: Reading, other: Reading) -> str:
-    asked = "whether" in one.kinds & other.kinds
-    if asked and one.obliges != other.obliges and one.allows not in (other.allows, one.obliges):
-        return "one asks what must be, one what may be"
+def _by_modality(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    both_whether = "whether" in one.kinds & other.kinds
+    if both_whether and one.obliges != other.obliges and one.allows not in (other.allows, one.obliges):
+        return "one asks about an obligation, the other about a permission"
     return ""
 
 
-def _by_side(one: Reading, other: Reading) -> str:
+def _by_side(one: QuestionFeatures, other: QuestionFeatures) -> str:
     for number, mine in one.sides.items():
         theirs = other.sides.get(number)
         if theirs and not mine & theirs:
@@ -173,36 +176,36 @@ def _by_side(one: Reading, other: Reading) -> str:
     return ""
 
 
-def _by_name(one: Reading, other: Reading) -> str:
-    """A name on either side that the other has not, not even by its first letters."""
+def _by_name(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """Whether one question has a name that the other has not, not even as an abbreviation."""
     for mine, theirs in ((one, other), (other, one)):
         missing = sorted(name for name in mine.names if not _named(name, theirs))
         if missing and (theirs.names or mine.names):
             spelled = [name for name in missing if not _spelled_out(mine, theirs)]
             if spelled:
-                return f"only one names {_told(spelled)}"
+                return f"only one names {_joined(spelled)}"
     return ""
 
 
-def _named(name: str, other: Reading) -> bool:
+def _named(name: str, other: QuestionFeatures) -> bool:
     if name in other.words or _covered(stem(name, other.language) or name, name, other):
         return True
     initials = "".join(word[0] for word in other.words)
     return 2 <= len(name) <= 5 and name.isalpha() and name in initials
 
 
-def _spelled_out(one: Reading, other: Reading) -> bool:
-    """Whether an abbreviation in the other spells the names of this one."""
+def _spelled_out(one: QuestionFeatures, other: QuestionFeatures) -> bool:
+    """Whether `other` has an abbreviation made of the initials of the names in `one`."""
     initials = "".join(word[0] for word in one.words if word in one.names)
     return len(initials) >= 2 and any(name in initials for name in other.names if 2 <= len(name) <= 5)
 
 
-def _by_role(one: Reading, other: Reading) -> str:
-    """To Paris is not from Paris; who sues whom matters."""
+def _by_role(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """`To Paris` is not `from Paris`, and it matters who sues whom."""
     for preposition, mine in one.roles.items():
         for another, theirs in other.roles.items():
-            turned = mine & theirs - other.roles.get(preposition, frozenset()) - one.roles.get(another, frozenset())
-            if turned and another in one.grammar.directions.get(preposition, ()):
+            exchanged = mine & theirs - other.roles.get(preposition, frozenset()) - one.roles.get(another, frozenset())
+            if exchanged and another in one.grammar.directions.get(preposition, ()):
                 return f"{preposition} is not {another}"
     if one.passive != other.passive or uncovered(one, other) or uncovered(other, one) or one.subject == other.subject:
         return ""
@@ -210,11 +213,11 @@ def _by_role(one: Reading, other: Reading) -> str:
     both = one.content.keys() & other.content.keys()
     acting = [subject for subject in subjects if subject in both]
     named = all(subject in both or subject in one.grammar.pronouns for subject in subjects)
-    return "the roles change places" if acting and named else ""
+    return "subject and object are exchanged" if acting and named else ""
 
 
-def _by_contrast(one: Reading, other: Reading) -> str:
-    """All is the same but for one word in the place of another: visa for students, visa for tourists."""
+def _by_contrast(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """Whether they differ in exactly one word: visa for students, visa for tourists."""
     mine, theirs = uncovered(one, other), uncovered(other, one)
     kept = min(len(one.content) - len(mine), len(other.content) - len(theirs))
     if len(mine) == len(theirs) == 1 and kept >= 1:
@@ -225,5 +228,5 @@ def _by_contrast(one: Reading, other: Reading) -> str:
 _CHECKS = (_by_count, _by_number, _by_name, _by_negation, _by_kind, _by_modality, _by_side, _by_role, _by_contrast)
 
 
-def _told(words: Collection[str]) -> str:
+def _joined(words: Collection[str]) -> str:
     return ", ".join(sorted(words))

@@ -1,4 +1,4 @@
-"""What the rules know of a language to tell whether two questions ask the same: closed word classes, no topics."""
+"""Closed word classes of a language, by which the rules tell whether two questions ask the same."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Grammar:
-    """Word classes of one language; words are normalised (small letters, no accents), lists may hold any form.
+    """Word classes of one language; words are normalised (lower case, no accents), lists may hold any inflection.
 
-    `openings` maps the words a question begins with to what it asks for (`who`, `where`, `when`, `why`, `how`,
-    `measure`, `what`, `whether`), longest first; `obliging` and `allowing` are modal words; `exclusive` are classes of
-    which one word excludes the other (before, after); `alike` are groups of words that say the same; `idle` words add
-    nothing to what is asked; `directions` are prepositions and those that turn them; `passive` marks that
-    roles are turned, `pronouns` may be who does it, after one of the auxiliaries in `acting`;
-    `numerals` are numbers in words, `endings` make other words of the same, the beginnings in
-    `turning` their opposites.
+    `openings` maps the first words of a question to what it asks for (`who`, `where`, `when`, `why`, `how`,
+    `measure`, `what`, `whether`), longest first. `obliging` and `allowing` are modal words; `exclusive` are classes
+    whose members exclude each other (before, after); `alike` are groups of synonyms; `idle` words do not change what is
+    asked. `directions` maps a preposition to its opposites; `passive` words mark that subject and object are exchanged;
+    `pronouns` can be the subject after one of the auxiliaries in `acting`. `numerals` are numbers in words; `endings`
+    are suffixes that do not change the meaning, `turning` prefixes that make the opposite.
     """
 
     openings: tuple[tuple[str, str], ...] = ()
@@ -42,19 +41,19 @@ def listed(text: str) -> frozenset[str]:
 
 
 def classes(text: str) -> tuple[tuple[str, ...], ...]:
-    """A class a line: alternatives are separated by `|`, words that stand for the same alternative by spaces."""
+    """One class per line: alternatives are separated by `|`, synonyms within an alternative by spaces."""
     return tuple(tuple(part.strip() for part in line.split("|")) for line in text.strip().splitlines() if line.strip())
 
 
 def opposites(*pairs: str) -> dict[str, frozenset[str]]:
-    """Each word of a pair `a b` turns the other."""
-    turning: dict[str, set[str]] = {}
+    """Maps each word of the pairs `a b` to its opposites."""
+    opposed: dict[str, set[str]] = {}
     for one, other in (pair.split() for pair in pairs):
-        turning.setdefault(one, set()).add(other)
-        turning.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in turning.items()}
+        opposed.setdefault(one, set()).add(other)
+        opposed.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in opposed.items()}
 
 
 def numbered(text: str, first: int) -> dict[str, str]:
-    """The words of a text, counted from `first`."""
+    """Maps the words of a text to consecutive numbers from `first`."""
     return {word: str(number) for number, word in enumerate(text.split(), start=first)}

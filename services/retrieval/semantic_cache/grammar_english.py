@@ -1,4 +1,4 @@
-"""English, for telling whether two questions ask the same."""
+"""Word classes of English questions."""
 
 from __future__ import annotations
 

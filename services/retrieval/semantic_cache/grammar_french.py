@@ -1,4 +1,4 @@
-"""French, for telling whether two questions ask the same."""
+"""Word classes of French questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking for similar questions as the handlers do it: with their facts and the settings of their pipeline."""
+"""The semantic cache as the handlers use it: with their facts and the settings of their pipeline."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import structlog
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.ports import VectorIndex
-from services.retrieval.semantic_cache.cache import Looked, SimilarAnswers
-from services.retrieval.semantic_cache.pending_deletion import Leftovers
-from services.retrieval.semantic_cache.question_store import AskedQuestions
+from services.retrieval.semantic_cache.cache import LookupResult, SemanticCache
+from services.retrieval.semantic_cache.deferred_deletion import DeferredDeletion
+from services.retrieval.semantic_cache.question_store import QuestionStore
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.choose import index_of
 from shared.contracts.domain import Question
@@ -25,88 +25,91 @@ from shared.text.languages import UNKNOWN
 
 log = structlog.get_logger()
 
-#: The index of questions, beside that of the documents.
-ASKED = "asked"
-#: Questions kept at once by a worker: few, as live questions are waiting for the same index.
+#: Name of the index of questions, beside that of the documents.
+QUESTION_INDEX = "asked"
+#: Questions that a worker stores at once: few, because live questions search the same index.
 KEPT_AT_ONCE = 4
-#: Forgotten questions that are remembered to have been.
+#: Ids of erased questions that are remembered.
 LATEST = 10_000
 
 
-class SimilarLookup:
-    """Gives `SimilarAnswers` what it needs of an event, or of a search; a port of the stage."""
+class CacheLookup:
+    """Gives `SemanticCache` what it needs of a fact or of a search request; opened and closed by the stage."""
 
     def __init__(
-        self, asked: AskedQuestions, similar: SimilarAnswers, context: StageContext, leftovers: Leftovers
+        self, questions: QuestionStore, cache: SemanticCache, context: StageContext, deletion: DeferredDeletion
     ) -> None:
-        self._asked = asked
-        self._leftovers = leftovers
-        #: The latest that were forgotten: the word that one is on record may be heard after that.
+        self._questions = questions
+        self._deletion = deletion
+        #: The latest erased questions: the `ExchangeRecorded` of one may be consumed after it was erased.
         self._forgotten: OrderedDict[str, None] = OrderedDict()
-        self._similar = similar
+        self._cache = cache
         self._context = context
 
     async def open(self) -> None:
-        if await asyncio.to_thread(self._leftovers.remove):
-            log.info("the index of questions begins anew, as some were to be forgotten")
-        await self._asked.open()
+        if await asyncio.to_thread(self._deletion.run):
+            log.info("removed the index of questions, because questions were erased from it; it starts empty")
+        await self._questions.open()
 
     async def close(self) -> None:
-        await self._asked.close()
+        await self._questions.close()
 
-    async def of_question(self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings) -> Looked:
-        """The answer that serves a question of an asker."""
-        return await self._similar.look(
+    async def of_question(
+        self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings
+    ) -> LookupResult:
+        """Look up the question of an asker."""
+        return await self._cache.look(
             cleared.question,
-            settings.similar,
+            settings.semantic_cache,
             tenant=envelope.tenant,
             pipeline=envelope.pipeline,
             lane=envelope.lane,
             introduction=settings.project_introduction,
         )
 
-    async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> Looked:
-        """What a question of these words would have got."""
-        here = self._context.settings
-        pipeline = self._context.pipelines.current(request.pipeline or here.default_pipeline)
+    async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> LookupResult:
+        """Look up the query of a search request as if it were a question."""
+        process = self._context.settings
+        pipeline = self._context.pipelines.current(request.pipeline or process.default_pipeline)
         if pipeline is None:
-            return Looked()
+            return LookupResult()
         language = request.language if request.language != UNKNOWN else guess_language(request.query)
         question = Question(text=request.query, language=language)
-        return await self._similar.look(
+        return await self._cache.look(
             question,
-            settings.similar,
-            tenant=here.tenant,
+            settings.semantic_cache,
+            tenant=process.tenant,
             pipeline=pipeline,
             introduction=settings.project_introduction,
         )
 
     async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
-        """Keep an answered question that may serve others."""
+        """Store an answered question whose answer can be reused, unless the question was erased."""
         if envelope.correlation_id in self._forgotten:
             return
-        await self._similar.keep(recorded, envelope, settings.similar)
+        await self._cache.keep(recorded, envelope, settings.semantic_cache)
 
     async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
-        """Take out an answer that was disliked."""
-        await self._similar.dispute(given, envelope, settings.similar)
+        """Stop reusing an answer that got negative feedback."""
+        await self._cache.dispute(given, envelope, settings.semantic_cache)
 
     async def forget(self, questions: Sequence[str]) -> None:
-        """Let go of these questions, by their ids: at once, and off the disk when the worker next starts.
+        """Delete these questions, by their ids: from searches at once, from the disk when the worker next starts.
 
         Raises:
-            TransientError: the store is away.
+            TransientError: the store is unavailable.
         """
         self._forgotten.update(dict.fromkeys(questions))
         while len(self._forgotten) > LATEST:
             self._forgotten.popitem(last=False)
-        if not self._leftovers.empty and await self._similar.forget(questions):
-            self._leftovers.note()
+        if not self._deletion.empty and await self._cache.forget(questions):
+            self._deletion.mark()
 
 
-def lookup_of(context: StageContext, index: VectorIndex, embeddings: Embeddings | None) -> SimilarLookup:
+def lookup_of(context: StageContext, index: VectorIndex, embeddings: Embeddings | None) -> CacheLookup:
     """The lookup, with an index of questions of its own; `index` is that of the documents."""
-    here = context.settings
-    asked = AskedQuestions(index_of(here, ASKED), embeddings)
-    leftovers = Leftovers(None if here.vector_url else here.data_dir / "retrieval" / ASKED)
-    return SimilarLookup(asked, SimilarAnswers(asked, index, context.requests, context.models), context, leftovers)
+    settings = context.settings
+    questions = QuestionStore(index_of(settings, QUESTION_INDEX), embeddings)
+    deletion = DeferredDeletion(None if settings.vector_url else settings.data_dir / "retrieval" / QUESTION_INDEX)
+    cache = SemanticCache(questions, index, context.requests, context.models)
+    return CacheLookup(questions, cache, context, deletion)

@@ -1,7 +1,4 @@
-"""A question as the rules compare it: what it asks for, its words of meaning, numbers, names, and words that turn it.
-
-Pure.
-"""
+"""The features by which the rules compare questions: kind, content words, numbers, names, negation, roles. Pure."""
 
 from __future__ import annotations
 
@@ -17,27 +14,28 @@ from services.retrieval.semantic_cache.grammar_french import FRENCH
 from shared.text.analysis import fold, normalise, sentences, stems, stop_words
 
 GRAMMARS: dict[str, Grammar] = {"eng": ENGLISH, "fra": FRENCH}
-#: For other languages: nothing is known of the words, so nothing is left out and nothing is alike.
+#: For other languages: no word classes are known, so no word is ignored and no words are synonyms.
 _NONE = Grammar()
 
-#: COVID-19, B-12, and where the letters are capitals also COVID 19: one word.
+#: COVID-19 and B-12 are one word; in capital letters also COVID 19.
 _JOINED = re.compile(r"\b([^\W\d_]+)-(\d+)\b|\b([A-Z]{2,}) (\d+)\b")
-#: Can't, cannot: two words.
+#: `can't` and `cannot` are two words.
 _NOT = re.compile(r"(?<=[a-z])n['’]t\b|(?<=\bcan)not\b|(?<=\bCan)not\b")
-_ASKED = re.compile(r"[?？؟]+")
+_QUESTION_MARKS = re.compile(r"[?？؟]+")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]\b)*")
-#: An abbreviation after what it stands for.
-_ASIDE = re.compile(r"\([A-Z][A-Za-z]*\)")
+#: An abbreviation in parentheses, after what it stands for.
+_ABBREVIATION = re.compile(r"\([A-Z][A-Za-z]*\)")
 _SIGNS = {"%": "percent", "€": "euro", "$": "dollar", "£": "pound", "¥": "yen"}
 
 
 @dataclass(frozen=True)
-class Reading:
-    """`content` maps stems of meaning to the words they stand for, in their order; `kinds` is what it asks for,
-    `asked` how many questions it is made of.
+class QuestionFeatures:
+    """The features of one question.
 
-    `sides` says, of each class of words that exclude each other, which were said; `roles` are (preposition, stem).
+    `content` maps the stems of its content words to the words, in order; `kinds` are what it asks for (`who`, `where`).
+    `question_count` is its number of question marks. `sides` maps the number of each class of mutually exclusive words
+    (`Grammar.exclusive`) to the members that occur; `roles` maps a preposition to the stems that follow it.
     """
 
     language: str
@@ -46,7 +44,7 @@ class Reading:
     kinds: frozenset[str]
     numbers: frozenset[str]
     names: frozenset[str]
-    asked: int
+    question_count: int
     negated: bool
     obliges: bool
     allows: bool
@@ -57,8 +55,8 @@ class Reading:
     grammar: Grammar = field(repr=False)
 
 
-def read(text: str, language: str) -> Reading:
-    """The question; `language` is ISO 639-3."""
+def features_of(text: str, language: str) -> QuestionFeatures:
+    """Extract the features of a question; `language` is ISO 639-3."""
     grammar = GRAMMARS.get(language, _NONE)
     joined = _JOINED.sub(lambda found: f"{found[1] or found[3]}{found[2] or found[4]}", _NOT.sub(" not ", text))
     for sign, word in _SIGNS.items():
@@ -67,21 +65,21 @@ def read(text: str, language: str) -> Reading:
     counted = (grammar.numerals.get(word, word) for word in words)
     numbers = frozenset(_NUMBER.findall(" ".join(word for word in counted if word[:1].isdigit())))
     content = _content(words, language, grammar)
-    said = frozenset(words)
-    return Reading(
+    distinct = frozenset(words)
+    return QuestionFeatures(
         language=language,
         words=words,
         content=content,
         kinds=_kinds(joined, grammar),
         numbers=numbers,
         names=_names(joined, language),
-        asked=len(_ASKED.findall(text)),
+        question_count=len(_QUESTION_MARKS.findall(text)),
         negated=sum(word in grammar.negations for word in words) % 2 == 1,
         obliges=_has(words, grammar.obliging),
         allows=_has(words, grammar.allowing),
-        passive=bool(said & grammar.passive),
+        passive=bool(distinct & grammar.passive),
         subject=_subject(words, language, grammar),
-        sides=_sides(said.union(content), grammar),
+        sides=_sides(distinct.union(content), grammar),
         roles=_roles(words, content, language, grammar),
         grammar=grammar,
     )
@@ -106,7 +104,7 @@ def _content(words: tuple[str, ...], language: str, grammar: Grammar) -> dict[st
 
 
 def _kinds(text: str, grammar: Grammar) -> frozenset[str]:
-    """What each of its sentences asks for, by its opening; a question within a sentence counts where none opens one."""
+    """What its sentences ask for, by their openings; if none opens a question, by question words anywhere in them."""
     parts = [normalise(text[start:end]) for start, end in sentences(text)]
     found = {kind for part in parts if (kind := _opening(_TOKEN.findall(part)[:6], grammar, anywhere=False))}
     if not found - {"whether"}:
@@ -126,8 +124,8 @@ def _opening(words: list[str], grammar: Grammar, *, anywhere: bool) -> str:
 
 
 def _names(text: str, language: str) -> frozenset[str]:
-    """Words with a capital that does not only begin a sentence; none where most words have one."""
-    text = _ASIDE.sub(lambda found: " " * len(found[0]), text)
+    """Capitalised words except at the start of a sentence; none where most words are capitalised."""
+    text = _ABBREVIATION.sub(lambda found: " " * len(found[0]), text)
     begins = {start for start, _ in sentences(text)}
     found = [(one.start(), one[0]) for one in _TOKEN.finditer(text)]
     capital = [(start, word) for start, word in found if word[0].isupper() and len(word) > 1]
@@ -140,12 +138,12 @@ def _names(text: str, language: str) -> frozenset[str]:
 
 
 def _has(words: tuple[str, ...], phrases: frozenset[str]) -> bool:
-    """Whether one of the words or pairs of neighbours is listed."""
+    """Whether one of the words, or of the pairs of adjacent words, is in `phrases`."""
     return not phrases.isdisjoint((*words, *map(" ".join, pairwise(words))))
 
 
 def _subject(words: tuple[str, ...], language: str, grammar: Grammar) -> str:
-    """Who does it, of a question with an auxiliary before the subject: a stem, or a pronoun as it is; perhaps none."""
+    """The subject after an auxiliary, as a stem or a pronoun; empty when there is none."""
     at = next((place for place, word in enumerate(words) if word in grammar.acting), len(words))
     for word in words[at + 1 : at + 4]:
         if word in grammar.pronouns:
@@ -156,11 +154,11 @@ def _subject(words: tuple[str, ...], language: str, grammar: Grammar) -> str:
     return ""
 
 
-def _sides(said: frozenset[str], grammar: Grammar) -> dict[int, frozenset[int]]:
+def _sides(spoken: frozenset[str], grammar: Grammar) -> dict[int, frozenset[int]]:
     sides: dict[int, frozenset[int]] = {}
     known = _members(id(grammar)) if grammar.exclusive else ()
     for number, members in enumerate(known):
-        found = frozenset(place for place, words in enumerate(members) if said & words)
+        found = frozenset(place for place, words in enumerate(members) if spoken & words)
         if found:
             sides[number] = found
     return sides
@@ -168,7 +166,7 @@ def _sides(said: frozenset[str], grammar: Grammar) -> dict[int, frozenset[int]]:
 
 @cache
 def _members(grammar: int) -> tuple[tuple[frozenset[str], ...], ...]:
-    """The classes of the grammar with this id, each word as it is and as its stem."""
+    """The exclusive classes of the grammar with this `id()`, each member as words and stems."""
     language, known = next((code, one) for code, one in GRAMMARS.items() if id(one) == grammar)
     return tuple(
         tuple(frozenset((*part.split(), *stems(part, language))) for part in members) for members in known.exclusive
@@ -178,7 +176,7 @@ def _members(grammar: int) -> tuple[tuple[frozenset[str], ...], ...]:
 def _roles(
     words: tuple[str, ...], content: Mapping[str, str], language: str, grammar: Grammar
 ) -> dict[str, frozenset[str]]:
-    """Which words of meaning directly follow which preposition."""
+    """The content words that directly follow each preposition."""
     roles: dict[str, set[str]] = {}
     for place, word in enumerate(words):
         if word not in grammar.directions:

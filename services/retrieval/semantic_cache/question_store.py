@@ -1,8 +1,9 @@
-"""The questions that were answered, to be found again by meaning and by words.
+"""The store of answered questions, searched by meaning or by words.
 
-They lie in an index of their own beside that of the documents, in the same kind of store: in this process, or on the
-Qdrant server, where several workers share it. Each is a document of one passage, its text the question. Answers are not
-kept here: the record has them. A lost store is an empty one; it fills again with the questions that are asked.
+They have an index of their own beside that of the documents, in the same kind of store: embedded in this process, or on
+the Qdrant server, where several workers share it. Each is a document of one passage, whose text is the question. The
+answers themselves stay in the record. Losing the store only loses hits; it fills again with the questions that are
+asked.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from datetime import UTC, datetime, timedelta
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.ports import VectorIndex
 from services.retrieval.semantic_cache.decision import Candidate
-from services.retrieval.semantic_cache.settings import SimilarSettings
-from services.retrieval.stores.points import passage_id
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from services.retrieval.stores.points import AnsweredQuestion, passage_id
 from shared.contracts.domain import Passage, Question, Reusable
 from shared.contracts.envelope import Envelope
 from shared.contracts.requests.retrieval import IndexedDocument
 
 _PREFIX = "asked:"
-#: Questions kept between two looks for those that have grown too old.
+#: Questions stored between two removals of those that are too old.
 _SWEEP = 1000
 
 
-class AskedQuestions:
-    """Keeps questions in `index`; it is opened when the first one is kept or looked for."""
+class QuestionStore:
+    """Stores questions in `index`, which is opened when the first one is stored or looked up."""
 
     def __init__(self, index: VectorIndex, embeddings: Embeddings | None) -> None:
         self._index = index
@@ -37,18 +38,18 @@ class AskedQuestions:
         self._kept = 0
 
     async def open(self) -> None:
-        """Nothing: most pipelines keep no questions, and an index that nobody needs costs memory."""
+        """Do nothing: most pipelines have no semantic cache, and an open index costs memory."""
 
     async def close(self) -> None:
         if self._opened:
             await self._index.close()
             self._opened = False
 
-    async def keep(self, reusable: Reusable, version: str, envelope: Envelope, settings: SimilarSettings) -> None:
-        """Keep the question of an answer; `version` is that of the sources it cites (see `of_sources`).
+    async def keep(self, reusable: Reusable, version: str, envelope: Envelope, settings: SemanticCacheSettings) -> None:
+        """Store the question of an answer; `version` is that of the sources it cites (see `version_of_sources`).
 
         Raises:
-            UnavailableError: the index or the embeddings are away.
+            UnavailableError: the index or the embeddings are unavailable.
         """
         await self._ready()
         scope = scope_of(envelope.tenant, envelope.pipeline.name, envelope.pipeline.revision, reusable.language)
@@ -62,14 +63,14 @@ class AskedQuestions:
             chunks=1,
             indexed_at=envelope.occurred_at.isoformat(),
         )
-        passage = Passage(
+        # The passage holds all that a comparison needs, so that a lookup reads nothing else.
+        passage = AnsweredQuestion(
             id=passage_id(document.source, version, 0),
             source=document.source,
             text=reusable.question,
             language=reusable.language,
-            # All that a comparison needs, so that it reads nothing else.
-            url=reusable.answer,
             date=envelope.occurred_at.date().isoformat(),
+            answer=reusable.answer,
         )
         vectors = await self._vectors([reusable.question])
         await self._index.replace(document, [passage], vectors)
@@ -77,34 +78,34 @@ class AskedQuestions:
         if self._kept % _SWEEP == 0:
             await self._sweep(scope, settings)
 
-    async def near(self, question: Question, scope: str, settings: SimilarSettings) -> list[Candidate]:
-        """Those kept that are nearest in meaning, or without embeddings share most words; best first.
+    async def nearest(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Candidate]:
+        """The stored questions nearest in meaning, or without embeddings those that share most words; best first.
 
         Raises:
-            UnavailableError: the index or the embeddings are away.
+            UnavailableError: the index or the embeddings are unavailable.
         """
         await self._ready()
-        by_meaning = self._embeddings is not None and question.language in settings.near
-        hits = await self._found(question, scope, settings)
-        texts = {one.id: one for one in await self._index.fetch([hit.id for hit in hits])}
+        by_meaning = self._embeddings is not None and question.language in settings.min_similarity
+        hits = await self._search(question, scope, settings)
+        stored = {one.id: one for one in await self._index.fetch([hit.id for hit in hits])}
         return [
-            Candidate(known.source.removeprefix(_PREFIX), known.text, known.url, hit.score if by_meaning else None)
+            Candidate(one.source.removeprefix(_PREFIX), one.text, _answer(one), hit.score if by_meaning else None)
             for hit in hits
-            if (known := texts.get(hit.id)) is not None and not _too_old(known.date, settings)
+            if (one := stored.get(hit.id)) is not None and not _too_old(one.date, settings)
         ]
 
-    async def known(self, origin: str) -> IndexedDocument | None:
-        """The entry of a question by its id."""
+    async def entry(self, origin: str) -> IndexedDocument | None:
+        """The entry of a question by its id; None when it is not stored."""
         return await self._index.document(f"{_PREFIX}{origin}")
 
     async def forget(self, origin: str) -> bool:
-        """Take a question out, by its id; whether it was there."""
+        """Delete a question by its id; return whether it was stored."""
         await self._ready()
         return await self._index.delete_source(f"{_PREFIX}{origin}")
 
-    async def _found(self, question: Question, scope: str, settings: SimilarSettings) -> list[Passage]:
+    async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Passage]:
         text, limit = question.text, settings.candidates
-        if self._embeddings is not None and question.language in settings.near:
+        if self._embeddings is not None and question.language in settings.min_similarity:
             vector = await self._embeddings.of_question(text)
             await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
             return await self._index.search_near(vector, limit=limit, collections=[scope])
@@ -123,24 +124,29 @@ class AskedQuestions:
                 await self._index.open()
                 self._opened = True
 
-    async def _sweep(self, scope: str, settings: SimilarSettings) -> None:
+    async def _sweep(self, scope: str, settings: SemanticCacheSettings) -> None:
         for document in await self._index.documents(scope):
             if _too_old(document.indexed_at, settings):
                 await self._index.delete_source(document.source)
 
 
-def _too_old(day: str, settings: SimilarSettings) -> bool:
-    """Whether that day or moment (ISO 8601) is longer ago than answers are given again."""
-    return datetime.now(UTC).date() - datetime.fromisoformat(day).date() > timedelta(days=settings.days)
+def _answer(passage: Passage) -> str:
+    """The digest of the answer; entries written before the field existed have it in `url`."""
+    return passage.answer if isinstance(passage, AnsweredQuestion) else passage.url
+
+
+def _too_old(day: str, settings: SemanticCacheSettings) -> bool:
+    """Whether that day or moment (ISO 8601) is longer ago than answers are reused."""
+    return datetime.now(UTC).date() - datetime.fromisoformat(day).date() > timedelta(days=settings.max_age_days)
 
 
 def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:
-    """Questions are compared within one tenant, pipeline revision and language: other prompts give other answers."""
+    """The collection of a question: per tenant, pipeline revision and language, as other prompts answer otherwise."""
     return f"{tenant}/{pipeline}@{revision}/{language}"
 
 
-async def of_sources(sources: Sequence[str], index: VectorIndex) -> str:
-    """One word for these documents as they are indexed now; empty when one of them is not."""
+async def version_of_sources(sources: Sequence[str], index: VectorIndex) -> str:
+    """A digest of the indexed versions of these documents; empty when one of them is not indexed."""
     versions = []
     for source in sorted(set(sources)):
         document = await index.document(source)

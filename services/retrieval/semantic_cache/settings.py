@@ -1,4 +1,4 @@
-"""When the answer of another question is given again."""
+"""Settings of the semantic cache: `retrieval.semantic_cache` of a pipeline."""
 
 from __future__ import annotations
 
@@ -6,43 +6,47 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from services.retrieval.semantic_cache.prompts import SAME
+from services.retrieval.semantic_cache.prompts import SAME_QUESTION
 from shared.contracts.pipelines import Section
 
 
-class SimilarSettings(Section):
-    """Whether a question gets the answer of an earlier one that asks the same in other words, and how sure that must
-    be."""
+class SemanticCacheSettings(Section):
+    """Whether a question is answered with the verified answer of an earlier, equivalent question, and how strict the
+    comparison is."""
 
     mode: Literal["off", "on"] = Field(
-        default="off", description="`on`: verified answers are kept by their questions, and given again."
+        default="off",
+        description="`on`: verified answers are kept under their questions and reused for equivalent questions.",
     )
-    near: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
+    min_similarity: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(
         default={"eng": 0.79},
-        description="Least nearness (cosine) of two questions that ask the same, by language (ISO 639-3), where "
-        "embeddings are configured; in other languages, and without embeddings, the words decide alone.",
+        description="Minimum cosine similarity of two equivalent questions, by language (ISO 639-3). Used where "
+        "embeddings are configured; other languages, and all without embeddings, are compared by words alone.",
     )
     margin: float = Field(
-        default=0.08, ge=0, le=1, description="So much nearer it must be than any question with another answer."
+        default=0.08,
+        ge=0,
+        le=1,
+        description="By how much the best match must exceed the similarity of every question with another answer.",
     )
-    narrower: float = Field(
+    narrower_margin: float = Field(
         default=0.1,
         ge=0,
         le=1,
-        description="So much nearer still where one question says all that the other says, and a word or two more.",
+        description="Added to `min_similarity` when one question contains the other plus one or two more words.",
     )
     rival_cover: float = Field(
         default=0.75,
         gt=0,
         le=1,
-        description="Where the words decide alone: no answer is given again while a question with another answer "
-        "shares this share of the words of meaning.",
+        description="Without vectors: no answer is reused while a question with another answer shares at least this "
+        "share of the content words.",
     )
-    candidates: int = Field(default=20, ge=1, le=100, description="So many kept questions are compared.")
-    days: float = Field(default=30, gt=0, description="An answer is given again for so long.")
+    candidates: int = Field(default=20, ge=1, le=100, description="How many stored questions are compared.")
+    max_age_days: float = Field(default=30, gt=0, description="Answers older than this are not reused.")
     model: bool = Field(
         default=False,
-        description="Whether the model that plays `fast` has the last word; where it fails, nothing is given again.",
+        description="Whether the model in the role `fast` must confirm the match; if it fails, nothing is reused.",
     )
-    model_seconds: float = Field(default=3.0, gt=0, description="The model is not waited for longer.")
-    prompt: str = Field(default=SAME, min_length=1, description="What the model is told.")
+    model_seconds: float = Field(default=3.0, gt=0, description="Timeout of that model call, in seconds.")
+    prompt: str = Field(default=SAME_QUESTION, min_length=1, description="System prompt of that model call.")

@@ -1,4 +1,4 @@
-"""The store of answered questions and the decision over it, without a platform around them: for measuring."""
+"""The question store and the cache decision without the rest of the platform, for `answerbus evaluate similar`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from services.retrieval.embeddings.choose import embeddings_of
 from services.retrieval.semantic_cache.decision import Candidate, decide
-from services.retrieval.semantic_cache.question_store import AskedQuestions, scope_of
+from services.retrieval.semantic_cache.lookup import QUESTION_INDEX
+from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.choose import index_of
 from shared.contracts.domain import PipelineRef, Question, Reusable
@@ -19,78 +20,79 @@ from shared.runtime.settings import Settings
 
 _REF = PipelineRef(name="trial", revision=1)
 _TENANT = "trial"
-#: Questions kept beside each other, so that the store writes them together.
+#: Questions stored concurrently, so that the store can batch the writes.
 _BATCH = 256
 
 
-class Trial:
-    """Keeps questions with a name for their answer, and says which answer another question would get."""
+class SemanticCacheTrial:
+    """Stores questions with a label for their answer, and returns the label that another question would get."""
 
     def __init__(self, settings: Settings, pipeline: Pipeline, language: str) -> None:
-        self._settings = pipeline.section("retrieval", RetrievalSettings).similar
+        self._settings = pipeline.section("retrieval", RetrievalSettings).semantic_cache
         self._embeddings = embeddings_of(settings)
-        self._asked = AskedQuestions(index_of(settings, "asked"), self._embeddings)
+        self._questions = QuestionStore(index_of(settings, QUESTION_INDEX), self._embeddings)
         self._language = language
         self._answers: dict[str, tuple[str, str]] = {}
 
     @property
     def by_meaning(self) -> bool:
-        """Whether questions are compared by vectors, and not by words alone."""
-        return self._embeddings is not None and self._language in self._settings.near
+        """Whether questions are compared by vectors rather than by words alone."""
+        return self._embeddings is not None and self._language in self._settings.min_similarity
 
     async def open(self) -> None:
         if self._embeddings is not None:
             await self._embeddings.open()
-        await self._asked.open()
+        await self._questions.open()
 
     async def close(self) -> None:
-        await self._asked.close()
+        await self._questions.close()
         if self._embeddings is not None:
             await self._embeddings.close()
 
     async def prepare(self, texts: Sequence[str]) -> None:
-        """Have the vectors of these texts, a few hundred, made at once; those that are asked for next.
+        """Compute the vectors of these texts (a few hundred) in one batch, before they are asked for.
 
         Raises:
-            UnavailableError: the embeddings are away.
+            UnavailableError: the embeddings are unavailable.
         """
         if self._embeddings is not None:
             await self._embeddings.of_questions(texts)
 
     async def keep(self, questions: Sequence[tuple[str, str]]) -> None:
-        """Keep (question, name of its answer) pairs.
+        """Store pairs of a question and the label of its answer.
 
         Raises:
-            UnavailableError: the embeddings are away.
+            UnavailableError: the embeddings are unavailable.
         """
         for first in range(0, len(questions), _BATCH):
             await self.prepare([text for text, _ in questions[first : first + _BATCH]])
             await asyncio.gather(*(self._keep(*one) for one in questions[first : first + _BATCH]))
 
     async def ask(self, text: str) -> tuple[str, str, str]:
-        """The name of the answer that the question would get and the question it comes from, or two empty texts; and
-        why."""
+        """The label of the answer that the question would get and the question it was stored with (both empty on a
+        miss), and the reason."""
         question = Question(text=text, language=self._language)
         scope = scope_of(_TENANT, _REF.name, _REF.revision, self._language)
-        verdict = decide(text, self._language, await self._asked.near(question, scope, self._settings), self._settings)
-        answer, origin = self._answers[verdict.taken.origin] if verdict.taken else ("", "")
-        return answer, origin, verdict.why
+        candidates = await self._questions.nearest(question, scope, self._settings)
+        decision = decide(text, self._language, candidates, self._settings)
+        answer, origin = self._answers[decision.match.origin] if decision.match else ("", "")
+        return answer, origin, decision.reason
 
     async def compare(self, one: str, other: str) -> tuple[bool, str]:
-        """Whether the one question would get the answer of the other if that were the only one kept, and why."""
-        near = None
+        """Whether `one` would get the answer of `other` if only that were stored, and the reason."""
+        similarity = None
         if self._embeddings is not None and self.by_meaning:
             mine, theirs = await self._embeddings.of_questions([one, other])
             norms = sum(x * x for x in mine) ** 0.5 * sum(x * x for x in theirs) ** 0.5
-            near = sum(x * y for x, y in zip(mine, theirs, strict=True)) / norms if norms else 0.0
-        verdict = decide(one, self._language, [Candidate("only", other, "only", near)], self._settings)
-        return verdict.taken is not None, verdict.why
+            similarity = sum(x * y for x, y in zip(mine, theirs, strict=True)) / norms if norms else 0.0
+        decision = decide(one, self._language, [Candidate("only", other, "only", similarity)], self._settings)
+        return decision.match is not None, decision.reason
 
     async def _keep(self, text: str, answer: str) -> None:
         cid = correlation_id_for("trial", text, answer)
         digest = hashlib.sha256(answer.encode()).hexdigest()[:32]
         reusable = Reusable(question=text, language=self._language, answer=digest, sources=())
-        said = ExchangeRecorded(record=cid, outcome="answered", reusable=reusable)
-        event = opening("persistence", said, pipeline=_REF, deadline_seconds=60, correlation_id=cid, tenant=_TENANT)
+        recorded = ExchangeRecorded(record=cid, outcome="answered", reusable=reusable)
+        event = opening("persistence", recorded, pipeline=_REF, deadline_seconds=60, correlation_id=cid, tenant=_TENANT)
         self._answers[cid] = (answer, text)
-        await self._asked.keep(reusable, digest, event, self._settings)
+        await self._questions.keep(reusable, digest, event, self._settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.retrieval.handler import Retriever
-from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.searcher import Found, Searcher, Sought
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Answer, Attempts, KeptDraft, Passage, PipelineRef, Question, Refutation, Scores
@@ -33,7 +33,7 @@ async def settings_of(_: str) -> RetrievalSettings:
 
 async def tried(fact: AnswerRefuted, searcher: Searcher | None = None) -> PassagesRetrieved:
     envelope = opening("verifier", fact, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
-    retriever = Retriever(searcher or Plenty(), settings_of, Understanding(NoModels()))
+    retriever = Retriever(searcher or Plenty(), settings_of, QueryRewriter(NoModels()))
     return await retriever.retry(fact, envelope, RetrievalSettings())
 
 

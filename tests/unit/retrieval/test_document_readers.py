@@ -1,4 +1,4 @@
-"""What each reader makes of a document's bytes."""
+"""The readers: from the bytes of a document to text in blocks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.readable import Readable
 from services.retrieval.indexing.readers.registry import READERS, read
 from shared.contracts.errors import DocumentError
 
 
-def _said(document: Readable) -> list[tuple[str, str, tuple[str, ...]]]:
+def _blocks(document: ParsedDocument) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(block.kind, document.text[block.start : block.end], block.headings) for block in document.blocks]
 
 
-def test_markdown_gives_blocks_under_their_headings_without_marks() -> None:
+def test_markdown_gives_blocks_under_their_headings_without_markup() -> None:
     # Given Markdown with front matter, headings, emphasis, a link, a list, a table and code
     body = b"""---
 title: Travel guide
@@ -53,7 +53,7 @@ None. ![a stamp](x.png)
     document = read_markdown(body)
     # Then the words are there, in order, under their headings
     assert (document.title, document.url, document.language) == ("Travel guide", "https://example.org/travel", "en-CA")
-    assert _said(document) == [
+    assert _blocks(document) == [
         ("heading", "Passports", ()),
         ("paragraph", "Renew every ten years, without delay.", ("Passports",)),
         ("heading", "Fees", ("Passports",)),
@@ -85,7 +85,7 @@ def test_html_gives_the_words_of_the_page_without_scripts_and_navigation() -> No
     document = read_html(body)
     # Then only the words are there, block by block
     assert (document.title, document.language, document.url) == ("Les impôts", "fr", "https://example.org/impots")
-    assert _said(document) == [
+    assert _blocks(document) == [
         ("heading", "Impôts", ()),
         ("paragraph", "Payer chaque année,\navant mai.", ("Impôts",)),
         ("paragraph", "Sans paragraphe", ("Impôts",)),
@@ -102,10 +102,10 @@ def test_html_gives_the_words_of_the_page_without_scripts_and_navigation() -> No
 
 def test_html_reads_the_main_part_where_there_is_one() -> None:
     body = b"<body><div>Menu</div><main><header><h1>T</h1></header><p>Here.</p></main><div>Imprint</div></body>"
-    assert [text for _, text, _ in _said(read_html(body))] == ["T", "Here."]
+    assert [text for _, text, _ in _blocks(read_html(body))] == ["T", "Here."]
 
 
-def test_html_nested_thousands_deep_is_read_all_the_same() -> None:
+def test_html_nested_thousands_deep_is_read() -> None:
     body = b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000
     assert read_html(body).text == "deep"
 
@@ -127,7 +127,7 @@ def _pdf(*pages: str, password: str = "") -> bytes:
         stream = DecodedStreamObject()
         stream.set_data(f"BT /F1 12 Tf 14 TL 72 700 Td {shown}ET".encode("latin-1") if text else b"")
         page[NameObject("/Contents")] = stream
-        page[NameObject("/StageContext")] = DictionaryObject(
+        page[NameObject("/Resources")] = DictionaryObject(
             {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
         )
     writer.add_metadata({"/Title": "A form"})
@@ -176,13 +176,13 @@ def test_decode_finds_the_encoding(body: bytes, text: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"\x00\x01\x02\x03" * 40, b"\x89PNG\r\n\x1a\n" + bytes(range(256))])
-def test_decode_refuses_bytes_that_are_no_text(body: bytes) -> None:
+def test_decode_refuses_binary_data(body: bytes) -> None:
     with pytest.raises(DocumentError, match="binary"):
         decode(body)
 
 
-def test_read_refuses_a_media_type_without_a_reader_and_names_those_there_are() -> None:
-    with pytest.raises(DocumentError, match=r"no reader for image/png; .*application/pdf.*text/html"):
+def test_read_refuses_an_unsupported_media_type_and_names_the_supported_ones() -> None:
+    with pytest.raises(DocumentError, match=r"unsupported media type image/png; .*application/pdf.*text/html"):
         read(b"x", "image/png")
 
 

@@ -17,12 +17,12 @@ def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:
     return [document.text[chunk.start : chunk.end] for chunk in split(document, size, overlap)]
 
 
-def _passages(body: str, size: int = 512, **said: str) -> list[Passage]:
-    document = Document(source="kb:guides/opening-hours.md", media_type="text/markdown", **said)
+def _passages(body: str, size: int = 512, **metadata: str) -> list[Passage]:
+    document = Document(source="kb:guides/opening-hours.md", media_type="text/markdown", **metadata)
     return prepare(document, body.encode(), "digest", "v", size=size, overlap=50)[1]
 
 
-def test_split_never_joins_what_stands_under_different_headings() -> None:
+def test_split_never_joins_sections() -> None:
     assert _cut("# A\none\n\ntwo\n# B\nthree", 500) == ["one\n\ntwo", "three"]
 
 
@@ -39,7 +39,7 @@ def test_split_ends_at_paragraphs_first_and_sentences_next() -> None:
     ]
 
 
-def test_split_cuts_a_sentence_between_words_only_when_it_must() -> None:
+def test_split_divides_a_sentence_only_when_it_is_too_long() -> None:
     assert _cut("alpha beta gamma delta", 12) == ["alpha beta", "gamma delta"]
     assert _cut("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
 

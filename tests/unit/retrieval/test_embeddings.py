@@ -72,7 +72,7 @@ async def test_passages_are_embedded_once_also_after_a_restart(opened: Make) -> 
     assert embedder.asked == ["ccc"]
 
 
-async def test_passages_go_on_where_the_model_died_half_way(opened: Make) -> None:
+async def test_passages_continue_where_the_model_failed(opened: Make) -> None:
     # Given a model that dies after its first batch
     embedder = CountingEmbedder(lives=1)
     embeddings = opened(embedder)
@@ -97,7 +97,7 @@ async def test_vector_of_another_length_is_refused_with_what_to_do(opened: Make)
     # When the model of that name gives three
     second = opened(CountingEmbedder(dimension=3))
     await second.open()
-    with pytest.raises(ConfigurationError, match=r"3 numbers where it used to give 2: .*ANSWERBUS_EMBED_MODEL"):
+    with pytest.raises(ConfigurationError, match=r"3 numbers instead of 2: .*ANSWERBUS_EMBED_MODEL"):
         await second.of_passages(["b"])
     with pytest.raises(ConfigurationError):
         await second.of_question("b")
@@ -125,7 +125,7 @@ def _reply(*vectors: Sequence[float]) -> httpx.Response:
     return httpx.Response(200, json={"data": rows[::-1]})
 
 
-async def test_endpoint_is_asked_as_openai_is_and_its_order_does_not_matter() -> None:
+async def test_endpoint_speaks_the_openai_api_and_may_reply_in_any_order() -> None:
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -141,7 +141,7 @@ async def test_endpoint_is_asked_as_openai_is_and_its_order_does_not_matter() ->
     assert json.loads(seen[0].content) == {"model": "tiny", "input": ["a", "b"]}
 
 
-async def test_endpoint_that_is_busy_is_asked_again() -> None:
+async def test_busy_endpoint_is_retried() -> None:
     answers = [httpx.Response(503), httpx.Response(429), _reply([1, 0])]
     embedder = _endpoint(lambda _: answers.pop(0))
     await embedder.open()
@@ -155,14 +155,12 @@ async def test_endpoint_that_is_busy_is_asked_again() -> None:
         (httpx.Response(503), UnavailableError, "answered 503"),
         (httpx.Response(401), ConfigurationError, "ANSWERBUS_EMBED_API_KEY"),
         (httpx.Response(404), ConfigurationError, "ANSWERBUS_EMBED_URL"),
-        (httpx.Response(200, text="<html>"), UnavailableError, "not JSON"),
+        (httpx.Response(200, text="<html>"), UnavailableError, "did not answer with JSON"),
         (httpx.Response(200, json={"data": []}), UnavailableError, "0 vectors for 1 texts"),
         (httpx.Response(200, json={"data": [{"index": 0}]}), UnavailableError, "without vectors"),
     ],
 )
-async def test_endpoint_that_fails_is_told_of_in_our_words(
-    response: httpx.Response, kind: type[Exception], told: str
-) -> None:
+async def test_errors_of_the_endpoint_are_converted(response: httpx.Response, kind: type[Exception], told: str) -> None:
     embedder = _endpoint(lambda _: response, tries=2)
     await embedder.open()
     with pytest.raises(kind, match=told):
@@ -170,13 +168,13 @@ async def test_endpoint_that_fails_is_told_of_in_our_words(
     await embedder.close()
 
 
-async def test_endpoint_that_cannot_be_reached_is_away() -> None:
+async def test_unreachable_endpoint_is_unavailable() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
     embedder = _endpoint(refuse, tries=1)
     await embedder.open()
-    with pytest.raises(UnavailableError, match="is away: ConnectError"):
+    with pytest.raises(UnavailableError, match="is unavailable: ConnectError"):
         await embedder.embed(["a"])
     await embedder.close()
 
@@ -184,7 +182,7 @@ async def test_endpoint_that_cannot_be_reached_is_away() -> None:
 # --- the model in this process ---
 
 
-async def test_local_model_gives_the_mean_of_its_words_with_unit_length(tmp_path: Path) -> None:
+async def test_local_model_gives_mean_pooled_normalised_vectors(tmp_path: Path) -> None:
     pytest.importorskip("fastembed", reason="the extra `embed` is not installed")
     # Given a folder with a model of three words
     write_model(tmp_path / "tiny", {"tax": [1, 0], "form": [0, 1], "dog": [-1, 0]})
@@ -199,9 +197,9 @@ async def test_local_model_gives_the_mean_of_its_words_with_unit_length(tmp_path
     assert embedder.name.startswith("tiny@")
 
 
-async def test_local_folder_without_a_model_is_told_of(tmp_path: Path) -> None:
+async def test_local_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("fastembed", reason="the extra `embed` is not installed")
-    with pytest.raises(ConfigurationError, match=r"holds neither model\.onnx"):
+    with pytest.raises(ConfigurationError, match=r"contains neither model\.onnx"):
         await LocalEmbedder(str(tmp_path)).open()
 
 

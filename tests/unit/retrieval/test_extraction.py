@@ -1,4 +1,4 @@
-"""What a model finds in passages goes into the graph where it stands there; what it makes up does not."""
+"""What a model extracts goes into the graph if it occurs in the passages; what it invents does not."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from services.retrieval.graph.extract import extract
-from services.retrieval.graph.ports import Graphlet, Relation
-from services.retrieval.indexing.extraction.cache import Memory
-from services.retrieval.indexing.extraction.entities import Found, merged
-from services.retrieval.indexing.extraction.extractor import Extraction
+from services.retrieval.graph.ports import DocumentGraph, Relation
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.entities import ExtractionReply, merged
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ModelError
@@ -38,38 +38,38 @@ FOUND = {
 ON = RetrievalSettings.model_validate({"extraction": {"model": True, "batch_chars": 5000}})
 
 
-def _graphlet() -> Graphlet:
+def _by_rules() -> DocumentGraph:
     return extract(IndexedDocument(source="kb:a.md", title="Answers"), PASSAGES)
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
-    kept = Memory(tmp_path / "retrieval" / "extraction.sqlite")
+async def cache(tmp_path: Path) -> AsyncIterator[ExtractionCache]:
+    kept = ExtractionCache(tmp_path / "retrieval" / "extraction.sqlite")
     yield kept
     await kept.close()
 
 
-def test_names_that_stand_in_the_passages_are_taken_with_their_kinds() -> None:
-    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
+def test_names_that_occur_in_the_passages_are_added_with_their_kinds() -> None:
+    document_graph = merged(_by_rules(), {("p0", "p1"): ExtractionReply.model_validate(FOUND)})
 
-    kinds = {entity.key: entity.kind for entity in graphlet.entities}
+    kinds = {entity.key: entity.kind for entity in document_graph.entities}
     assert kinds["lantern cache"] == "technology"
     assert kinds["ines moreau"] == "person"
     assert kinds["redis"] == "other"  # a kind there is not
     assert not {"atlantis", "2024"} & set(kinds)
-    assert {(one.passage, one.entity) for one in graphlet.definitions} >= {("p0", "redis"), ("p1", "ines moreau")}
+    assert {(one.passage, one.entity) for one in document_graph.definitions} >= {("p0", "redis"), ("p1", "ines moreau")}
 
 
-def test_relations_need_both_their_ends() -> None:
-    graphlet = merged(_graphlet(), {("p0", "p1"): Found.model_validate(FOUND)})
-    assert graphlet.relations == (
+def test_relations_need_both_entities() -> None:
+    document_graph = merged(_by_rules(), {("p0", "p1"): ExtractionReply.model_validate(FOUND)})
+    assert document_graph.relations == (
         Relation("lantern cache", "depends_on", "redis"),
         Relation("lantern cache", "related_to", "ines moreau"),
     )
 
 
-def test_without_anything_found_the_graphlet_is_that_of_the_rules() -> None:
-    assert merged(_graphlet(), {}) == _graphlet()
+def test_without_anything_found_the_document_graph_is_that_of_the_rules() -> None:
+    assert merged(_by_rules(), {}) == _by_rules()
 
 
 class Counting:
@@ -89,43 +89,45 @@ class Counting:
         return response_model.model_validate(FOUND)
 
 
-def _extraction(models: Any, memory: Memory) -> Extraction:
-    return Extraction(models, memory)
+def _extraction(models: Any, cache: ExtractionCache) -> EntityExtractor:
+    return EntityExtractor(models, cache)
 
 
-async def test_the_same_passages_are_read_once_and_another_prompt_reads_them_again(memory: Memory) -> None:
+async def test_the_same_passages_are_extracted_once_per_prompt(cache: ExtractionCache) -> None:
     models = Counting()
-    first = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
-    second = await _extraction(models, memory).enriched(_graphlet(), PASSAGES, ON)
+    first = await _extraction(models, cache).enriched(_by_rules(), PASSAGES, ON)
+    second = await _extraction(models, cache).enriched(_by_rules(), PASSAGES, ON)
     other = RetrievalSettings.model_validate({"extraction": {**ON.extraction.model_dump(), "prompt": "Find names."}})
-    await _extraction(models, memory).enriched(_graphlet(), PASSAGES, other)
+    await _extraction(models, cache).enriched(_by_rules(), PASSAGES, other)
 
     assert first == second
     assert models.calls == 2
-    assert _extraction(models, memory).rules(ON) != _extraction(models, memory).rules(other)
+    assert _extraction(models, cache).rules(ON) != _extraction(models, cache).rules(other)
 
 
-async def test_where_the_model_fails_the_rules_stand_and_nothing_is_remembered(memory: Memory) -> None:
+async def test_when_the_model_fails_the_rules_apply_and_nothing_is_cached(cache: ExtractionCache) -> None:
     failing, working = Counting(ModelError("away")), Counting()
-    assert await _extraction(failing, memory).enriched(_graphlet(), PASSAGES, ON) == _graphlet()
-    await _extraction(working, memory).enriched(_graphlet(), PASSAGES, ON)
+    assert await _extraction(failing, cache).enriched(_by_rules(), PASSAGES, ON) == _by_rules()
+    await _extraction(working, cache).enriched(_by_rules(), PASSAGES, ON)
     assert working.calls == 1
 
 
 @pytest.mark.parametrize("settings", [RetrievalSettings(), ON])
-async def test_without_the_toggle_or_a_model_nothing_is_asked(memory: Memory, settings: RetrievalSettings) -> None:
+async def test_without_the_setting_or_a_model_nothing_is_called(
+    cache: ExtractionCache, settings: RetrievalSettings
+) -> None:
     models = NoModels() if settings is ON else Counting()
-    extraction = _extraction(models, memory)
-    assert await extraction.enriched(_graphlet(), PASSAGES, settings) == _graphlet()
+    extraction = _extraction(models, cache)
+    assert await extraction.enriched(_by_rules(), PASSAGES, settings) == _by_rules()
     assert extraction.rules(settings) == ()
 
 
-async def test_a_long_document_is_read_in_batches_and_no_more_than_allowed(memory: Memory) -> None:
+async def test_a_long_document_is_extracted_in_batches_up_to_the_maximum(cache: ExtractionCache) -> None:
     models = Counting()
     settings = {"model": True, "batch_chars": 200, "max_calls": 2}
     passages = [Passage(id=f"p{n}", source="kb:a.md", text=f"Part {n}. " * 15) for n in range(6)]
-    graphlet = extract(IndexedDocument(source="kb:a.md", title="Parts"), passages)
-    await _extraction(models, memory).enriched(
-        graphlet, passages, RetrievalSettings.model_validate({"extraction": settings})
+    document_graph = extract(IndexedDocument(source="kb:a.md", title="Parts"), passages)
+    await _extraction(models, cache).enriched(
+        document_graph, passages, RetrievalSettings.model_validate({"extraction": settings})
     )
     assert models.calls == 2

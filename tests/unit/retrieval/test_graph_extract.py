@@ -6,27 +6,31 @@ import pytest
 
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.kinds import kind_of, relation_of
-from services.retrieval.graph.ports import Graphlet
+from services.retrieval.graph.ports import DocumentGraph
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import words
 
 
-def _graphlet(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> Graphlet:
+def _extracted(title: str, *texts: str, url: str = "", headings: tuple[str, ...] = ()) -> DocumentGraph:
     titles = [f"{title} — {headings[at]}" if at < len(headings) else title for at in range(len(texts))]
     passages = [Passage(id=str(at), source="kb:x", text=text, title=titles[at]) for at, text in enumerate(texts)]
     return extract(IndexedDocument(source="kb:x", title=title, url=url, collection="c"), passages)
 
 
-def _names(graphlet: Graphlet) -> list[str]:
-    return [entity.name for entity in graphlet.entities]
+def _names(document_graph: DocumentGraph) -> list[str]:
+    return [entity.name for entity in document_graph.entities]
 
 
 def test_document_defines_its_title_in_its_first_passage() -> None:
-    graphlet = _graphlet("Tide Table", "Printed every year.", "In June.")
-    assert [tuple(each) for each in graphlet.definitions] == [("0", "tide table", 1.0)]
-    assert (graphlet.subject, graphlet.own, graphlet.collection) == ("tide table", {"tide table"}, "c")
-    assert graphlet.texts[1].words == ("in", "june")
+    document_graph = _extracted("Tide Table", "Printed every year.", "In June.")
+    assert [tuple(each) for each in document_graph.definitions] == [("0", "tide table", 1.0)]
+    assert (document_graph.subject, document_graph.own, document_graph.collection) == (
+        "tide table",
+        {"tide table"},
+        "c",
+    )
+    assert document_graph.texts[1].words == ("in", "june")
 
 
 @pytest.mark.parametrize(
@@ -41,25 +45,27 @@ def test_document_defines_its_title_in_its_first_passage() -> None:
     ],
 )
 def test_document_is_known_by_its_other_names_too(title: str, text: str, names: list[str]) -> None:
-    graphlet = _graphlet(title, text or "Text.")
-    assert _names(graphlet) == names
-    assert graphlet.own == {entity.key for entity in graphlet.entities}
+    document_graph = _extracted(title, text or "Text.")
+    assert _names(document_graph) == names
+    assert document_graph.own == {entity.key for entity in document_graph.entities}
 
 
 def test_address_of_a_document_is_a_name_that_links_mention() -> None:
-    graphlet = _graphlet("Tide Table", "Text.", url="https://www.example.org/tides")
-    assert "example org tides" in {entity.key for entity in graphlet.entities}
+    document_graph = _extracted("Tide Table", "Text.", url="https://www.example.org/tides")
+    assert "example org tides" in {entity.key for entity in document_graph.entities}
     assert "example org tides" in " ".join(words("see https://www.example.org/tides for more"))
 
 
 def test_headings_are_names_of_what_stands_under_them_but_generic_ones_are_not() -> None:
-    graphlet = _graphlet("Guide", "a", "b", "c", "d", headings=("Introduction", "Tide Gates", "Tide Gates", "Usage"))
-    assert [tuple(each) for each in graphlet.definitions] == [("0", "guide", 1.0), ("1", "tide gates", 0.6)]
+    document_graph = _extracted(
+        "Guide", "a", "b", "c", "d", headings=("Introduction", "Tide Gates", "Tide Gates", "Usage")
+    )
+    assert [tuple(each) for each in document_graph.definitions] == [("0", "guide", 1.0), ("1", "tide gates", 0.6)]
 
 
 def test_terms_are_defined_where_the_text_says_what_they_are() -> None:
     text = "Built in 1931. A tide gate is a barrier. It is a wall. This method is the best. There is a river."
-    assert _names(_graphlet("Guide", text)) == ["Guide", "tide gate"]
+    assert _names(_extracted("Guide", text)) == ["Guide", "tide gate"]
 
 
 @pytest.mark.parametrize(
@@ -73,17 +79,17 @@ def test_terms_are_defined_where_the_text_says_what_they_are() -> None:
     ],
 )
 def test_acronyms_are_names_where_their_letters_agree_with_the_words_before(text: str, names: list[str]) -> None:
-    assert _names(_graphlet("Guide", text))[1:] == names
+    assert _names(_extracted("Guide", text))[1:] == names
 
 
 def test_document_whose_title_is_no_name_has_no_subject() -> None:
-    graphlet = _graphlet("Introduction", "A tide gate is a barrier.")
-    assert (graphlet.subject, graphlet.own) == ("", frozenset())
-    assert _names(graphlet) == ["tide gate"]
+    document_graph = _extracted("Introduction", "A tide gate is a barrier.")
+    assert (document_graph.subject, document_graph.own) == ("", frozenset())
+    assert _names(document_graph) == ["tide gate"]
 
 
 def test_document_without_passages_adds_nothing() -> None:
-    assert _graphlet("Tide Table") == Graphlet(collection="c")
+    assert _extracted("Tide Table") == DocumentGraph(collection="c")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_document_without_passages_adds_nothing() -> None:
         ("Harbour Police Department", "", "organization"),
     ],
 )
-def test_kind_of_a_name_is_what_the_text_calls_it(name: str, context: str, kind: str) -> None:
+def test_kind_of_a_name_follows_its_definition(name: str, context: str, kind: str) -> None:
     assert kind_of(name, context) == kind
 
 
@@ -119,6 +125,6 @@ def test_kind_of_a_name_is_what_the_text_calls_it(name: str, context: str, kind:
         ("uses water in all of the many old towns near NAME", "related_to"),
     ],
 )
-def test_relation_is_what_the_nearest_words_before_a_name_say(text: str, kind: str) -> None:
+def test_relation_follows_the_nearest_cue_before_the_name(text: str, kind: str) -> None:
     said = words(text)
     assert relation_of(said, said.index("name")) == kind

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.graph.ports import Edge, Neighbourhood
-from services.retrieval.graph.rank import CRUMB, Links, links_between, rareness, walk
+from services.retrieval.graph.rank import MIN_MASS, Links, links_between, rareness, walk
 
 PASSAGES = st.sampled_from([f"p{number}" for number in range(6)])
 EDGES = st.lists(st.builds(Edge, PASSAGES, st.sampled_from("xyz"), st.sampled_from([0.0, 0.2, 1.0])), max_size=30).map(
@@ -73,7 +73,7 @@ def test_rareness_falls_with_every_mention() -> None:
     assert rareness(1) > rareness(2) > rareness(1000) > 0
 
 
-def test_walk_does_not_follow_crumbs() -> None:
+def test_walk_does_not_follow_negligible_mass() -> None:
     asked: list[str] = []
 
     def links(passage: str) -> list[tuple[str, float]]:
@@ -81,8 +81,8 @@ def test_walk_does_not_follow_crumbs() -> None:
         return [(f"{passage}!", 0.1)]
 
     visits = walk({"a": 1.0}, links)
-    assert asked == [passage for passage, visit in visits.items() if visit >= CRUMB]
-    assert 0 < min(visits.values()) < CRUMB
+    assert asked == [passage for passage, visit in visits.items() if visit >= MIN_MASS]
+    assert 0 < min(visits.values()) < MIN_MASS
 
 
 @given(EDGES, st.dictionaries(PASSAGES, st.floats(0.01, 1), min_size=1))

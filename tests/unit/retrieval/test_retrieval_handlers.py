@@ -15,7 +15,7 @@ from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import Librarian, Retriever
 from services.retrieval.ports import Vector
-from services.retrieval.query_rewriting.rewriter import Understanding
+from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.retrievers.parallel import MeaningLeg, WordsLeg
 from services.retrieval.searcher import Searcher
 from services.retrieval.settings import RetrievalSettings
@@ -178,7 +178,7 @@ async def _found(
 
 
 def _retriever(index: ShelfIndex) -> Retriever:
-    return Retriever(Searcher([WordsLeg(index)]), _settings, Understanding(NoModels()))
+    return Retriever(Searcher([WordsLeg(index)]), _settings, QueryRewriter(NoModels()))
 
 
 def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
@@ -350,7 +350,7 @@ async def test_index_keeps_the_body_when_the_index_is_away(
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (Document(source="kb:a", media_type="image/png", text="x"), "no reader"),
+        (Document(source="kb:a", media_type="image/png", text="x"), "unsupported media type"),
         (Document(source="kb:a", text="  "), "no text"),
         (Document(source="kb:a"), "without a body"),
         (Document(source="kb:a", body=ObjectRef(bucket="documents", name="gone", size=1)), "submit it again"),
@@ -411,7 +411,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     # Given a place that does not exist, or a server that is not there
     settings = Settings(vector_url=url, data_dir=tmp_path / "data")
     # When the stage is built
-    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels(), asker=None)
+    lent = SimpleNamespace(settings=settings, stores=bodies, pipelines=None, log=None, models=NoModels(), requests=None)
     stage = build(lent)  # type: ignore[arg-type]
     # Then it declares what it hears and answers, and touched nothing
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
@@ -461,7 +461,7 @@ async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: Shelf
     await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
     # When something without a word in common is asked
     retriever = Retriever(
-        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, Understanding(NoModels())
+        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, QueryRewriter(NoModels())
     )
     told = await _found(retriever, QuestionCleared(question=Question(text="zoo")), SETTINGS)
     # Then it is found by meaning
@@ -487,7 +487,7 @@ async def test_index_refuses_vectors_of_another_length_and_keeps_what_it_had(ind
     changed = await _embeddings(tmp_path, SpellingEmbedder(dimension=30))
     told = await Librarian(index, Bodies(), store="embedded", embeddings=changed).index(_submitted("two"), SETTINGS)
     assert isinstance(told, DocumentRefused)
-    assert "30 numbers where it used to give 26" in told.reason
+    assert "30 numbers instead of 26" in told.reason
     assert index.shelf["kb:a"][1][0].text == "one"
     await changed.close()
 
@@ -499,7 +499,7 @@ async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: Sh
     await first.close()
     # When another one is configured
     second = await _embeddings(tmp_path, SpellingEmbedder("second"))
-    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, Understanding(NoModels()))
+    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, QueryRewriter(NoModels()))
     told = await _found(retriever, QuestionCleared(question=Question(text="zebra")), SETTINGS)
     # Then words still find, and meaning says what to do
     assert [passage.via for passage in told.passages] == [("bm25",)]

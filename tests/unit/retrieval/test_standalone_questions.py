@@ -1,4 +1,4 @@
-"""What a question leaves to the conversation is put in by rule; a question that stands by itself is left alone."""
+"""Follow-ups become standalone questions by rule; a standalone question is unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from services.retrieval.query_rewriting.standalone import standalone, times_asked_back
+from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, standalone
 from shared.contracts.domain import Turn
 
 CAST = Path(__file__).parents[3].parent / "shared" / "data" / "cast" / "rewrite_pairs.jsonl"
@@ -47,7 +47,7 @@ def after(question: str, *earlier: str, language: str = "eng") -> str:
         ("What are their fees?", [CARDS], "What are the red card and the blue card's fees?"),
     ],
 )  # fmt: skip
-def test_english_gets_what_it_leaves_out(question: str, earlier: list[str], said: str) -> None:
+def test_english_follow_ups_become_standalone(question: str, earlier: list[str], said: str) -> None:
     assert after(question, *earlier) == said
 
 
@@ -73,7 +73,7 @@ def test_english_gets_what_it_leaves_out(question: str, earlier: list[str], said
         ("Quels sont les délais ?", "Comment demander un passeport ?", "Quels sont les délais d'un passeport ?"),
     ],
 )
-def test_french_gets_what_it_leaves_out(question: str, earlier: str, said: str) -> None:
+def test_french_follow_ups_become_standalone(question: str, earlier: str, said: str) -> None:
     assert after(question, earlier, language="fra") == said
 
 
@@ -92,24 +92,24 @@ def test_french_gets_what_it_leaves_out(question: str, earlier: str, said: str) 
         ("it " * 400, "eng"),
     ],
 )
-def test_a_question_that_stands_by_itself_is_left_alone(question: str, language: str) -> None:
+def test_a_standalone_question_is_unchanged(question: str, language: str) -> None:
     earlier = "Où se trouve la mairie ?" if language == "fra" else "Where is the town hall?"
     assert after(question, earlier, language=language) == question
 
 
-def test_without_a_conversation_nothing_is_put_in() -> None:
+def test_without_a_conversation_a_question_is_unchanged() -> None:
     assert after("How do I reset it?") == "How do I reset it?"
 
 
-def test_a_pronoun_that_can_mean_either_of_two_things_is_said_to() -> None:
+def test_an_ambiguous_pronoun_gives_its_possible_referents() -> None:
     resolved = standalone("How much does it cost?", [Turn(question=CARDS, answer="The colour.")], "eng")
 
-    assert resolved.several == ("the red card", "the blue card")
+    assert resolved.referents == ("the red card", "the blue card")
     assert resolved.question == "How much does it cost?"
 
 
 @pytest.mark.parametrize("reply", ["the blue one", "Blue card", "the blue card, please"])
-def test_the_choice_after_a_question_back_answers_the_question_before_it(reply: str) -> None:
+def test_the_choice_after_a_clarification_resolves_the_unclear_question(reply: str) -> None:
     turns = [
         Turn(question=CARDS, answer="The colour."),
         Turn(question="How much does it cost?", answer="What do you mean by “it”? (the red card; the blue card)"),
@@ -117,9 +117,9 @@ def test_the_choice_after_a_question_back_answers_the_question_before_it(reply: 
     assert standalone(reply, turns, "eng").question == "How much does the blue card cost?"
 
 
-def test_questions_back_are_counted_from_the_last_turn() -> None:
+def test_clarifications_are_counted_from_the_last_turn() -> None:
     asked, told = Turn(question="a", answer="Which? (b; c)"), Turn(question="a", answer="That one.")
-    assert [times_asked_back(turns) for turns in ([], [told], [told, asked], [asked, asked], [asked, told])] == [
+    assert [clarifications_in_a_row(turns) for turns in ([], [told], [told, asked], [asked, asked], [asked, told])] == [
         0,
         0,
         1,

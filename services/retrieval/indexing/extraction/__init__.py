@@ -1,1 +1,1 @@
-"""Entities and relations that a model finds in documents, beside those the rules find."""
+"""Extraction of entities and relations by a model, in addition to those found by rule."""

@@ -1,4 +1,4 @@
-"""What a model finds in passages, and the graphlet with that in it. Pure."""
+"""The model's reply, and merging it into the graph of a document. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from services.retrieval.graph.names import is_name, key
-from services.retrieval.graph.ports import Definition, Entity, EntityKind, Graphlet, Relation, RelationKind
+from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, EntityKind, Relation, RelationKind
 
-#: How surely a passage says what an entity is when a model says so: more than a term in passing, less than a heading.
+#: Weight of a definition found by a model: more than a term in a text, less than a heading.
 _WEIGHT = 0.3
 _LONGEST = 120
 
@@ -21,48 +21,48 @@ _Name = Annotated[
 
 
 def _one_of(kinds: tuple[str, ...], otherwise: str) -> BeforeValidator:
-    """Another kind than those there are is `otherwise`: a model that makes one up has found something all the same."""
+    """Replaces an unknown kind by `otherwise`: an entity of an invented kind is still an entity."""
 
     def known(value: Any) -> Any:
-        said = value.strip().lower().replace(" ", "_") if isinstance(value, str) else otherwise
-        return said if said in kinds else otherwise
+        kind = value.strip().lower().replace(" ", "_") if isinstance(value, str) else otherwise
+        return kind if kind in kinds else otherwise
 
     return BeforeValidator(known)
 
 
-class FoundEntity(BaseModel):
+class ExtractedEntity(BaseModel):
     name: _Name
     kind: Annotated[EntityKind, _one_of(get_args(EntityKind), "other")] = "other"
 
 
-class FoundRelation(BaseModel):
+class ExtractedRelation(BaseModel):
     subject: _Name
     object: _Name
     kind: Annotated[RelationKind, _one_of(get_args(RelationKind), "related_to")] = "related_to"
 
 
-class Found(BaseModel):
-    """The model's reply for a few passages."""
+class ExtractionReply(BaseModel):
+    """The model's reply for one batch of passages."""
 
-    entities: list[FoundEntity] = Field(default_factory=list, max_length=200)
-    relations: list[FoundRelation] = Field(default_factory=list, max_length=200)
+    entities: list[ExtractedEntity] = Field(default_factory=list, max_length=200)
+    relations: list[ExtractedRelation] = Field(default_factory=list, max_length=200)
 
 
-def merged(graphlet: Graphlet, found: Mapping[tuple[str, ...], Found]) -> Graphlet:
-    """The graphlet with what was found in its passages, by their ids.
+def merged(document_graph: DocumentGraph, replies: Mapping[tuple[str, ...], ExtractionReply]) -> DocumentGraph:
+    """Add the model's replies, by the ids of the passages of each batch, to the graph of a document.
 
-    A name that stands in none of these passages, or is none, counts for nothing; a relation needs both of its ends.
-    What the rules know stays; a model's kind replaces `other`.
+    A name that occurs in none of the passages of its batch, or does not qualify as a name, is ignored; a relation needs
+    both entities. What the rules found is kept, except that the model's kind replaces `other`.
     """
-    spoken = {text.passage: f" {' '.join(text.words)} " for text in graphlet.texts}
-    entities = {entity.key: entity for entity in graphlet.entities}
-    defined = dict.fromkeys((one.passage, one.entity) for one in graphlet.definitions)
-    definitions, relations = list(graphlet.definitions), dict.fromkeys(graphlet.relations)
-    for passages, reply in found.items():
-        here = {compared for compared in entities if any(f" {compared} " in spoken[one] for one in passages)}
+    texts = {text.passage: f" {' '.join(text.words)} " for text in document_graph.texts}
+    entities = {entity.key: entity for entity in document_graph.entities}
+    defined = dict.fromkeys((one.passage, one.entity) for one in document_graph.definitions)
+    definitions, relations = list(document_graph.definitions), dict.fromkeys(document_graph.relations)
+    for passages, reply in replies.items():
+        here = {compared for compared in entities if any(f" {compared} " in texts[one] for one in passages)}
         for entity in reply.entities:
             compared = key(entity.name)
-            where = _first(compared, passages, spoken) if is_name(entity.name, compared) else None
+            where = _first(compared, passages, texts) if is_name(entity.name, compared) else None
             if where is None:
                 continue
             here.add(compared)
@@ -71,16 +71,16 @@ def merged(graphlet: Graphlet, found: Mapping[tuple[str, ...], Found]) -> Graphl
                 entities[compared] = Entity(compared, known.name if known else entity.name, entity.kind)
             if known is None and (where, compared) not in defined:
                 definitions.append(Definition(where, compared, _WEIGHT))
-        ends = here | graphlet.own
+        ends = here | document_graph.own
         for relation in reply.relations:
             subject, target = key(relation.subject), key(relation.object)
             if subject != target and subject in ends and target in ends and {subject, target} <= set(entities):
                 relations[Relation(subject, relation.kind, target)] = None
     return replace(
-        graphlet, entities=tuple(entities.values()), definitions=tuple(definitions), relations=tuple(relations)
+        document_graph, entities=tuple(entities.values()), definitions=tuple(definitions), relations=tuple(relations)
     )
 
 
-def _first(compared: str, passages: Sequence[str], spoken: Mapping[str, str]) -> str | None:
-    """The first of the passages that says the name."""
-    return next((one for one in passages if f" {compared} " in spoken[one]), None)
+def _first(compared: str, passages: Sequence[str], texts: Mapping[str, str]) -> str | None:
+    """The first of the passages that contains the name."""
+    return next((one for one in passages if f" {compared} " in texts[one]), None)

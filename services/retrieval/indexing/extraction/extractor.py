@@ -1,4 +1,4 @@
-"""Has a model read a document's passages for entities and relations; where it fails, what the rules found stands."""
+"""Extracts entities and relations from a document with a model; if it fails, the result of the rules remains."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from services.retrieval.graph.ports import Graphlet
-from services.retrieval.indexing.extraction.cache import Memory
-from services.retrieval.indexing.extraction.entities import Found, merged
+from services.retrieval.graph.ports import DocumentGraph
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.entities import ExtractionReply, merged
 from services.retrieval.indexing.extraction.prompts import RULES
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
@@ -18,62 +18,64 @@ from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block
 from shared.llm.prompts import assemble, revision
 
-#: What the model reads of one passage, in characters.
+#: How much of one passage the model reads, in characters.
 PASSAGE = 8000
 
 
-class Extraction:
-    """Asks the model that plays `fast`; what it found is remembered."""
+class EntityExtractor:
+    """Calls the model in the role `fast`; replies are cached."""
 
-    def __init__(self, models: Models, memory: Memory) -> None:
+    def __init__(self, models: Models, cache: ExtractionCache) -> None:
         self._models = models
-        self._memory = memory
+        self._cache = cache
 
     def rules(self, settings: RetrievalSettings) -> tuple[str, ...]:
-        """What a document's version says of extraction: with another prompt, or one at all, it is indexed anew."""
-        return (f"extract-{revision(_system(settings))}",) if self._wanted(settings) else ()
+        """The part of a document's version that depends on extraction, so that another prompt re-indexes it."""
+        return (f"extract-{revision(_system(settings))}",) if self._enabled(settings) else ()
 
-    async def enriched(self, graphlet: Graphlet, passages: Sequence[Passage], settings: RetrievalSettings) -> Graphlet:
-        """The graphlet of these passages with what the model finds in them, as far as it comes in the time it has."""
-        if not self._wanted(settings):
-            return graphlet
-        chosen = settings.extraction
-        batches = list(_batches(passages, chosen.batch_chars))[: chosen.max_calls]
-        found: dict[tuple[str, ...], Found] = {}
-        slots = asyncio.Semaphore(chosen.concurrency)
+    async def enriched(
+        self, document_graph: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
+    ) -> DocumentGraph:
+        """The graph of these passages with what the model extracts within the time limit."""
+        if not self._enabled(settings):
+            return document_graph
+        options = settings.extraction
+        batches = list(_batches(passages, options.batch_chars))[: options.max_calls]
+        replies: dict[tuple[str, ...], ExtractionReply] = {}
+        slots = asyncio.Semaphore(options.concurrency)
 
         async def read(batch: Sequence[Passage]) -> None:
             async with slots:
-                reply = await self._found(batch, _system(settings))
+                reply = await self._extract(batch, _system(settings))
             if reply is not None:
-                found[tuple(passage.id for passage in batch)] = reply
+                replies[tuple(passage.id for passage in batch)] = reply
 
-        # What does not come in time is cancelled; what did counts, and is remembered for the next time.
+        # Late calls are cancelled; replies in time are used, and cached for the next attempt.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(chosen.seconds), asyncio.TaskGroup() as reading:
+            async with asyncio.timeout(options.seconds), asyncio.TaskGroup() as tasks:
                 for batch in batches:
-                    reading.create_task(read(batch))
-        ordered = {ids: found[ids] for ids in (tuple(one.id for one in batch) for batch in batches) if ids in found}
-        return await asyncio.to_thread(merged, graphlet, ordered)
+                    tasks.create_task(read(batch))
+        ordered = {ids: replies[ids] for ids in (tuple(one.id for one in batch) for batch in batches) if ids in replies}
+        return await asyncio.to_thread(merged, document_graph, ordered)
 
-    def _wanted(self, settings: RetrievalSettings) -> bool:
+    def _enabled(self, settings: RetrievalSettings) -> bool:
         return settings.extraction.model and self._models.has("fast")
 
-    async def _found(self, batch: Sequence[Passage], system: str) -> Found | None:
-        told = "\n".join(
+    async def _extract(self, batch: Sequence[Passage], system: str) -> ExtractionReply | None:
+        blocks = "\n".join(
             block("passage", f"{one.title}\n{one.text}", limit=PASSAGE, number=number)
             for number, one in enumerate(batch, start=1)
         )
-        # The rules in the system text say the form of the reply: another form is another digest.
-        digest = hashlib.sha256(f"{system}\x1f{told}".encode()).digest()
-        kept = await self._memory.read(digest)
-        if kept is not None:
-            return Found.model_validate_json(kept)
+        # The system prompt includes the format of the reply, so that another format is another digest.
+        digest = hashlib.sha256(f"{system}\x1f{blocks}".encode()).digest()
+        cached = await self._cache.read(digest)
+        if cached is not None:
+            return ExtractionReply.model_validate_json(cached)
         try:
-            reply = await self._models.invoke("fast", "extract", system, told, Found)
+            reply = await self._models.invoke("fast", "extract", system, blocks, ExtractionReply)
         except ModelError:
             return None
-        await self._memory.write(digest, reply.model_dump_json())
+        await self._cache.write(digest, reply.model_dump_json())
         return reply
 
 
@@ -82,7 +84,7 @@ def _system(settings: RetrievalSettings) -> str:
 
 
 def _batches(passages: Sequence[Passage], size: int) -> Iterator[list[Passage]]:
-    """Passages in order, as many together as fit into `size` characters, one at least."""
+    """Batches of passages in order, of up to `size` characters, with at least one passage each."""
     batch: list[Passage] = []
     room = size
     for passage in passages:

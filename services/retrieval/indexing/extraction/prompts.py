@@ -1,4 +1,4 @@
-"""What the extracting model is told: the default prompt, and the rules that the code relies on."""
+"""Default prompt of the extraction model, and the rules on its reply that the code relies on."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One reader per media type: from bytes to plain text and its blocks."""
+"""One reader per media type: from bytes to plain text in blocks."""

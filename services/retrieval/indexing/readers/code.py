@@ -1,4 +1,4 @@
-"""Source code: definitions as sections, so that a passage is a function or class and is named after it."""
+"""Reader of source code: each definition is a section, so that a passage is a function or class with its name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 
 _NAME = r"(?P<name>[A-Za-z_$][\w$.:<>~]*)"
 _MODIFIER = (
@@ -17,7 +17,7 @@ _KEYWORD = (
     r"def|class|interface|struct|enum|trait|impl|func|function|fn|fun|module|namespace|type|record|object|protocol|"
     r"extension|sub|package|union|macro_rules!|CREATE\s+(?:OR\s+REPLACE\s+)?(?:TABLE|VIEW|FUNCTION|PROCEDURE)"
 )
-#: A line that begins a definition, with a keyword before its name or a function as its value.
+#: The first line of a definition: a keyword before the name, or a function as the value.
 _DEFINITION = re.compile(
     rf"(?P<indent>[ ]*)(?:(?:{_MODIFIER})\s+)*(?:"
     rf"(?:{_KEYWORD})\s*(?:\*|<[^>]*>|\([^)]*\))?\s+{_NAME}"
@@ -25,39 +25,39 @@ _DEFINITION = re.compile(
     r")",
     re.IGNORECASE,
 )
-#: The same in C and its family: a type, the name, arguments, and a brace at the end of the line.
+#: A definition in C-like languages: type, name, arguments, and a brace at the end of the line.
 _TYPED = re.compile(r"(?P<indent>[ ]*)[A-Za-z_][^(){};=]*[\s*&](?P<name>[A-Za-z_~][\w:~]*)\s*\(.*\{$")
 _NOT_NAMES = frozenset(
     ["if", "for", "while", "switch", "return", "else", "catch", "do", "try", "new", "with", "select"]
 )
-#: What stands above a definition and belongs to it: comments, decorators, attributes.
+#: Lines above a definition that belong to it: comments, decorators, attributes.
 _ABOVE = re.compile(r"^\s*(?:#|//|/\*|\*|@\w|\[\w|--|;;|<!--)")
-#: A definition within one deeper than this is part of it.
+#: Maximum depth of sections; deeper definitions are part of theirs.
 _DEEPEST = 2
 _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """Where it begins (with what belongs to it above), how deep it stands, and its name."""
+    """Its first line (including comments and decorators above), its depth, and its name."""
 
     line: int
     depth: int
     name: str
 
 
-def read_code(body: bytes) -> Readable:
-    """Read source code of any usual language; code in no definition stands under none."""
+def read_code(body: bytes) -> ParsedDocument:
+    """Read source code of any usual language; code outside of definitions has no heading."""
     lines = decode(body).expandtabs(4).split("\n")
-    writer = Writer()
+    builder = DocumentBuilder()
     begin = 0
     for definition in [*_definitions(lines), None]:
         end = definition.line if definition else len(lines)
-        writer.add("code", "\n".join(lines[begin:end]))
+        builder.add("code", "\n".join(lines[begin:end]))
         if definition:
-            writer.enter(definition.depth, definition.name)
+            builder.enter(definition.depth, definition.name)
             begin = end
-    return writer.finish()
+    return builder.finish()
 
 
 def _definitions(lines: list[str]) -> list[_Definition]:
@@ -74,12 +74,12 @@ def _definitions(lines: list[str]) -> list[_Definition]:
             continue
         indents.append(indent)
         lowest = found[-1].line + 1 if found else 0
-        found.append(_Definition(_with_what_stands_above(lines, number, lowest), len(indents), name.rstrip(":.<")))
+        found.append(_Definition(_with_preamble(lines, number, lowest), len(indents), name.rstrip(":.<")))
     return found
 
 
 def _named(line: str) -> tuple[int, str] | None:
-    """The indent and the name, when the line begins a definition."""
+    """The indent and the name if the line begins a definition."""
     line = line.rstrip()
     if len(line) > _LONGEST:
         return None
@@ -93,7 +93,7 @@ def _named(line: str) -> tuple[int, str] | None:
     return len(match["indent"]), name
 
 
-def _with_what_stands_above(lines: list[str], number: int, lowest: int) -> int:
+def _with_preamble(lines: list[str], number: int, lowest: int) -> int:
     while number > lowest and _ABOVE.match(lines[number - 1]):
         number -= 1
     return number

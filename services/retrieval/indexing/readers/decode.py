@@ -1,4 +1,4 @@
-"""Bytes to text, whatever the encoding; bytes that are no text are refused."""
+"""Decodes bytes to text in whatever encoding; binary data is refused."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from shared.contracts.errors import DocumentError
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-#: One broken byte in fewer letters beyond ASCII than this: the text is not UTF-8 at all.
+#: With more than one invalid byte in this many non-ASCII characters, the text is not UTF-8.
 _DAMAGE = 10
-#: The share of ASCII characters by which UTF-16 is known.
+#: Minimum share of ASCII characters by which UTF-16 is recognised.
 _ASCII = 0.7
-#: More control characters than one in this many: not a text.
-_PLAIN = 200
+#: With more than one control character in this many characters, the bytes are not text.
+_CHARS_PER_CONTROL = 200
 
 
 def decode(body: bytes, declared: str = "") -> str:
-    """The text, line ends as LF, without control characters. Tries the byte order mark, UTF-16
-    without one, UTF-8, `declared`, UTF-8 with a few broken bytes, cp1252.
+    """Decode the text; line ends become LF, control characters spaces.
+
+    Tries, in this order: the byte order mark, UTF-16 without one, UTF-8, the `declared` encoding, UTF-8 with a few
+    invalid bytes, cp1252, Latin-1.
 
     Raises:
         DocumentError: the bytes are not text.
     """
     text = _decode(body, declared).replace("\r\n", "\n").replace("\r", "\n")
     controls = len(_CONTROLS.findall(text))
-    if controls * _PLAIN > len(text):
-        raise DocumentError("this is not text but a binary file; hand it in under its own media type, or as text")
+    if controls * _CHARS_PER_CONTROL > len(text):
+        raise DocumentError("this is a binary file, not text; submit it with its own media type, or as text")
     return _CONTROLS.sub(" ", text) if controls else text
 
 
@@ -44,7 +46,7 @@ def _decode(body: bytes, declared: str) -> str:
             continue
     damaged = body.decode("utf-8", "replace")
     if damaged.count("\ufffd") * _DAMAGE < sum(not char.isascii() for char in damaged):
-        return damaged  # UTF-8 with a few bytes broken: the rest of its letters are right
+        return damaged  # UTF-8 with a few invalid bytes
     try:
         return body.decode("cp1252")
     except UnicodeDecodeError:
@@ -52,7 +54,7 @@ def _decode(body: bytes, declared: str) -> str:
 
 
 def _wide(body: bytes) -> str:
-    """UTF-16 without a mark, known by the zero bytes of its ASCII characters; empty when it is not."""
+    """The byte order of UTF-16 without a mark, by the zero bytes of ASCII characters; empty if it is not UTF-16."""
     beginning = body[:4096]
     if len(beginning) < 4 or b"\0" not in beginning:
         return ""

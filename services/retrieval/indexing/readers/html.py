@@ -1,4 +1,4 @@
-"""HTML: the words of the page, without scripts, navigation and decoration."""
+"""Reader of HTML: the text of the page, without scripts, navigation and decoration."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
-#: Where a page may say when it was last changed, the most telling first.
+#: Meta tags with the date of the last change, the most reliable first.
 _DATES = (
     *("dcterms.modified", "dc.date.modified", "article:modified_time", "og:updated_time", "last-modified"),
     *("dcterms.issued", "dc.date.issued", "article:published_time", "dc.date", "date", "pubdate"),
 )
 _UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
-#: Outside the main part of a page they carry the site's name and links.
+#: Outside the main part of a page these have only the site's name and links.
 _FRAME = ["header", "footer"]
 _BLOCKS = frozenset(
     [
@@ -44,24 +44,24 @@ _BLOCKS = frozenset(
 )
 
 
-def read_html(body: bytes) -> Readable:
-    """Read HTML: `<main>` or `<article>` where the page has one, else its body; `<title>` and `lang` as they are."""
+def read_html(body: bytes) -> ParsedDocument:
+    """Read HTML: the only `<main>` or `<article>` of the page, else its body; with title, language and links."""
     from selectolax.lexbor import LexborHTMLParser
 
     declared = _CHARSET.search(body[:4096])
     page = LexborHTMLParser(decode(body, declared[1].decode("ascii") if declared else ""))
-    said = _said_of_itself(page)
+    metadata = _metadata(page)
     page.strip_tags(_UNSEEN)
     root = _main_part(page)
     if root is None:
-        return Writer().finish(**said)
-    walk = _Walk()
-    walk.through(root)
-    return walk.writer.finish(**said)
+        return DocumentBuilder().finish(**metadata)
+    traversal = _Traversal()
+    traversal.run(root)
+    return traversal.builder.finish(**metadata)
 
 
-def _said_of_itself(page: LexborHTMLParser) -> dict[str, str]:
-    """What the page says of itself, by the names that `Writer.finish` takes."""
+def _metadata(page: LexborHTMLParser) -> dict[str, str]:
+    """The metadata of the page, as arguments of `DocumentBuilder.finish`."""
     title = page.css_first("head > title")
     canonical = page.css_first('link[rel="canonical"]')
     root = page.root
@@ -91,15 +91,15 @@ def _main_part(page: LexborHTMLParser) -> LexborNode | None:
     return page.body
 
 
-class _Walk:
-    """Goes through the nodes in the order of the page, without recursion: pages can be nested thousands deep."""
+class _Traversal:
+    """Visits the nodes in document order, without recursion: pages can be nested thousands deep."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
-        self._said: list[str] = []
+        self.builder = DocumentBuilder()
+        self._text: list[str] = []
         self._opened: list[str] = []
 
-    def through(self, root: LexborNode) -> None:
+    def run(self, root: LexborNode) -> None:
         node: LexborNode | None = root
         depth = 0
         while node is not None:
@@ -118,13 +118,13 @@ class _Walk:
     def _enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
         if tag == "-text":
-            self._said.append(node.text_content or "")
+            self._text.append(node.text_content or "")
         elif tag == "br":
-            self._said.append("\n" if "pre" in self._opened else "\x00")
+            self._text.append("\n" if "pre" in self._opened else "\x00")
         elif tag == "a":
-            self.writer.link(node.attributes.get("href") or "")
+            self.builder.link(node.attributes.get("href") or "")
         elif tag in ("td", "th"):
-            self._said.append(" | " if self._said else "")
+            self._text.append(" | " if self._text else "")
         elif tag in _BLOCKS:
             self._flush(self._opened[-1] if self._opened else "p")
             self._opened.append(tag)
@@ -134,14 +134,14 @@ class _Walk:
             self._flush(self._opened.pop())
 
     def _flush(self, tag: str) -> None:
-        """Write what was said since the last block began, as the block it stands in."""
-        said, self._said = "".join(self._said), []
+        """Add the text since the beginning of the last block as a block of its own."""
+        joined, self._text = "".join(self._text), []
         if tag == "pre":
-            self.writer.add("code", said)
+            self.builder.add("code", joined)
         elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
-            self.writer.heading(int(tag[1]), said.replace("\x00", " "))
+            self.builder.heading(int(tag[1]), joined.replace("\x00", " "))
         else:
-            lines = [squeeze(line) for line in said.split("\x00")]
+            lines = [squeeze(line) for line in joined.split("\x00")]
             text = "\n".join(line for line in lines if line)
             listed = tag in ("li", "dd", "tr") or "li" in self._opened
-            self.writer.add("item" if listed else "paragraph", f"- {text}" if text and tag == "li" else text)
+            self.builder.add("item" if listed else "paragraph", f"- {text}" if text and tag == "li" else text)

@@ -1,4 +1,4 @@
-"""Markdown: front matter, headings, lists, tables and code, without the marks."""
+"""Reader of Markdown: front matter, headings, lists, tables and code, without the markup."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from services.retrieval.indexing.dates import first_day
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-#: Where front matter may say when the page was last changed, the most telling first.
+#: Front matter keys with the date of the last change, the most reliable first.
 _DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_markdown(body: bytes) -> Readable:
+def read_markdown(body: bytes) -> ParsedDocument:
     """Read Markdown (CommonMark with tables); front matter gives `title`, `url`, `lang`, dates, `description`."""
     text = decode(body)
     front: dict[str, Any] = {}
@@ -29,21 +29,21 @@ def read_markdown(body: bytes) -> Readable:
     if matter:
         front = _front_matter(matter[1])
         text = text[matter.end() :]
-    scribe = _Scribe()
+    visitor = _TokenVisitor()
     for token in _parser().parse(text):
-        scribe.take(token)
-    said = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
-    return scribe.writer.finish(
-        title=said.get("title", ""),
-        url=said.get("url", ""),
-        language=said.get("lang") or said.get("language", ""),
-        date=first_day(said.get(name, "") for name in _DATES),
-        description=said.get("description") or said.get("summary", ""),
+        visitor.visit(token)
+    metadata = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
+    return visitor.builder.finish(
+        title=metadata.get("title", ""),
+        url=metadata.get("url", ""),
+        language=metadata.get("lang") or metadata.get("language", ""),
+        date=first_day(metadata.get(name, "") for name in _DATES),
+        description=metadata.get("description") or metadata.get("summary", ""),
     )
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """What the front matter says; one that is not YAML says nothing."""
+    """The front matter as a mapping; empty if it is not valid YAML."""
     import yaml
 
     try:
@@ -60,16 +60,16 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 
 
-class _Scribe:
-    """Goes through the tokens of a document and writes down what they say."""
+class _TokenVisitor:
+    """Adds the text of the tokens of a document to a builder."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
+        self.builder = DocumentBuilder()
         self._lists = 0
         self._level = 0
         self._row: list[str] | None = None
 
-    def take(self, token: Token) -> None:
+    def visit(self, token: Token) -> None:
         match token.type:
             case "heading_open" | "heading_close":
                 self._level = int(token.tag[1:]) if token.nesting == 1 else 0
@@ -78,32 +78,32 @@ class _Scribe:
             case "tr_open":
                 self._row = []
             case "tr_close":
-                self.writer.add("item", " | ".join(self._row or ()))
+                self.builder.add("item", " | ".join(self._row or ()))
                 self._row = None
             case "inline":
                 for child in token.children or ():
                     if child.type == "link_open":
-                        self.writer.link(str(child.attrs.get("href", "")))
-                self._say(_inline(token))
+                        self.builder.link(str(child.attrs.get("href", "")))
+                self._add_text(_inline(token))
             case "fence" | "code_block":
-                self.writer.add("code", token.content)
+                self.builder.add("code", token.content)
             case "html_block":
                 page = read_html(token.content.encode())
                 for link in page.links:
-                    self.writer.link(link.target)
-                self.writer.add("paragraph", page.text)
+                    self.builder.link(link.target)
+                self.builder.add("paragraph", page.text)
             case _:
-                pass  # the marks around what is said
+                pass  # markup without text
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self._row is not None:
             self._row.append(squeeze(text))
         elif self._level:
-            self.writer.heading(self._level, text)
+            self.builder.heading(self._level, text)
         elif self._lists:
-            self.writer.add("item", f"- {text}")
+            self.builder.add("item", f"- {text}")
         else:
-            self.writer.add("paragraph", text)
+            self.builder.add("paragraph", text)
 
 
 def _inline(token: Token) -> str:

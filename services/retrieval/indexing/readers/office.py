@@ -1,4 +1,4 @@
-"""Word, PowerPoint and Excel files: their words, in the order of the page. Needs the extra `office`."""
+"""Readers of Word, PowerPoint and Excel files: text in reading order. Needs the extra `office`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from services.retrieval.indexing.readers.archive import check_archive
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from services.retrieval.indexing.readers.table import write_rows
 from shared.contracts.errors import DocumentError
 
@@ -20,117 +20,121 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 _MAX_ROWS = 200_000
-#: What the libraries raise about files that are not as they should be.
+#: Exceptions of the libraries on malformed files.
 _DAMAGED = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, RecursionError, AssertionError)
 
 
-def _guarded(read: Callable[[bytes], Readable]) -> Callable[[bytes], Readable]:
-    """Checks the archive first, and says in a person's words what went wrong."""
+def _guarded(read: Callable[[bytes], ParsedDocument]) -> Callable[[bytes], ParsedDocument]:
+    """Checks the archive first, and converts the errors of the libraries into `DocumentError`."""
 
     @wraps(read)
-    def reader(body: bytes) -> Readable:
+    def reader(body: bytes) -> ParsedDocument:
         check_archive(body)
         try:
             return read(body)
         except ModuleNotFoundError as error:
             raise DocumentError(
-                f"Office files cannot be read here: {error.name} is missing; pip install 'answerbus[office]'"
+                f"reading Office files needs {error.name}: pip install 'answerbus[office]', or submit a PDF"
             ) from None
         except (*_DAMAGED, SyntaxError, zipfile.BadZipFile, zlib.error) as error:  # lxml's errors are SyntaxErrors
-            raise DocumentError(f"this file is damaged and cannot be read ({type(error).__name__})") from None
+            raise DocumentError(
+                f"this file is damaged ({type(error).__name__}); open and save it again, then submit that copy"
+            ) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("docx", "pptx", "openpyxl", "lxml"):
                 raise
-            raise DocumentError(f"this file is damaged and cannot be read ({type(error).__name__})") from None
+            raise DocumentError(
+                f"this file is damaged ({type(error).__name__}); open and save it again, then submit that copy"
+            ) from None
 
     return reader
 
 
 @_guarded
-def read_docx(body: bytes) -> Readable:
-    """Read a Word file: headings by their styles, paragraphs, lists, tables as records.
+def read_docx(body: bytes) -> ParsedDocument:
+    """Read a Word file: headings by style, paragraphs, lists, tables as records.
 
     Raises:
-        DocumentError: it is damaged, under a password or no document; or the extra is missing.
+        DocumentError: damaged, password-protected or not a document; or the extra is missing.
     """
     from docx import Document
     from docx.text.paragraph import Paragraph
 
     document = Document(io.BytesIO(body))
-    writer = Writer()
+    builder = DocumentBuilder()
     for block in document.iter_inner_content():
         if isinstance(block, Paragraph):
-            _write_paragraph(writer, block)
+            _write_paragraph(builder, block)
         else:
-            write_rows(writer, _cells(block))
-    return writer.finish(**_properties(document.core_properties))
+            write_rows(builder, _cells(block))
+    return builder.finish(**_metadata(document.core_properties))
 
 
 @_guarded
-def read_pptx(body: bytes) -> Readable:
-    """Read a PowerPoint file: each slide under its title, with its tables and notes; the anchor is the slide.
+def read_pptx(body: bytes) -> ParsedDocument:
+    """Read a PowerPoint file: each slide under its title, with tables and notes; the anchor is the slide number.
 
     Raises:
-        DocumentError: it is damaged, under a password or no presentation; or the extra is missing.
+        DocumentError: damaged, password-protected or not a presentation; or the extra is missing.
     """
     from pptx import Presentation
 
     deck = Presentation(io.BytesIO(body))
-    writer = Writer()
+    builder = DocumentBuilder()
     for number, slide in enumerate(deck.slides, start=1):
-        writer.anchor = f"#slide={number}"
+        builder.anchor = f"#slide={number}"
         title = slide.shapes.title
-        writer.leave(2)
+        builder.leave(2)
         if title is not None and title.text_frame.text.strip():
-            writer.heading(2, title.text_frame.text)
+            builder.heading(2, title.text_frame.text)
         for shape in _shapes(slide.shapes):
             if title is not None and shape.shape_id == title.shape_id:
                 continue
             if getattr(shape, "has_table", False):
-                write_rows(writer, ([cell.text for cell in row.cells] for row in shape.table.rows))
+                write_rows(builder, ([cell.text for cell in row.cells] for row in shape.table.rows))
             elif shape.has_text_frame:
                 for paragraph in shape.text_frame.paragraphs:
-                    writer.add("item" if paragraph.level else "paragraph", _line(paragraph.text))
+                    builder.add("item" if paragraph.level else "paragraph", _line(paragraph.text))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            writer.add("paragraph", slide.notes_slide.notes_text_frame.text)
-    return writer.finish(**_properties(deck.core_properties))
+            builder.add("paragraph", slide.notes_slide.notes_text_frame.text)
+    return builder.finish(**_metadata(deck.core_properties))
 
 
 @_guarded
-def read_xlsx(body: bytes) -> Readable:
-    """Read an Excel file: every sheet under its name, every row a record, formulas as their last values.
+def read_xlsx(body: bytes) -> ParsedDocument:
+    """Read an Excel file: each sheet under its name, each row a record, formulas as their last values.
 
     Raises:
-        DocumentError: it is damaged, under a password, too large or no workbook; or the extra is missing.
+        DocumentError: damaged, password-protected, too large or not a workbook; or the extra is missing.
     """
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
-    writer = Writer()
+    builder = DocumentBuilder()
     for sheet in book.worksheets:
-        writer.enter(2, sheet.title)
+        builder.enter(2, sheet.title)
         rows = sheet.iter_rows(max_row=min(sheet.max_row or _MAX_ROWS, _MAX_ROWS), values_only=True)
-        write_rows(writer, ([_shown(value) for value in row] for row in rows))
-    properties = _properties(book.properties)
+        write_rows(builder, ([_shown(value) for value in row] for row in rows))
+    properties = _metadata(book.properties)
     book.close()
-    return writer.finish(**properties)
+    return builder.finish(**properties)
 
 
-def _write_paragraph(writer: Writer, paragraph: Paragraph) -> None:
+def _write_paragraph(builder: DocumentBuilder, paragraph: Paragraph) -> None:
     text = _line(paragraph.text)
     style = (paragraph.style.name or "") if paragraph.style is not None else ""
     if style == "Title":
-        writer.heading(1, text)
+        builder.heading(1, text)
     elif style.startswith("Heading ") and style[8:].isdigit():
-        writer.heading(int(style[8:]), text)
+        builder.heading(int(style[8:]), text)
     elif style.startswith("List"):
-        writer.add("item", f"- {text}" if text else "")
+        builder.add("item", f"- {text}" if text else "")
     else:
-        writer.add("paragraph", text)
+        builder.add("paragraph", text)
 
 
 def _cells(table: Table) -> Iterator[list[str]]:
-    """The texts of the rows; a cell that spans columns is said once."""
+    """The texts of the rows; a cell that spans columns is given once."""
     for row in table.rows:
         seen: list[Any] = []
         for cell in row.cells:
@@ -140,7 +144,7 @@ def _cells(table: Table) -> Iterator[list[str]]:
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
-    """The shapes, those of groups too, from the top of the slide to its bottom."""
+    """The shapes in the order of the slide, with groups flattened."""
     flat: list[Any] = []
     waiting = list(shapes)
     while waiting:
@@ -152,14 +156,16 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
     return iter(flat)
 
 
-def _properties(said: Any) -> dict[str, str]:
-    """What the file says of itself, by the names that `Writer.finish` takes."""
-    changed = said.modified or said.created
+def _metadata(properties: Any) -> dict[str, str]:
+    """The metadata of the file, as arguments of `DocumentBuilder.finish`."""
+    changed = properties.modified or properties.created
     return {
-        "title": squeeze(said.title or ""),
+        "title": squeeze(properties.title or ""),
         "date": changed.date().isoformat() if isinstance(changed, datetime) else "",
-        "language": squeeze(said.language or ""),
-        "description": squeeze(getattr(said, "description", "") or getattr(said, "comments", "") or said.subject or ""),
+        "language": squeeze(properties.language or ""),
+        "description": squeeze(
+            getattr(properties, "description", "") or getattr(properties, "comments", "") or properties.subject or ""
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""PDF: the text of each page, lines joined again where the page broke them."""
+"""Reader of PDF: the text of each page, with hyphenated words joined."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ import re
 from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-#: A word cut at the end of a line: `docu-` / `ment`.
-_CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
+#: A word hyphenated at the end of a line: `docu-` / `ment`.
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
 _MAX_PAGES = 5000
 
 
-def read_pdf(body: bytes) -> Readable:
-    """Read the text of a PDF; a passage's anchor is its page.
+def read_pdf(body: bytes) -> ParsedDocument:
+    """Read the text of a PDF; the anchor is the page number.
 
     Raises:
-        DocumentError: it is encrypted, damaged, too long, or holds pictures only.
+        DocumentError: encrypted, damaged, too long, or without text.
     """
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports each oddity of a file it can read
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every irregularity of readable files
     try:
         reader = PdfReader(io.BytesIO(body))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise DocumentError("this PDF is encrypted; hand it in without a password")
+            raise DocumentError("this PDF is encrypted; submit it without a password")
         if len(reader.pages) > _MAX_PAGES:
-            raise DocumentError(f"this PDF has more than {_MAX_PAGES} pages; hand it in in parts")
-        writer = Writer()
+            raise DocumentError(f"this PDF has more than {_MAX_PAGES} pages; split it and submit the parts")
+        builder = DocumentBuilder()
         for number, page in enumerate(reader.pages, start=1):
-            writer.anchor = f"#page={number}"
-            for paragraph in re.split(r"\n[ \t]*\n", _CUT_WORD.sub("", page.extract_text())):
-                writer.add("paragraph", paragraph)
+            builder.anchor = f"#page={number}"
+            for paragraph in re.split(r"\n[ \t]*\n", _HYPHENATED.sub("", page.extract_text())):
+                builder.add("paragraph", paragraph)
         title = squeeze(str(reader.metadata.title or "")) if reader.metadata else ""
-        date = _changed_on(reader)
+        date = _modification_date(reader)
     except DocumentError:
         raise
     except (FileNotDecryptedError, DependencyError):
-        raise DocumentError("this PDF is encrypted; hand it in without a password") from None
+        raise DocumentError("this PDF is encrypted; submit it without a password") from None
     except (PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, RecursionError) as error:
-        raise DocumentError(f"this PDF is damaged and cannot be read ({type(error).__name__})") from None
-    if not writer.blocks:
-        raise DocumentError("this PDF holds no text, perhaps only scanned pages; hand it in after text recognition")
-    return writer.finish(title=title, date=date)
+        raise DocumentError(f"this PDF is damaged ({type(error).__name__}); submit a repaired copy") from None
+    if not builder.blocks:
+        raise DocumentError("this PDF has no text, perhaps only scanned pages; submit it after text recognition (OCR)")
+    return builder.finish(title=title, date=date)
 
 
-def _changed_on(reader: PdfReader) -> str:
-    """When it was last changed; `D:20250131…` in the file."""
-    said = reader.metadata
-    raw = (said.get("/ModDate") or said.get("/CreationDate") or "") if said else ""
+def _modification_date(reader: PdfReader) -> str:
+    """The day of the last change; the file has it as `D:20250131…`."""
+    metadata = reader.metadata
+    raw = (metadata.get("/ModDate") or metadata.get("/CreationDate") or "") if metadata else ""
     return first_day([re.sub(r"^D:(\d{4})(\d\d)(\d\d).*", r"\1-\2-\3", str(raw), flags=re.DOTALL)])

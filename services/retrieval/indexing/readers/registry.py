@@ -1,4 +1,4 @@
-"""Which reader reads what."""
+"""The readers by media type."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
 from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.readable import Readable, Writer
 from services.retrieval.indexing.readers.table import read_csv
 from shared.contracts.errors import DocumentError
 
-Reader = Callable[[bytes], Readable]
+Reader = Callable[[bytes], ParsedDocument]
 
 
-def read_plain(body: bytes) -> Readable:
-    """Plain text: paragraphs are parted by blank lines."""
-    writer = Writer()
+def read_plain(body: bytes) -> ParsedDocument:
+    """Read plain text; blank lines separate paragraphs."""
+    builder = DocumentBuilder()
     for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
-        writer.add("paragraph", paragraph)
-    return writer.finish()
+        builder.add("paragraph", paragraph)
+    return builder.finish()
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
-#: A new media type is one line here and one reader.
+#: A new media type needs one line here and one reader.
 READERS: dict[str, Reader] = {
     "application/pdf": read_pdf,
     f"{_OFFICE}.presentationml.presentation": read_pptx,
@@ -45,26 +45,26 @@ READERS: dict[str, Reader] = {
 }
 
 
-def read(body: bytes, media_type: str) -> Readable:
-    """Read a document by its media type; parameters (`; charset=…`) are allowed.
+def read(body: bytes, media_type: str) -> ParsedDocument:
+    """Parse a document by its media type; parameters (`; charset=…`) are allowed.
 
     Raises:
-        DocumentError: no reader for the type, or the bytes do not fit it, or there is no text in it.
+        DocumentError: no reader for the type, bytes that do not match it, or no text in the document.
     """
     plain_type = media_type.partition(";")[0].strip().lower()
     reader = READERS.get(plain_type) or _reader_of_family(plain_type)
     if reader is None:
         raise DocumentError(
-            f"no reader for {plain_type or 'an unnamed media type'}; there is one for {', '.join(READERS)}"
+            f"unsupported media type {plain_type or '(none)'}; submit the document as one of {', '.join(READERS)}"
         )
     document = reader(body)
     if not document.blocks:
-        raise DocumentError("the document holds no text")
+        raise DocumentError("the document has no text; submit one with text")
     return document
 
 
 def _reader_of_family(plain_type: str) -> Reader | None:
-    """`text/x-python` and its like are code, any other text is plain."""
+    """`text/x-python` and the like are code, any other text is plain."""
     if plain_type.startswith(("text/x-", "application/x-sh")) or plain_type in _CODE:
         return read_code
     return read_plain if plain_type.startswith("text/") else None

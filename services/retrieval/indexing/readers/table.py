@@ -1,4 +1,4 @@
-"""Rows of a table as records: each says under which column its values stand, so that it can be read alone."""
+"""Reader of CSV; rows of tables become records with the column names, so that each can be read alone."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.readable import Readable, Writer, squeeze
+from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
 
 _MAX_ROWS = 500_000
 _MAX_COLUMNS = 500
 
 
-def read_csv(body: bytes) -> Readable:
-    """Read CSV (comma, semicolon, tab or bar, found out from its beginning); every row is a record.
+def read_csv(body: bytes) -> ParsedDocument:
+    """Read CSV with comma, semicolon, tab or bar, detected from its beginning; every row is a record.
 
     Raises:
-        DocumentError: it is no table, or has too many rows.
+        DocumentError: not a table, or too many rows.
     """
     text = decode(body)
-    writer = Writer()
+    builder = DocumentBuilder()
     try:
-        write_rows(writer, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
+        write_rows(builder, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
     except csv.Error as error:
-        raise DocumentError(f"this CSV cannot be read: {error}") from None
-    return writer.finish()
+        raise DocumentError(f"invalid CSV: {error}; submit it in UTF-8 with one row per line") from None
+    return builder.finish()
 
 
-def write_rows(writer: Writer, rows: Iterable[Sequence[str]]) -> None:
-    """Write the rows, the first as the names of the columns when it looks like that: `name: value; name: value`.
+def write_rows(builder: DocumentBuilder, rows: Iterable[Sequence[str]]) -> None:
+    """Add the rows as records `name: value; name: value`, with the column names if the first row looks like them.
 
     Raises:
-        DocumentError: there are too many rows.
+        DocumentError: too many rows.
     """
     filled = _filled(rows)
     first = list(islice(filled, 2))
@@ -42,12 +42,12 @@ def write_rows(writer: Writer, rows: Iterable[Sequence[str]]) -> None:
     names = first[0] if named else []
     for number, row in enumerate(chain(first[named:], filled)):
         if number >= _MAX_ROWS:
-            raise DocumentError(f"this table has more than {_MAX_ROWS} rows; hand it in in parts")
-        writer.add("record", record(names, row))
+            raise DocumentError(f"this table has more than {_MAX_ROWS} rows; split it and submit the parts")
+        builder.add("record", record(names, row))
 
 
 def record(names: Sequence[str], row: Sequence[str]) -> str:
-    """One row on its own: with names `name: value; …`, without `value | value`."""
+    """One row as text: `name: value; …` with names, `value | value` without."""
     if not names:
         return " | ".join(value for value in row if value)
     padded = [*names, *[""] * (len(row) - len(names))]
@@ -62,7 +62,7 @@ def _filled(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether the row is of names: short, different, no numbers, about as many as there are values."""
+    """Whether the first row has column names: short, distinct, not numbers, about as many as the second has values."""
     names = [name for name in first if name]
     return (
         len(names) >= max(1, sum(map(bool, second)) - 1)
@@ -72,7 +72,7 @@ def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _delimiter(text: str) -> str:
-    """The one of the usual delimiters that parts the first lines most evenly."""
+    """The usual delimiter that splits the first lines most evenly."""
     lines = [line for line in text[:8192].splitlines()[:20] if line.strip()]
 
     def evenness(delimiter: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Questions for comparison that are forgotten: out of every search at once, off the disk at the next start."""
+"""Erased questions of the semantic cache: gone from searches at once, from the disk at the next start."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from services.retrieval.ports import VectorIndex
-from services.retrieval.semantic_cache.lookup import SimilarLookup, lookup_of
-from services.retrieval.semantic_cache.question_store import AskedQuestions
-from services.retrieval.semantic_cache.settings import SimilarSettings
+from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
+from services.retrieval.semantic_cache.question_store import QuestionStore
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.choose import index_of
 from shared.contracts.domain import PipelineRef, Reusable
@@ -26,7 +26,7 @@ SINCE = "2026-11-20T12:00:00+00:00"
 SECRET = "zyxquwertvbnalsk"
 
 
-def lookup(data: Path) -> SimilarLookup:
+def lookup(data: Path) -> CacheLookup:
     settings = Settings(data_dir=data)
     return lookup_of(MemoryBus(settings=settings).context(), index_of(settings), None)
 
@@ -34,10 +34,10 @@ def lookup(data: Path) -> SimilarLookup:
 async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
-    asked = AskedQuestions(index_of(Settings(data_dir=data), "asked"), None)
+    questions = QuestionStore(index_of(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
-    await asked.keep(reusable, "version", event, SimilarSettings())
-    await asked.close()
+    await questions.keep(reusable, "version", event, SemanticCacheSettings())
+    await questions.close()
     return event.correlation_id
 
 
@@ -49,7 +49,7 @@ def made(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-async def test_a_forgotten_question_is_off_the_disk_when_the_worker_starts_again(tmp_path: Path) -> None:
+async def test_an_erased_question_is_gone_from_the_disk_after_a_restart(tmp_path: Path) -> None:
     question = await kept(tmp_path)
     first = lookup(tmp_path)
     await first.open()
@@ -65,7 +65,7 @@ async def test_a_forgotten_question_is_off_the_disk_when_the_worker_starts_again
     assert not holds(tmp_path)
 
 
-async def test_questions_stay_when_none_of_them_was_to_be_forgotten(tmp_path: Path) -> None:
+async def test_the_index_stays_when_no_stored_question_was_erased(tmp_path: Path) -> None:
     await kept(tmp_path)
     for _ in range(2):
         worker = lookup(tmp_path)
@@ -76,19 +76,17 @@ async def test_questions_stay_when_none_of_them_was_to_be_forgotten(tmp_path: Pa
     assert holds(tmp_path)
 
 
-class Shelf:
-    """The index of the documents, as far as it tells that one is there."""
+class DocumentIndex:
+    """An index of documents in which every source is indexed."""
 
     async def document(self, source: str) -> IndexedDocument:
         return IndexedDocument(source=source, digest="d", version="v", title="", chunks=1, indexed_at=SINCE)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_not_kept(
-    tmp_path: Path, forgotten: bool
-) -> None:
+async def test_a_question_recorded_after_its_erasure_is_not_stored(tmp_path: Path, forgotten: bool) -> None:
     resources = MemoryBus(settings=Settings(data_dir=tmp_path)).context()
-    worker = lookup_of(resources, cast("VectorIndex", Shelf()), None)
+    worker = lookup_of(resources, cast("VectorIndex", DocumentIndex()), None)
     await worker.open()
     reusable = Reusable(question=f"Where is {SECRET}?", language="eng", answer="digest", sources=("kb:a",))
     fact = ExchangeRecorded(record=CID, outcome="answered", reusable=reusable)
@@ -96,13 +94,13 @@ async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_no
     if forgotten:
         await worker.forget([CID])
 
-    await worker.keep(fact, event, RetrievalSettings.model_validate({"similar": {"mode": "on"}}))
+    await worker.keep(fact, event, RetrievalSettings.model_validate({"semantic_cache": {"mode": "on"}}))
     await worker.close()
 
     assert holds(tmp_path) != forgotten
 
 
-async def test_where_no_question_was_ever_kept_forgetting_makes_no_index(tmp_path: Path) -> None:
+async def test_erasure_creates_no_index(tmp_path: Path) -> None:
     worker = lookup(tmp_path)
     await worker.open()
     await worker.forget([CID])

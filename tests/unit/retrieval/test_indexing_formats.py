@@ -20,7 +20,7 @@ from services.retrieval.indexing.readers import archive
 from services.retrieval.indexing.readers.code import read_code
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
-from services.retrieval.indexing.readers.readable import Readable
+from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.registry import READERS, read
 from services.retrieval.indexing.readers.table import read_csv
 from services.retrieval.indexing.split import split
@@ -84,8 +84,8 @@ def _zip(**parts: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _prepared(body: bytes, **said: str) -> tuple[IndexedDocument, list[Passage]]:
-    document = Document(**{"source": "kb:a", **said})  # type: ignore[arg-type]
+def _prepared(body: bytes, **metadata: str) -> tuple[IndexedDocument, list[Passage]]:
+    document = Document(**{"source": "kb:a", **metadata})  # type: ignore[arg-type]
     return prepare(document, body, "digest", "version", size=512, overlap=50)[:2]
 
 
@@ -135,17 +135,17 @@ def test_sheets_are_read_row_by_row_under_the_names_of_their_columns() -> None:
     ],
     ids=["empty", "text", "cut off", "password", "other", "entities", "wide entities", "bomb", "many parts"],
 )
-def test_office_file_that_is_none_is_refused(kind: str, body: bytes) -> None:
+def test_invalid_office_file_is_refused(kind: str, body: bytes) -> None:
     with pytest.raises(DocumentError):
         OFFICE[kind](body)
 
 
-def test_bomb_is_refused_by_its_table_of_contents_before_anything_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_bomb_is_refused_before_anything_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     def unpacked(*_: object) -> None:
         raise AssertionError("something was unpacked")
 
     monkeypatch.setattr(archive, "_check_beginning", unpacked)
-    with pytest.raises(DocumentError, match="far more"):
+    with pytest.raises(DocumentError, match="compression ratio"):
         archive.check_archive(_zip(word__document_xml=b"\0" * 30_000_000))
 
 
@@ -165,7 +165,7 @@ def test_damaged_office_file_is_refused_or_read_but_never_fails_otherwise(make: 
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_table_is_read_whatever_parts_its_columns(separator: str) -> None:
+def test_table_is_read_with_any_delimiter(separator: str) -> None:
     lines = ["question,answer", "Open?,From nine", 'Closed?,"On Sunday, always"']
     body = "\n".join(line.replace(",", separator, 1) for line in lines).encode()
     assert read_csv(body).text == "question: Open?; answer: From nine\nquestion: Closed?; answer: On Sunday, always"
@@ -185,7 +185,7 @@ def test_table_without_names_or_with_ragged_rows_is_read_as_it_is(body: bytes, t
     assert read_csv(body).text == text
 
 
-def test_record_is_never_cut_nor_led_into_by_the_one_before() -> None:
+def test_record_is_never_split_and_has_no_overlap() -> None:
     rows = "\n".join(f"{number},The answer to question {number}. It is short." for number in range(60))
     document = read_csv(f"id,answer\n{rows}".encode())
     chunks = split(document, 300, 100)
@@ -248,12 +248,12 @@ def test_code_is_cut_at_its_definitions_and_named_after_them() -> None:
         ("def total", "total"),
     ],
 )
-def test_definition_is_known_in_many_languages(line: str, name: str) -> None:
+def test_definitions_of_many_languages_are_recognised(line: str, name: str) -> None:
     assert read_code(f"{line}\n  x\n".encode()).blocks[0].headings == (name,)
 
 
 @pytest.mark.parametrize("line", ["if (x) {", "} else if (a) {", "return new Thing(x) {", "x = f(1)", "for (;;) {"])
-def test_statement_is_no_definition(line: str) -> None:
+def test_statement_is_not_a_definition(line: str) -> None:
     assert read_code(line.encode()).blocks[0].headings == ()
 
 
@@ -273,7 +273,7 @@ def test_text_is_read_in_its_encoding(encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
 
 
-def test_broken_byte_spoils_no_other_letter() -> None:
+def test_invalid_byte_affects_no_other_character() -> None:
     body = "été, où, déjà, façon, œuvre, à côté, élève, théâtre".encode().replace(b"d", b"\xff", 1)
     assert decode(body) == "été, où, \ufffdéjà, façon, œuvre, à côté, élève, théâtre"
 
@@ -288,7 +288,7 @@ def test_every_kind_of_code_has_a_reader_and_unknown_kinds_do_not() -> None:
     assert read(PYTHON, "text/x-python").blocks[1].headings == ("price",)
     assert read(b"let x = 1", "application/javascript").text == "let x = 1"
     assert read(b"a\n\nb", "text/strange").text == "a\n\nb"
-    with pytest.raises(DocumentError, match="no reader"):
+    with pytest.raises(DocumentError, match="unsupported media type"):
         read(b"x", "image/png")
     assert len(READERS) == 12
 
@@ -325,7 +325,7 @@ def test_first_day_is_of_the_first_text_that_names_one() -> None:
         ),
     ],
 )
-def test_date_and_description_are_what_the_page_says(body: bytes, media_type: str) -> None:
+def test_date_and_description_come_from_the_metadata(body: bytes, media_type: str) -> None:
     registered, passages = _prepared(body, media_type=media_type, date="1999-01-01")
     assert (registered.date, registered.description) == ("2024-02-03", "About it.")
     assert {passage.date for passage in passages} == {"2024-02-03"}
@@ -342,14 +342,14 @@ def test_file_that_was_only_touched_is_the_same_document() -> None:
     assert version(old, "digest") == version(new, "digest")
 
 
-def test_description_is_the_first_that_is_said_and_not_the_title() -> None:
+def test_description_is_the_first_text_other_than_the_title() -> None:
     registered, _ = _prepared(
         b"# Pool\n\nPool\n\nWe are open from nine to five on every working day of the year. More."
     )
     text = b"# Pool\n\nShort.\n\nWe are open."
     assert _prepared(text, media_type="text/markdown")[0].description == "Short. We are open."
     assert registered.description.startswith("# Pool")
-    assert describe(Readable("", ()), "x") == ""
+    assert describe(ParsedDocument("", ()), "x") == ""
 
 
 @given(st.text(max_size=400), st.integers(2, 200))

@@ -1,4 +1,4 @@
-"""Whether two questions ask the same: what the rules tell apart, and what they let pass."""
+"""Which questions the rules of the semantic cache tell apart, and which they take for the same."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from services.retrieval.semantic_cache.decision import Candidate, decide
 from services.retrieval.semantic_cache.equivalence import compare
-from services.retrieval.semantic_cache.question_features import read
-from services.retrieval.semantic_cache.settings import SimilarSettings
+from services.retrieval.semantic_cache.question_features import features_of
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 
-SETTINGS = SimilarSettings(mode="on")
+SETTINGS = SemanticCacheSettings(mode="on")
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ SETTINGS = SimilarSettings(mode="on")
         ("Can I top up? How long does it take?", "Can I top up?"),
     ],
 )
-def test_what_changes_the_answer_tells_two_questions_apart(one: str, other: str) -> None:
+def test_questions_with_different_answers_are_told_apart(one: str, other: str) -> None:
     for first, second in ((one, other), (other, one)):
-        comparison = compare(read(first, "eng"), read(second, "eng"))
+        comparison = compare(features_of(first, "eng"), features_of(second, "eng"))
         assert comparison.differences or comparison.narrows, first
 
 
@@ -52,8 +52,8 @@ def test_what_changes_the_answer_tells_two_questions_apart(one: str, other: str)
         ("Is COVID-19 dangerous?", "Is COVID 19 dangerous?"),
     ],
 )
-def test_other_words_for_the_same_have_no_differences(one: str, other: str) -> None:
-    assert compare(read(one, "eng"), read(other, "eng")).differences == ()
+def test_paraphrases_have_no_differences(one: str, other: str) -> None:
+    assert compare(features_of(one, "eng"), features_of(other, "eng")).differences == ()
 
 
 @pytest.mark.parametrize(
@@ -65,40 +65,40 @@ def test_other_words_for_the_same_have_no_differences(one: str, other: str) -> N
         ("Où payer la taxe ?", "Quand payer la taxe ?", False),
     ],
 )
-def test_french_is_read_by_its_own_words(one: str, other: str, same: bool) -> None:
-    verdict = decide(one, "fra", [Candidate("o", other, "a")], SETTINGS)
+def test_french_has_its_own_word_classes(one: str, other: str, same: bool) -> None:
+    decision = decide(one, "fra", [Candidate("o", other, "a")], SETTINGS)
 
-    assert (verdict.taken is not None) is same, verdict.why
+    assert (decision.match is not None) is same, decision.reason
 
 
-def test_the_nearest_is_taken_only_when_it_is_near_and_clearly_nearer_than_another_answer() -> None:
+def test_the_best_match_needs_the_minimum_similarity_and_a_margin_over_other_answers() -> None:
     asked = "How can I get my passport renewed?"
     same = Candidate("1", "How do I renew my passport?", "renewal", 0.93)
     rival = Candidate("2", "How long does passport renewal take?", "duration", 0.91)
     far = Candidate("2", rival.text, "duration", 0.80)
     its_own = Candidate("2", rival.text, "renewal", 0.91)
 
-    assert decide(asked, "eng", [same, far], SETTINGS).taken == same
-    assert decide(asked, "eng", [same, its_own], SETTINGS).taken == same
-    assert "between two answers" in decide(asked, "eng", [same, rival], SETTINGS).why
-    assert "not near enough" in decide(asked, "eng", [Candidate("1", same.text, "a", 0.7)], SETTINGS).why
+    assert decide(asked, "eng", [same, far], SETTINGS).match == same
+    assert decide(asked, "eng", [same, its_own], SETTINGS).match == same
+    assert "between two answers" in decide(asked, "eng", [same, rival], SETTINGS).reason
+    assert "not similar enough" in decide(asked, "eng", [Candidate("1", same.text, "a", 0.7)], SETTINGS).reason
 
 
-def test_a_question_that_only_says_a_word_more_must_be_nearer() -> None:
+def test_a_question_with_an_additional_word_needs_a_higher_similarity() -> None:
     kept = Candidate("1", "How do I renew my passport?", "a", 0.85)
 
-    assert decide("How do I renew my passport abroad?", "eng", [kept], SETTINGS).taken is None
+    assert decide("How do I renew my passport abroad?", "eng", [kept], SETTINGS).match is None
 
 
-def test_without_vectors_every_word_of_meaning_needs_its_counterpart() -> None:
+def test_without_vectors_every_content_word_needs_a_counterpart() -> None:
     kept = Candidate("1", "How do I renew my passport?", "a")
 
-    assert decide("How can I renew my passport?", "eng", [kept], SETTINGS).taken == kept
-    assert "no counterpart" in decide("How can I renew my passport at home?", "eng", [kept], SETTINGS).why
+    assert decide("How can I renew my passport?", "eng", [kept], SETTINGS).match == kept
+    assert "no counterpart" in decide("How can I renew my passport at home?", "eng", [kept], SETTINGS).reason
     other = Candidate("2", "How do I renew my passport abroad?", "b")
-    assert "between two answers" in decide("How can I renew my passport?", "eng", [kept, other], SETTINGS).why
+    assert "between two answers" in decide("How can I renew my passport?", "eng", [kept, other], SETTINGS).reason
 
 
-def test_nothing_is_taken_from_nothing_or_for_nothing() -> None:
-    assert decide("How do I renew my passport?", "eng", [], SETTINGS).taken is None
-    assert decide("And?", "eng", [Candidate("1", "And?", "a", 1.0)], SETTINGS).taken is None
+def test_without_candidates_or_content_words_there_is_no_match() -> None:
+    assert decide("How do I renew my passport?", "eng", [], SETTINGS).match is None
+    assert decide("And?", "eng", [Candidate("1", "And?", "a", 1.0)], SETTINGS).match is None

@@ -1,4 +1,4 @@
-"""A question in other words, through the real stages: what is given again, what tells it apart, what takes it back."""
+"""The semantic cache through the real stages: what is reused, what is told apart, and what ends the reuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.pipeline.test_reused_answers import Town, town, until
 
-ON: dict[str, Any] = {"retrieval": {"similar": {"mode": "on"}}}
+ON: dict[str, Any] = {"retrieval": {"semantic_cache": {"mode": "on"}}}
 RENT = "What is the rent of a garden plot?"
 OTHER_WORDS = "Please tell me what the rent of a plot of the garden is"
 
@@ -21,7 +21,7 @@ async def _rent(here: Town) -> dict[str, Any]:
     return first
 
 
-async def test_the_same_question_in_other_words_gets_the_verified_answer_marked_with_its_origin(tmp_path: Path) -> None:
+async def test_a_paraphrase_gets_the_verified_answer_with_its_origin(tmp_path: Path) -> None:
     async with town(tmp_path, ON) as here:
         first = await _rent(here)
         again = await here.ask(OTHER_WORDS, language="en")
@@ -34,7 +34,7 @@ async def test_the_same_question_in_other_words_gets_the_verified_answer_marked_
         assert "PassagesRetrieved" not in here.bus.names(again["id"])
 
 
-async def test_what_asks_something_else_is_answered_by_itself(tmp_path: Path) -> None:
+async def test_a_different_question_is_not_answered_from_the_cache(tmp_path: Path) -> None:
     async with town(tmp_path, ON) as here:
         await _rent(here)
 
@@ -48,17 +48,17 @@ async def test_what_asks_something_else_is_answered_by_itself(tmp_path: Path) ->
             assert (await here.ask(text, language="en"))["result"]["outcome"] != "reused", text
 
 
-async def test_after_an_answer_in_the_conversation_and_where_it_is_off_nothing_is_given_again(tmp_path: Path) -> None:
+async def test_later_questions_of_a_conversation_and_disabled_pipelines_do_not_use_the_cache(tmp_path: Path) -> None:
     async with town(tmp_path / "on", ON) as here:
         await _rent(here)
         await here.ask("Where is the garden?", conversation_id="c-1", language="en")
         assert (await here.ask(OTHER_WORDS, conversation_id="c-1", language="en"))["result"]["outcome"] != "reused"
-    async with town(tmp_path / "off", {"retrieval": {"similar": {"mode": "off"}}}) as here:
+    async with town(tmp_path / "off", {"retrieval": {"semantic_cache": {"mode": "off"}}}) as here:
         await _rent(here)
         assert (await here.ask(OTHER_WORDS, language="en"))["result"]["outcome"] == "answered"
 
 
-async def test_a_changed_document_takes_the_answer_back(tmp_path: Path) -> None:
+async def test_a_changed_document_ends_the_reuse(tmp_path: Path) -> None:
     async with town(tmp_path, ON) as here:
         await _rent(here)
         await here.write("fifty")
@@ -70,7 +70,9 @@ async def test_a_changed_document_takes_the_answer_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rated", ["first", "again"])
-async def test_a_thumb_down_takes_the_answer_back_also_where_it_was_given_again(tmp_path: Path, rated: str) -> None:
+async def test_negative_feedback_on_the_original_or_the_reused_answer_ends_the_reuse(
+    tmp_path: Path, rated: str
+) -> None:
     async with town(tmp_path, ON) as here:
         asked = {"first": await _rent(here), "again": await here.ask(OTHER_WORDS, language="en")}
         assert asked["again"]["result"]["outcome"] == "reused"
@@ -83,15 +85,15 @@ async def test_a_thumb_down_takes_the_answer_back_also_where_it_was_given_again(
         assert later["result"]["outcome"] == "answered"
 
 
-async def test_a_search_as_a_question_says_what_was_taken_and_why_not(tmp_path: Path) -> None:
+async def test_a_search_as_question_explains_hits_and_misses(tmp_path: Path) -> None:
     async with town(tmp_path, ON) as here:
         await _rent(here)
-        told = []
+        changes = []
         for query in (OTHER_WORDS, "Who pays the rent of a garden plot?"):
             body = {"query": query, "language": "en", "explain": True, "as_question": True}
             reply = (await here.http.post("/api/v1/search", json=body)).json()
-            (step,) = [step for step in reply["explanation"]["steps"] if step["name"] == "similar"]
-            told.append(step["changes"][0]["what"])
+            (step,) = [step for step in reply["explanation"]["steps"] if step["name"] == "semantic_cache"]
+            changes.append(step["changes"][0]["what"])
 
-        assert told[0].startswith(f"taken: {RENT}")
-        assert told[1] == f"not taken: {RENT} (asks who, not what)" or "no counterpart" in told[1]
+        assert changes[0].startswith(f"reused: {RENT}")
+        assert changes[1] == f"not reused: {RENT} (asks who, not what)" or "no counterpart" in changes[1]

@@ -1,0 +1,54 @@
+"""The store of answered questions: what it keeps of each, and what it reads of entries that are already there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
+from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from services.retrieval.stores.choose import index_of
+from services.retrieval.stores.points import AnsweredQuestion, passage_id
+from shared.contracts.domain import Passage, PipelineRef, Question, Reusable
+from shared.contracts.envelope import opening
+from shared.contracts.facts import QuestionAsked
+from shared.contracts.requests.retrieval import IndexedDocument
+from shared.runtime.settings import Settings
+
+PIPELINE = PipelineRef(name="default", revision=1)
+QUESTION = "How do I renew my passport?"
+SCOPE = scope_of(Settings().tenant, PIPELINE.name, PIPELINE.revision, "eng")
+
+
+async def test_the_digest_of_an_answer_has_a_field_of_its_own(tmp_path: Path) -> None:
+    index = index_of(Settings(data_dir=tmp_path), "asked")
+    store = QuestionStore(index, None)
+    event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
+    reusable = Reusable(question=QUESTION, language="eng", answer="a1b2", sources=("kb:a",))
+    await store.keep(reusable, "v1", event, SemanticCacheSettings())
+
+    (candidate,) = await store.nearest(Question(text=QUESTION, language="eng"), SCOPE, SemanticCacheSettings())
+    (stored,) = await index.fetch([passage_id(f"asked:{event.correlation_id}", "v1", 0)])
+    await store.close()
+
+    assert (candidate.origin, candidate.text, candidate.answer) == (event.correlation_id, QUESTION, "a1b2")
+    assert isinstance(stored, AnsweredQuestion)
+    assert (stored.answer, stored.url) == ("a1b2", "")
+
+
+async def test_an_entry_written_before_the_field_existed_is_still_read(tmp_path: Path) -> None:
+    index = index_of(Settings(data_dir=tmp_path), "asked")
+    await index.open()
+    event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
+    source, day = f"asked:{event.correlation_id}", event.occurred_at.date().isoformat()
+    document = IndexedDocument(source=source, digest="a1b2", version="v1", collection=SCOPE, chunks=1, indexed_at=day)
+    passage = Passage(
+        id=passage_id(source, "v1", 0), source=source, text=QUESTION, url="a1b2", language="eng", date=day
+    )
+    await index.replace(document, [passage])
+    await index.close()
+    store = QuestionStore(index, None)
+
+    (candidate,) = await store.nearest(Question(text=QUESTION, language="eng"), SCOPE, SemanticCacheSettings())
+    await store.close()
+
+    assert candidate.answer == "a1b2"
