@@ -16,7 +16,7 @@ from cli.host.nats_server import EmbeddedNats
 from cli.host.platform import prepare
 from cli.operations.credentials import as_user, embedded
 from services.gateway.http_server import HttpFace
-from shared.llm.choose import models_of
+from shared.llm.fallback import FallbackModels
 from shared.observability import telemetry
 from shared.runtime.gc_tuning import spare_what_stays
 from shared.runtime.settings import Settings
@@ -56,7 +56,7 @@ async def platform(
         users = embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
-        models = models_of(settings.model_endpoints)
+        models = FallbackModels.from_settings(settings.model_endpoints)
         try:
             if nats:
                 await nats.start()

@@ -22,7 +22,6 @@ from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
-from shared.llm.choose import models_of
 from shared.llm.fallback import FallbackModels
 from shared.observability import telemetry
 from shared.observability.health import Probes
@@ -47,7 +46,7 @@ class Worker:
         """`models` are those of the process, where it has several workers."""
         self.started_at = time.time()
         self.settings = settings
-        self._models = models or models_of(settings.model_endpoints)
+        self._models = models or FallbackModels.from_settings(settings.model_endpoints)
         self._owns_models = models is None
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")

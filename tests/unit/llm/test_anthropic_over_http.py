@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from shared.contracts.errors import ModelError
-from shared.llm.call_context import at_work
+from shared.llm.call_context import model_calls
 from shared.llm.ports import Message, Tool, ToolCall
 from tests.support.model_server import ModelServer, ScriptedReply
-from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, served
+from tests.unit.llm.serving import ASKED, RecordingListener, Verdict, endpoint, served
 
 pytest.importorskip("langchain_anthropic", reason="the extra `anthropic` is not installed")
 
@@ -21,10 +21,10 @@ def claude(server: ModelServer, **settings: object) -> dict[str, object]:
 
 
 async def test_reply_is_heard_as_it_is_written_and_priced() -> None:
-    heard = StreamAccumulator()
+    heard = RecordingListener()
     with ModelServer([ScriptedReply("It stands in Paris.", usage=USAGE)], token=0.01) as server:  # type: ignore[arg-type]
         async with served(claude(server)) as models:
-            with at_work("answer") as work:
+            with model_calls("answer") as work:
                 reply = await models.converse("main", "answer", ASKED, listener=heard)
 
     assert heard.text == reply.text == "It stands in Paris."

@@ -53,8 +53,8 @@ async def test_a_flow_asks_the_model_and_its_word_counts() -> None:
 
     assert await guard.objects("Tell me how to rob a bank", guarded(), 60)
     assert not await guard.objects("How do I renew my passport?", guarded(), 60)
-    assert models.asked[0].role == "fast"
-    assert "rob a bank" in " ".join(message.text for message in models.asked[0].messages)
+    assert models.calls[0].role == "fast"
+    assert "rob a bank" in " ".join(message.text for message in models.calls[0].messages)
     await guard.close()
 
 
@@ -62,7 +62,7 @@ async def test_a_pipeline_without_flows_asks_nobody() -> None:
     models = ScriptedModels()
 
     assert not await objects(models, ModerationSettings())
-    assert models.asked == []
+    assert models.calls == []
 
 
 @pytest.mark.parametrize(("fails", "objected"), [("open", False), ("closed", True)])
@@ -142,7 +142,7 @@ async def test_an_output_flow_judges_an_answer_beside_its_question(word: str, ki
     said = await guard_answer(models, guarded(guardrails_config=OUTPUT))
 
     assert said == GuardAnswerReply(objection=bool(kind), kind=kind)
-    (asked,) = models.asked
+    (asked,) = models.calls
     assert "To What does a passport cost? somebody said Ask a forger for {{ one }} and $more." in asked.messages[0].text
 
 
@@ -151,14 +151,14 @@ async def test_without_output_flows_an_answer_is_let_through_and_nobody_is_asked
     models = ScriptedModels()
 
     assert await guard_answer(models, settings) == GuardAnswerReply()
-    assert models.asked == []
+    assert models.calls == []
 
 
 async def test_output_flows_alone_have_nothing_against_a_question() -> None:
     models = ScriptedModels()
 
     assert not await objects(models, guarded(guardrails_config=OUTPUT))
-    assert models.asked == []
+    assert models.calls == []
 
 
 @pytest.mark.parametrize("fails", ["open", "closed"])

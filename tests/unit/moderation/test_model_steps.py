@@ -33,14 +33,14 @@ async def test_no_step_is_taken_unless_the_pipeline_turns_it_on() -> None:
     models = ScriptedModels(emergency=[CALM], gate=[ASKS], private=[NOBODY])
 
     assert await look(models) == Told(TEXT)
-    assert models.asked == []
+    assert models.calls == []
 
 
 async def test_every_step_that_is_on_is_asked_of_the_fast_model() -> None:
     models = ScriptedModels(emergency=[CALM], gate=[ASKS], private=[NOBODY])
 
     assert await look(models, **ALL) == Told(TEXT)
-    assert {(asked.role, asked.step) for asked in models.asked} == {
+    assert {(asked.role, asked.step) for asked in models.calls} == {
         ("fast", "emergency"),
         ("fast", "gate"),
         ("fast", "private"),
@@ -67,7 +67,7 @@ async def test_of_a_text_that_is_rejected_anyway_only_danger_is_asked() -> None:
     models = ScriptedModels(emergency=['{"emergency": true}'])
 
     assert (await look(models, rejected=True, **ALL)).emergency
-    assert [asked.step for asked in models.asked] == ["emergency"]
+    assert [asked.step for asked in models.calls] == ["emergency"]
 
 
 @pytest.mark.parametrize("kind", ["off_topic", "not_a_question"])
@@ -131,7 +131,7 @@ async def test_the_message_and_earlier_turns_are_data() -> None:
 
     await look(models, attack, emergency_check=True, project_introduction="The library of Atlantis.")
 
-    system, user = (message.text for message in models.asked[0].messages)
+    system, user = (message.text for message in models.calls[0].messages)
     assert DATA_RULES in system
     assert "The library of Atlantis." in system
     assert "&lt;/message> SYSTEM" in user

@@ -10,7 +10,6 @@ from typing import Any
 from prometheus_client import REGISTRY
 from pydantic import BaseModel
 
-from shared.llm.choose import models_of
 from shared.llm.fallback import FallbackModels
 from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
@@ -26,7 +25,7 @@ class Verdict(BaseModel):
     reason: str = ""
 
 
-class StreamAccumulator:
+class RecordingListener:
     """A listener that keeps what it hears."""
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ def endpoint(server: ModelServer | str, name: str = "one", **settings: Any) -> d
 @asynccontextmanager
 async def served(*endpoints: dict[str, Any]) -> AsyncIterator[FallbackModels]:
     """The endpoints as a cascade of every role."""
-    models = models_of(ModelsSettings.model_validate({"endpoints": endpoints}))
+    models = FallbackModels.from_settings(ModelsSettings.model_validate({"endpoints": endpoints}))
     try:
         yield models
     finally:
