@@ -17,7 +17,7 @@ from cli.host.platform import prepare
 from cli.operations.credentials import as_user, embedded
 from services.gateway.http_server import HttpFace
 from shared.llm.fallback import FallbackModels
-from shared.observability import telemetry
+from shared.observability.logging import configure_logging
 from shared.runtime.gc_tuning import spare_what_stays
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
@@ -48,7 +48,7 @@ async def platform(
     Raises:
         ConfigurationError: the data directory is in use, or a setting is wrong.
     """
-    telemetry.configure_logging("platform", level=settings.log_level, form=settings.log_format)
+    configure_logging("platform", level=settings.log_level, form=settings.log_format)
     settings.port = port
     settings.host = host
     with DataDir(settings.data_dir) as data:
