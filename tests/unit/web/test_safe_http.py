@@ -20,10 +20,10 @@ from pydantic import ValidationError
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.runtime.settings import Settings
-from shared.web.client import Fetched, SafeClient
-from shared.web.pace import Pace
-from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, policy_of
+from shared.web.client import FetchResult, SafeClient
+from shared.web.policy import AddressRefusedError, Policy, RedirectRefusedError, policy_of
 from shared.web.ranges import is_public, parse_address
+from shared.web.rate_limiter import HostRateLimiter
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ssrf_urls"
 Answer = tuple[str, dict[str, str], bytes]
@@ -81,7 +81,7 @@ def _stub(**names: list[str]) -> Callable[[str, int], Awaitable[list[str]]]:
 HERE = Policy(inside=("127.0.0.1", "here.example"))
 
 
-async def _get(url: str, policy: Policy = HERE, **more: int) -> Fetched:
+async def _get(url: str, policy: Policy = HERE, **more: int) -> FetchResult:
     async with SafeClient(policy, resolve=_stub(here_example=["127.0.0.1"])) as client:
         return await client.get(url, **more)  # type: ignore[arg-type]
 
@@ -245,18 +245,18 @@ async def test_chain_of_redirects_into_the_network_is_told_from_an_address_that_
         return "302 Found", {"location": onward}, b""
 
     async with _server(answer) as (url, requests):
-        with pytest.raises(AddressLeadsAwayError):
+        with pytest.raises(RedirectRefusedError):
             await _get(f"{url}/0")
         assert len(requests) == 6
         with pytest.raises(AddressRefusedError) as refused:
             await _get("http://[::1]/")
-    assert not isinstance(refused.value, AddressLeadsAwayError)
+    assert not isinstance(refused.value, RedirectRefusedError)
 
 
 async def test_redirect_to_a_name_that_stands_for_an_inner_address_leads_away() -> None:
     answer, names = _said(status="302 Found", location="http://inner.example/"), _stub(inner_example=["192.168.0.1"])
     async with _server(answer) as (url, _), SafeClient(HERE, resolve=names) as client:
-        with pytest.raises(AddressLeadsAwayError):
+        with pytest.raises(RedirectRefusedError):
             await client.head(url)
 
 
@@ -371,12 +371,12 @@ async def test_one_host_is_asked_at_its_pace() -> None:
         waits.append(round(seconds, 3))
         now[0] += seconds
 
-    pace = Pace(10, burst=2, clock=lambda: now[0], sleep=sleep)
+    limiter = HostRateLimiter(10, burst=2, clock=lambda: now[0], sleep=sleep)
     for host in ("a.example", "a.example", "b.example", "a.example", "a.example"):
-        await pace.turn(host)
+        await limiter.acquire(host)
     assert waits == [0.1, 0.1]
     now[0] += 10
-    await pace.turn("a.example")
+    await limiter.acquire("a.example")
     assert len(waits) == 2
 
 
