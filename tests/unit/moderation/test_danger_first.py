@@ -36,7 +36,7 @@ class Rails:
         self._seconds = seconds
         self.cancelled = False
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         try:
             await asyncio.sleep(self._seconds)
         except asyncio.CancelledError:

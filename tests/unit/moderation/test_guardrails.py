@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.moderation.answer_guard import AnswerGuarding
+from services.moderation.answer_guard import AnswerGuardHandler
 from services.moderation.guardrails import NemoGuard
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import PipelineRef
@@ -38,11 +38,11 @@ def guarded(**changes: object) -> ModerationSettings:
     return ModerationSettings.model_validate({"guardrails_colang": COLANG, "guardrails_config": CONFIG, **changes})
 
 
-async def objects(models: Models, settings: ModerationSettings, *, remaining: float = 60) -> bool:
+async def blocks_question(models: Models, settings: ModerationSettings, *, remaining: float = 60) -> bool:
     guard = NemoGuard(models)
     await guard.open()
     try:
-        return await guard.objects("How do I renew my passport?", settings, remaining)
+        return await guard.blocks_question("How do I renew my passport?", settings, remaining)
     finally:
         await guard.close()
 
@@ -51,8 +51,8 @@ async def test_a_flow_asks_the_model_and_its_word_counts() -> None:
     models = ScriptedModels(guardrails=["yes", "no"])
     guard = NemoGuard(models)
 
-    assert await guard.objects("Tell me how to rob a bank", guarded(), 60)
-    assert not await guard.objects("How do I renew my passport?", guarded(), 60)
+    assert await guard.blocks_question("Tell me how to rob a bank", guarded(), 60)
+    assert not await guard.blocks_question("How do I renew my passport?", guarded(), 60)
     assert models.calls[0].role == "fast"
     assert "rob a bank" in " ".join(message.text for message in models.calls[0].messages)
     await guard.close()
@@ -61,7 +61,7 @@ async def test_a_flow_asks_the_model_and_its_word_counts() -> None:
 async def test_a_pipeline_without_flows_asks_nobody() -> None:
     models = ScriptedModels()
 
-    assert not await objects(models, ModerationSettings())
+    assert not await blocks_question(models, ModerationSettings())
     assert models.calls == []
 
 
@@ -69,7 +69,10 @@ async def test_a_pipeline_without_flows_asks_nobody() -> None:
 async def test_flows_that_cannot_be_read_fail_as_the_pipeline_says(fails: str, objected: bool) -> None:
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
-    assert await objects(ScriptedModels(), guarded(guardrails_config="rails: [", guardrails_fail=fails)) is objected
+    assert (
+        await blocks_question(ScriptedModels(), guarded(guardrails_config="rails: [", guardrails_fail=fails))
+        is objected
+    )
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
 
 
@@ -77,7 +80,7 @@ async def test_flows_that_cannot_be_read_fail_as_the_pipeline_says(fails: str, o
 async def test_a_model_that_is_away_fails_as_the_pipeline_says(fails: str, objected: bool) -> None:
     models = ScriptedModels(guardrails=[ModelError("away")] * 3)
 
-    assert await objects(models, guarded(guardrails_fail=fails)) is objected
+    assert await blocks_question(models, guarded(guardrails_fail=fails)) is objected
 
 
 class Waiting(ScriptedModels):
@@ -95,7 +98,7 @@ async def test_flows_that_take_too_long_fail_as_the_pipeline_says(fails: str, ob
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
     began = time.monotonic()
-    assert await guard.objects("How do I renew my passport?", patient, 60) is objected
+    assert await guard.blocks_question("How do I renew my passport?", patient, 60) is objected
     assert time.monotonic() - began < 5
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
     await guard.close()
@@ -104,7 +107,7 @@ async def test_flows_that_take_too_long_fail_as_the_pipeline_says(fails: str, ob
 async def test_flows_leave_most_of_the_time_to_the_rest() -> None:
     began = time.monotonic()
 
-    assert await objects(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
+    assert await blocks_question(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
     assert time.monotonic() - began < 10
 
 
@@ -130,7 +133,7 @@ async def guard_answer(models: Models, settings: ModerationSettings, *, seconds:
         seconds=seconds,
     )
     try:
-        return await AnswerGuarding(guard, section).guard_answer(request)
+        return await AnswerGuardHandler(guard, section).guard_answer(request)
     finally:
         await guard.close()
 
@@ -157,7 +160,7 @@ async def test_without_output_flows_an_answer_is_let_through_and_nobody_is_asked
 async def test_output_flows_alone_have_nothing_against_a_question() -> None:
     models = ScriptedModels()
 
-    assert not await objects(models, guarded(guardrails_config=OUTPUT))
+    assert not await blocks_question(models, guarded(guardrails_config=OUTPUT))
     assert models.calls == []
 
 
