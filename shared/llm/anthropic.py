@@ -1,4 +1,4 @@
-"""Anthropic's models, through langchain-anthropic (extra `anthropic`); the system prompt is marked for prompt caching."""
+"""Anthropic's models, through langchain-anthropic (extra `anthropic`), with prompt caching of the system prompt."""
 
 from __future__ import annotations
 

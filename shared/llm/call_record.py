@@ -60,7 +60,7 @@ class CallRecorder:
         return reply.model_copy(update={"usage": usage, "model": self._model})
 
     def close(self, outcome: str) -> None:
-        """Record the call in the current `CallLedger`; `outcome` is `ok`, `cut`, `repaired` or the reason of the failure."""
+        """Record the call in the current `CallLedger`; `outcome` is `ok`, `cut`, `repaired` or the failure."""
         ledger = call_context.current_ledger()
         call_context.record(
             ModelCall(

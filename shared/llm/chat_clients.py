@@ -36,7 +36,7 @@ class ChatClient(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
     ) -> AsyncGenerator[str, None]:
-        """Yields pieces of text as they arrive (empty: a chunk without text); `accumulator` collects the whole reply."""
+        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply."""
 
     async def check(self) -> None:
         """Send a request that costs nothing, to see whether the endpoint answers and accepts the key."""

@@ -26,7 +26,7 @@ Role = Literal["fast", "main", "judge"]
 
 
 class ToolCall(Value):
-    """A request of the model to run a tool; `fault` says why its arguments could not be parsed (then they are empty)."""
+    """A request of the model to run a tool; `fault` says why its arguments could not be parsed and are empty."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class Listener(Protocol):
         """The next piece of the text."""
 
     async def restart(self) -> None:
-        """Discard the pieces so far: that try failed, and the next try, or the step's rule, starts from the beginning."""
+        """Discard the pieces so far: the try failed, and the next try, or the step's rule, starts anew."""
 
 
 class Models(Protocol):

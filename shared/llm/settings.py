@@ -1,4 +1,4 @@
-"""The endpoints of each role: from `ANSWERBUS_MODELS` (YAML, JSON, or the path of a file), or `OPENAI_API_KEY` alone."""
+"""The endpoints of each role: from `ANSWERBUS_MODELS` (YAML, JSON, or a path), or from `OPENAI_API_KEY` alone."""
 
 from __future__ import annotations
 

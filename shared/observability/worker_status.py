@@ -11,7 +11,7 @@ from shared.observability import telemetry
 
 
 class FactReport(BaseModel):
-    """How often and how long one fact was handled; `buckets` is the cumulative histogram over `telemetry.BUCKETS` and +Inf."""
+    """How long one fact was handled; `buckets` is the cumulative histogram over `telemetry.BUCKETS` and +Inf."""
 
     count: int = 0
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Stores that a process can do without: after the first failure, calls fail at once until a background probe succeeds."""
+"""Optional stores: after a failure, calls fail at once until a background probe finds the server available again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reachability:
     def __init__(
         self, server: str, probe: Callable[[], Awaitable[object]], *, first: float = FIRST, longest: float = LONGEST
     ) -> None:
-        """`probe` raises `UnavailableError` while the server is unavailable; `first` and `longest` are pauses in seconds."""
+        """`probe` raises `UnavailableError` while the server is down; `first` and `longest` are pauses in seconds."""
         self._server = server
         self._probe = probe
         self._first = first

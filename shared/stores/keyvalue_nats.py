@@ -1,7 +1,7 @@
 """KeyValue on a NATS key-value bucket (its subjects `$KV.<bucket>.<key>`).
 
-`answerbus bus provision` creates the bucket, with per-message TTL allowed. This uses plain publishes and gets rather than
-the client's bucket object, which cannot put with a TTL and needs permission to read the configuration of streams.
+`answerbus bus provision` creates the bucket, with per-message TTL allowed. This uses plain publishes and gets rather
+than the client's bucket object, which cannot put with a TTL and needs permission to read the configuration of streams.
 """
 
 from __future__ import annotations

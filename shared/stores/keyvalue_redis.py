@@ -56,7 +56,7 @@ class RedisKeyValue:
         await self._do("delete", self._key(key))
 
     async def erase(self, key: str) -> None:
-        """As `delete`: Redis holds values in memory; its snapshot and append-only files keep them until it rewrites these."""
+        """As `delete`: Redis holds values in memory; files that it writes keep them until it rewrites these files."""
         await self.delete(key)
 
     async def close(self) -> None:

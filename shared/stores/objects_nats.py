@@ -56,7 +56,7 @@ class NatsObjects:
                 return
 
     async def _chunks(self, nuid: str, size: int) -> bytes:
-        """Reads the chunks by direct requests: the client's own method creates a consumer, which stages are not permitted."""
+        """Reads the chunks one by one: the client's own method creates a consumer, which stages may not."""
         body = bytearray()
         sequence = 0
         while len(body) < size:

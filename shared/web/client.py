@@ -104,7 +104,8 @@ class SafeClient:
     ) -> FetchResult:
         """GET with redirects; `headers` are sent to the first origin only.
 
-        `check_redirect` is called with each URL that a redirect leads to, before it is fetched; it raises to stop there.
+        `check_redirect` is called with each URL that a redirect leads to, before it is fetched; it raises to stop
+        there.
 
         Raises:
             AddressRefusedError: the policy does not allow the address, or one that it redirects to.

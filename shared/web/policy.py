@@ -47,7 +47,7 @@ class RedirectRefusedError(AddressRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class FetchTarget:
-    """A URL that passed the policy: `host` in ASCII, lower case and without brackets; `url` is normalised the same way."""
+    """A URL that passed the policy; `host` is in ASCII, lower case and without brackets, `url` is normalised."""
 
     url: str
     scheme: str
@@ -180,7 +180,7 @@ class WebSettings(Protocol):
 def policy_of(
     settings: WebSettings, *, only: tuple[str, ...] = (), deny: tuple[str, ...] = (), **limits: Any
 ) -> Policy:
-    """The policy of the operator's settings, narrowed by a pipeline's `only` and `deny`; `limits` are fields of `Policy`."""
+    """The operator's policy, narrowed by a pipeline's `only` and `deny`; `limits` are further fields of `Policy`."""
     return Policy(
         allow=settings.web_allow,
         only=only,

@@ -9,7 +9,7 @@ import pytest
 
 from services.translation import adapters
 from services.translation.adapters import LinguaIdentifier
-from services.translation.ports import Guess
+from services.translation.ports import LanguageGuess
 from shared.contracts.errors import ConfigurationError
 from shared.text.languages import LANGUAGES
 
@@ -51,7 +51,7 @@ async def test_a_text_without_letters_says_nothing(identifier: LinguaIdentifier,
 
 
 async def test_one_language_needs_no_model() -> None:
-    assert await LinguaIdentifier().identify("anything", ("fra",)) == Guess("fra", 1.0)
+    assert await LinguaIdentifier().identify("anything", ("fra",)) == LanguageGuess("fra", 1.0)
 
 
 async def test_a_set_of_languages_is_loaded_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.translation.handler import Translator
-from services.translation.ports import Guess
+from services.translation.ports import LanguageGuess
 from services.translation.settings import TranslationSettings
 from shared.contracts.domain import PipelineRef, Question, Turn
 from shared.contracts.envelope import opening
@@ -22,10 +22,10 @@ class Fixed:
     """An identifier that always says the same, and remembers what it was asked."""
 
     def __init__(self, language: str = "fra", margin: float = 1.0) -> None:
-        self.guess = Guess(language, margin)
+        self.guess = LanguageGuess(language, margin)
         self.asked: list[tuple[str, ...]] = []
 
-    async def identify(self, text: str, languages: tuple[str, ...]) -> Guess:
+    async def identify(self, text: str, languages: tuple[str, ...]) -> LanguageGuess:
         self.asked.append(languages)
         return self.guess
 
