@@ -138,7 +138,7 @@ class Cleaner:
         return "".join(out)
 
     def _next(self) -> str:
-        """The text up to the next special character, or that character, after a space if it must not follow the last one."""
+        """The text up to the next special character, or that character, after a space where one is needed."""
         one, before = self._held[0], self._last
         parted = (
             (before == "<" and one in _TAG)

@@ -1,4 +1,4 @@
-"""Providers fail in every way they know; a step hears of it only when nobody is left. Over real HTTP."""
+"""Failures of providers reach a step only when no endpoint is left. Over real HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
 from tests.support.model_server import ModelServer, ScriptedReply
 from tests.support.servers import free_port
-from tests.unit.llm.serving import ASKED, RecordingListener, Verdict, endpoint, metric, served, until
+from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, served, until
 
 FINE = {"relevant": True}
 
@@ -185,28 +185,28 @@ async def test_time_of_a_try_is_bounded_by_the_endpoint_too() -> None:
         (ScriptedReply("The tower stands in Rome", cut_after=3), "connection"),
     ],
 )
-async def test_reply_that_breaks_off_is_taken_back_and_begun_anew_elsewhere(said: ScriptedReply, reason: str) -> None:
-    heard = RecordingListener()
+async def test_interrupted_reply_is_restarted_at_the_next_endpoint(said: ScriptedReply, reason: str) -> None:
+    listener = RecordingListener()
     before = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
     with ModelServer(lambda _: said) as broken, ModelServer(["It stands in Paris."]) as other:
         async with served(endpoint(broken, stall_seconds=0.3, tries=1), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED, listener=heard)
+            reply = await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == reply.text == "It stands in Paris."
-    assert heard.restarts == 1
+    assert listener.text == reply.text == "It stands in Paris."
+    assert listener.restarts == 1
     calls = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
     assert calls == before + 1
 
 
-async def test_reply_that_breaks_off_everywhere_is_taken_back_before_the_rule_takes_over() -> None:
-    heard = RecordingListener()
+async def test_reply_interrupted_at_every_endpoint_is_discarded_before_the_rule_is_used() -> None:
+    listener = RecordingListener()
     with ModelServer(lambda _: ScriptedReply("The tower stands", cut_after=2)) as broken:
         async with served(endpoint(broken, tries=2)) as models:
             with pytest.raises(ModelError):
-                await models.converse("main", "answer", ASKED, listener=heard)
+                await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.pieces == []
-    assert heard.restarts == 2
+    assert listener.pieces == []
+    assert listener.restarts == 2
 
 
 async def test_slow_listener_is_no_stall() -> None:
@@ -215,12 +215,12 @@ async def test_slow_listener_is_no_stall() -> None:
             await super().piece(text)
             await asyncio.sleep(0.15)
 
-    heard = Slow()
+    listener = Slow()
     with ModelServer(["one two three"], token=0.05) as server:
         async with served(endpoint(server, stall_seconds=0.12)) as models:
-            await models.converse("main", "answer", ASKED, listener=heard)
+            await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == "one two three"
+    assert listener.text == "one two three"
     assert len(server.asked) == 1
 
 

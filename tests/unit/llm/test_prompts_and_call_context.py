@@ -1,4 +1,4 @@
-"""Prompts are assembled in a fixed order; what a call costs travels with the fact it led to."""
+"""Prompts are assembled in a fixed order; the cost of a call is in the envelope of the next fact."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_introduction_of_a_section_wins_over_that_of_the_pipeline() -> None:
     assert pipeline.section("a", Prompted).project_introduction == "You are the night desk."
 
 
-async def test_calls_of_tasks_begun_within_the_work_are_noted_in_its_ledger() -> None:
+async def test_calls_of_tasks_started_within_the_block_are_in_its_ledger() -> None:
     async def work(step: str) -> None:
         record(call(step))
 

@@ -1,4 +1,4 @@
-"""NeMo Guardrails as a check: Colang 1 flows with our own model behind them, and what follows when they fail."""
+"""NeMo Guardrails as a check: Colang 1 flows on the models of this process, and how they fail."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_flows_that_cannot_be_read_fail_as_the_pipeline_says(fails: str, o
 
 
 @pytest.mark.parametrize(("fails", "objected"), [("open", False), ("closed", True)])
-async def test_a_model_that_is_away_fails_as_the_pipeline_says(fails: str, objected: bool) -> None:
+async def test_an_unavailable_model_fails_as_the_pipeline_says(fails: str, objected: bool) -> None:
     models = ScriptedModels(guardrails=[ModelError("away")] * 3)
 
     assert await blocks_question(models, guarded(guardrails_fail=fails)) is objected
@@ -168,7 +168,7 @@ async def test_output_flows_alone_have_nothing_against_a_question() -> None:
 @pytest.mark.parametrize(
     "models", [ScriptedModels(guardrails=[ModelError("away")] * 6), Waiting()], ids=["away", "slow"]
 )
-async def test_output_flows_that_cannot_judge_fail_as_the_pipeline_says(models: Models, fails: str) -> None:
+async def test_failing_output_flows_fail_as_the_pipeline_says(models: Models, fails: str) -> None:
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
     said = await guard_answer(models, guarded(guardrails_config=OUTPUT, guardrails_fail=fails), seconds=3)

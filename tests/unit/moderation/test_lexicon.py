@@ -1,4 +1,4 @@
-"""Phrases are found in whatever way they are written, where words begin and end, in linear time."""
+"""Phrases are found in every disguise, at word boundaries only, in linear time."""
 
 from __future__ import annotations
 

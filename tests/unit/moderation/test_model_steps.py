@@ -1,4 +1,4 @@
-"""The steps of moderation that a model takes: each a toggle, each replaceable by nothing."""
+"""The model steps of moderation: each can be turned off, and each is skipped when the model fails."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_the_gate_objects_to_what_is_no_question_of_this_service(kind: str
     assert told.rejection == kind
 
 
-async def test_private_data_is_masked_and_told_by_kind_and_count() -> None:
+async def test_private_data_is_masked_and_reported_by_kind_and_count() -> None:
     found = '{"found": [{"text": "Jo Moreau", "kind": "name"}, {"text": "4 elm street", "kind": "address"}]}'
 
     told = await run_steps(ScriptedModels(private=[found]), ai_pii="redact")
@@ -114,7 +114,7 @@ def test_only_what_stands_in_the_text_as_words_is_masked() -> None:
 @pytest.mark.parametrize(
     "reply", [ModelError("away"), TimeoutError(), "", "[]", '{"kind": "maybe"}', '{"found": [{"text": 3}]}']
 )
-async def test_a_step_without_a_usable_reply_says_nothing(reply: str | Exception) -> None:
+async def test_a_step_without_a_usable_reply_is_skipped(reply: str | Exception) -> None:
     models = ScriptedModels(emergency=[reply], gate=[reply], private=[reply])
 
     assert await run_steps(models, **ALL) == ModelAssessment(TEXT)

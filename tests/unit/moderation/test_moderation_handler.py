@@ -1,4 +1,4 @@
-"""Moderation as its hearers see it: approved, rejected, or cleared at the second look."""
+"""The facts that moderation publishes: approved, rejected, or cleared after the check of a translation."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_what_a_question_can_do_without_is_masked_and_let_through(text: str, lef
         "open 9:00-17:00 from 1 to 5",
     ],
 )
-def test_what_only_looks_private_is_let_be(text: str) -> None:
+def test_text_that_only_looks_private_is_unchanged(text: str) -> None:
     assert check(text) == CheckResult()
 
 

@@ -1,4 +1,4 @@
-"""Workers' own figures: histograms that add up, and the time below which most work was done."""
+"""The reports of workers: sums and quantiles of histograms."""
 
 from __future__ import annotations
 

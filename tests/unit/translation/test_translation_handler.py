@@ -1,4 +1,4 @@
-"""The language of a question: hint, then likeness, then default."""
+"""The language of a question: the hint, else the identified language, else the default."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_a_narrow_margin_gives_the_default_language() -> None:
     assert await language_of(Fixed("fra", 0.03)) == "fra"
 
 
-async def test_a_text_that_says_nothing_gives_the_default_language() -> None:
+async def test_a_text_without_words_gets_the_default_language() -> None:
     settings = TranslationSettings(default_language="fr", margin=0)
 
     assert await language_of(Fixed("und", 0.0), settings=settings) == "fra"
@@ -171,7 +171,7 @@ async def test_without_a_usable_translation_the_question_goes_on_in_its_own_lang
     )
 
 
-async def test_a_language_the_model_misnames_is_the_one_that_was_told_apart() -> None:
+async def test_a_language_the_model_misnames_is_the_identified_one() -> None:
     said = await put(ScriptedModels(translate=['{"language": "gibberish", "text": "How much is a passport?"}']))
 
     assert (type(said), said.question.language) == (QuestionTranslated, "fra")

@@ -1,4 +1,4 @@
-"""Cascades over model servers, for the tests beside this file."""
+"""Endpoints on model servers, for the tests beside this file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Verdict(BaseModel):
 
 
 class RecordingListener:
-    """A listener that keeps what it hears."""
+    """A listener that records the pieces."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -52,7 +52,7 @@ def endpoint(server: ModelServer | str, name: str = "one", **settings: Any) -> d
 
 @asynccontextmanager
 async def served(*endpoints: dict[str, Any]) -> AsyncIterator[FallbackModels]:
-    """The endpoints as a cascade of every role."""
+    """The endpoints, in order, for every role."""
     models = FallbackModels.from_settings(ModelsSettings.model_validate({"endpoints": endpoints}))
     try:
         yield models
