@@ -163,7 +163,7 @@ class FileRun:
     async def _agreements(self, batch: Batch) -> None:
         """Let the judge compare, where one is configured here."""
         from cli.evaluation.answer_judge import compare_all
-        from shared.llm.choose import models_of
+        from shared.llm.fallback import FallbackModels
         from shared.runtime.settings import Settings
 
         todo = [
@@ -174,7 +174,7 @@ class FileRun:
         ]
         if not (self._judge and todo):
             return
-        models = models_of(Settings().model_endpoints)
+        models = FallbackModels.from_settings(Settings().model_endpoints)
         try:
             if models.has("judge"):
                 with _progress("comparisons", len(todo), 0) as told:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
 from shared.contracts.errors import RefusedError, UnavailableError
-from shared.web.client import USER_AGENT, Fetched, SafeClient
+from shared.web.client import USER_AGENT, FetchResult, SafeClient
 
 _MAX_BYTES = 512 * 1024
 #: A site that asks for more than this between two pages is not visited slower.
@@ -31,7 +31,7 @@ class Manners:
         self._rules: dict[str, RobotFileParser] = {}
         self._next: dict[str, float] = {}
 
-    async def get(self, url: str, *, max_bytes: int) -> Fetched:
+    async def get(self, url: str, *, max_bytes: int) -> FetchResult:
         """The page; one that is busy (429, 503) is asked once more when it says when.
 
         Where it is redirected, the site it leads to is asked for its rules as well.
@@ -44,11 +44,11 @@ class Manners:
         await self._check(url)
         pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _LONGEST)
         await self._wait(url, pause)
-        page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
+        page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
         later = page.headers.get("retry-after", "")
         if page.status in (429, 503) and later.isdigit() and int(later) <= _LONGEST:
             await self._sleep(int(later))
-            page = await self._client.get(url, max_bytes=max_bytes, onward=self._check)
+            page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
         return page
 
     async def _check(self, url: str) -> None:

@@ -14,7 +14,7 @@ from cli.crawler.robots import Manners
 from cli.crawler.sitemap import MAX_BYTES, Listed, read_sitemap
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
-from shared.web.client import Fetched
+from shared.web.client import FetchResult
 
 _MAX_SITEMAPS = 500
 _GENERAL = ("", "application/octet-stream", "binary/octet-stream")
@@ -88,7 +88,7 @@ class WebCollector:
         for submission in self.collector.submit(listed.url, page.body, document):
             yield submission
 
-    async def _get(self, url: str, max_bytes: int) -> Fetched | None:
+    async def _get(self, url: str, max_bytes: int) -> FetchResult | None:
         try:
             page = await self.manners.get(url, max_bytes=max_bytes)
         except (RefusedError, UnavailableError) as error:
@@ -107,7 +107,7 @@ def _site(url: str) -> str:
         return ""
 
 
-def _changed(page: Fetched) -> str:
+def _changed(page: FetchResult) -> str:
     try:
         return parsedate_to_datetime(page.headers.get("last-modified", "")).date().isoformat()
     except ValueError:

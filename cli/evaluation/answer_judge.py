@@ -12,7 +12,7 @@ from cli.evaluation.batch_run import Batch, together
 from cli.evaluation.batch_store import Side
 from cli.evaluation.questions_file import Item
 from shared.contracts.errors import ModelError
-from shared.llm.call_context import at_work
+from shared.llm.call_context import model_calls
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES, block
 
@@ -38,7 +38,7 @@ async def agreement(models: Models, item: Item, answer: str) -> tuple[float | No
     parts = {"question": item.question, "expected_answer": item.expected_answer, "answer": answer}
     user = "\n\n".join(block(name, text, limit=_CHARS) for name, text in parts.items())
     found: float | None = None
-    with at_work("evaluate") as ledger:
+    with model_calls("evaluate") as ledger:
         try:
             found = (await models.invoke("judge", "agreement", SYSTEM, user, Agreement)).agreement
         except ModelError:

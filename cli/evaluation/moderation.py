@@ -19,7 +19,7 @@ from cli.host.catalogue import builder, offline_context
 from shared.contracts.errors import ConfigurationError, RefusedError
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.requests.moderation import InspectReply, InspectRequest
-from shared.llm.choose import models_of
+from shared.llm.fallback import FallbackModels
 from shared.llm.none import NoModels
 from shared.llm.ports import M, Models, Role
 from shared.runtime.settings import Settings
@@ -97,7 +97,7 @@ async def evaluate(path: Path, pipeline: Pipeline, *, with_model: bool = False) 
     cases = read_cases(path)
     if not with_model:
         return _told([Judged(*one) async for one in inspected(cases, pipeline)])
-    models = models_of(Settings().model_endpoints)
+    models = FallbackModels.from_settings(Settings().model_endpoints)
     if not models.has("fast"):
         raise ConfigurationError("--with-model asks the model that plays fast, and none does; see docs/models.md")
     counted = _Counted(models)

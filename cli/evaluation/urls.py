@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from shared.contracts.errors import RefusedError
-from shared.web.policy import AddressRefusedError, AddressUnreadableError, Policy, Target
+from shared.web.policy import AddressRefusedError, FetchTarget, InvalidAddressError, Policy
 
 PUBLIC = "93.184.215.14"
 #: Where a page of a list of redirects is taken to lie, and where a redirector is taken to lead.
@@ -43,14 +43,14 @@ def evaluate(path: Path) -> dict[str, Any]:
         raise RefusedError(f"{path}: expected JSON lines with payload or url, a JSON list, or lines of text") from None
 
 
-def judged(url: str, resolves_to: str = "") -> tuple[str, Target | None]:
+def judged(url: str, resolves_to: str = "") -> tuple[str, FetchTarget | None]:
     """`fetched`, `refused` or `unreadable`, and the address as it was read; a name is judged for all its answers."""
     policy = Policy()
     try:
         target = policy.target(url)
         for answer in _answers(target.host, resolves_to):
             policy.check_resolved(target.host, [answer])
-    except AddressUnreadableError:
+    except InvalidAddressError:
         return "unreadable", None
     except AddressRefusedError:
         return "refused", None

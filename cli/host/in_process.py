@@ -16,8 +16,8 @@ from cli.host.nats_server import EmbeddedNats
 from cli.host.platform import prepare
 from cli.operations.credentials import as_user, embedded
 from services.gateway.http_server import HttpFace
-from shared.llm.choose import models_of
-from shared.observability import telemetry
+from shared.llm.fallback import FallbackModels
+from shared.observability.logging import configure_logging
 from shared.runtime.gc_tuning import spare_what_stays
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
@@ -48,7 +48,7 @@ async def platform(
     Raises:
         ConfigurationError: the data directory is in use, or a setting is wrong.
     """
-    telemetry.configure_logging("platform", level=settings.log_level, form=settings.log_format)
+    configure_logging("platform", level=settings.log_level, form=settings.log_format)
     settings.port = port
     settings.host = host
     with DataDir(settings.data_dir) as data:
@@ -56,7 +56,7 @@ async def platform(
         users = embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
-        models = models_of(settings.model_endpoints)
+        models = FallbackModels.from_settings(settings.model_endpoints)
         try:
             if nats:
                 await nats.start()

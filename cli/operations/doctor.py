@@ -18,7 +18,7 @@ from cli.operations import bus
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
 from shared.llm.endpoint import Endpoint
-from shared.llm.faults import Fault
+from shared.llm.endpoint_error import EndpointError
 from shared.llm.settings import ROLES
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
@@ -143,16 +143,16 @@ async def _models(settings: Settings) -> list[Finding]:
         try:
             await endpoint.check()
             verdict, detail = "ok", "answers"
-        except Fault as fault:
-            verdict, detail = _judged(fault)
+        except EndpointError as error:
+            verdict, detail = _judged(error)
         findings.append(Finding(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
         await endpoint.close()
     return findings
 
 
-def _judged(fault: Fault) -> tuple[str, str]:
-    if fault.reason in ("status_404", "status_405"):
+def _judged(error: EndpointError) -> tuple[str, str]:
+    if error.reason in ("status_404", "status_405"):
         return "ok", "answers (and has no list of models)"
-    if fault.reason in ("status_401", "status_403"):
+    if error.reason in ("status_401", "status_403"):
         return "warn", "does not take the key"
-    return "warn", f"does not answer: {fault.reason}"
+    return "warn", f"does not answer: {error.reason}"

@@ -107,7 +107,7 @@ class Stream:
             self._waiting.clear()
             self._offset += len(token.text)
             self._spoken_at = time.monotonic()
-            await self._signals.speak(self._cid, token)
+            await self._signals.publish_signal(self._cid, token)
 
     def _number(self) -> int:
         return max(0, int((time.time() - self._since) * 1000))

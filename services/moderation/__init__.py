@@ -1,6 +1,7 @@
-"""Moderation: the first to read a question, and the last to see its raw text.
+"""Moderation: the first stage that reads a question, and the only one that sees its raw text.
 
-Hears `QuestionAsked` and says `QuestionApproved` (tidied and redacted), `QuestionRejected` (with a message for the
-asker) or `QuestionEscalated` (with services for people in danger). Hears `QuestionTranslated` for a second look and
-says `QuestionCleared` or one of the last two. What was matched is never logged or said, only its kind and count.
+Consumes `QuestionAsked` and publishes `QuestionApproved` (canonical and redacted text), `QuestionRejected` (with a
+message for the asker) or `QuestionEscalated` (with services for people in danger). Consumes `QuestionTranslated`,
+checks the translation, and publishes `QuestionCleared` or one of the last two. Matched text is never logged or
+published, only its kind and count.
 """

@@ -1,4 +1,4 @@
-"""Microsoft Presidio as a second pair of eyes for private data: blank language pipelines, no model, no network."""
+"""Microsoft Presidio as an additional detector of private data, on a blank language pipeline (no model, no network)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.contracts.errors import ConfigurationError
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
 
-#: What Presidio calls a kind; the others it knows are not private data of an asker.
+#: Presidio's entity types and our kinds; its other types are not used.
 _KINDS: dict[str, PrivateKind] = {
     "EMAIL_ADDRESS": "email",
     "PHONE_NUMBER": "phone",
@@ -22,21 +22,21 @@ _KINDS: dict[str, PrivateKind] = {
     "CA_SIN": "sin",
     "IP_ADDRESS": "ip",
 }
-#: Below it a number is only digits that could be one; words beside it lift the score.
-_SURE = 0.45
-#: Characters read of a text; more is nobody's question.
+#: Results with a lower score are dropped; words that stand beside a number raise its score.
+_LEAST_SCORE = 0.45
+#: Characters of a text that are analysed.
 _LONGEST = 10_000
 
 
 class PresidioPrivateData:
-    """Loads Presidio in a thread when the first pipeline asks for it (two seconds); texts that come then wait."""
+    """A `PrivateDataDetector` that loads Presidio in a thread at the first use (two seconds)."""
 
     def __init__(self) -> None:
         self._loading: asyncio.Task[AnalyzerEngine] | None = None
         self._regions: tuple[str, ...] = ()
 
     async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
-        """What Presidio finds in the first 10,000 characters, when the pipeline wants it.
+        """What Presidio finds in the first 10,000 characters, for pipelines with `pii_engine: presidio`.
 
         Raises:
             ConfigurationError: Presidio is not installed.
@@ -45,16 +45,16 @@ class PresidioPrivateData:
             return ()
         if self._loading is None or self._regions != settings.phone_regions or _failed(self._loading):
             self._regions = settings.phone_regions
-            self._loading = asyncio.create_task(asyncio.to_thread(load, settings.phone_regions))
-        # Shielded: a question that is withdrawn must not cancel the loading for all others.
+            self._loading = asyncio.create_task(asyncio.to_thread(load_analyzer, settings.phone_regions))
+        # Shielded: the withdrawal of one question must not cancel loading for the others.
         engine = await asyncio.shield(self._loading)
-        return found_by(engine, text)
+        return find_spans(engine, text)
 
     async def open(self) -> None:
-        """Nothing is loaded before it is asked for."""
+        """Nothing to open: Presidio is loaded when it is first needed."""
 
     async def close(self) -> None:
-        """A load under way is waited for, because a thread cannot be stopped."""
+        """Wait for a load in progress, because a thread cannot be stopped."""
         if self._loading is not None:
             await asyncio.gather(self._loading, return_exceptions=True)
             self._loading = None
@@ -64,15 +64,15 @@ def _failed(task: asyncio.Task[Any]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-def found_by(engine: AnalyzerEngine, text: str) -> tuple[Span, ...]:
-    """The spans of one text, the surest first."""
-    results = engine.analyze(text[:_LONGEST], language="en", score_threshold=_SURE, entities=list(_KINDS))
+def find_spans(engine: AnalyzerEngine, text: str) -> tuple[Span, ...]:
+    """The spans in one text, those with the highest score first."""
+    results = engine.analyze(text[:_LONGEST], language="en", score_threshold=_LEAST_SCORE, entities=list(_KINDS))
     results.sort(key=lambda one: (-one.score, one.start))
     return tuple(Span(_KINDS[one.entity_type], one.start, one.end) for one in results)
 
 
-def load(regions: tuple[str, ...]) -> AnalyzerEngine:
-    """An analyser over a blank pipeline whose words are their own lemmas, so that words beside a number count.
+def load_analyzer(regions: tuple[str, ...]) -> AnalyzerEngine:
+    """An analyzer with a blank pipeline whose words are their own lemmas, so that context words raise scores.
 
     Raises:
         ConfigurationError: Presidio is not installed.
@@ -88,7 +88,7 @@ def load(regions: tuple[str, ...]) -> AnalyzerEngine:
         raise ConfigurationError(
             "moderation.pii_engine: presidio needs the extra: pip install 'answerbus[pii]'"
         ) from None
-    # The list of suffixes that comes with the library will do; fetching it is how the recognizer would begin.
+    # Use the suffix list of the package; by default the e-mail recognizer downloads it at the first use.
     tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
     class BlankEngine(SpacyNlpEngine):

@@ -1,4 +1,4 @@
-"""Whether an answer may be given, by the output flows of the pipeline's guardrails."""
+"""Checks answers with the output flows of the pipeline's guardrails, on request of the verifier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SettingsByRevision = Callable[[PipelineRef], Awaitable[ModerationSettings]]
 log = structlog.get_logger()
 
 
-class AnswerGuarding:
+class AnswerGuardHandler:
     """Answers `ask.moderation.guard_answer`."""
 
     def __init__(self, guard: AnswerGuard, settings: SettingsByRevision) -> None:
@@ -26,24 +26,24 @@ class AnswerGuarding:
         self._settings = settings
 
     async def guard_answer(self, request: GuardAnswerRequest) -> GuardAnswerReply:
-        """What the flows say of the answer; when they cannot in time, what the pipeline wants then.
+        """Runs the output flows; when they fail or are too slow, `guardrails_fail` decides.
 
         Raises:
             PipelineError: that revision of the pipeline is not kept any more.
         """
         settings = await self._settings(request.pipeline)
         if not settings.guardrails_colang:
-            log.warning("asked about an answer without guardrails", pipeline=request.pipeline.name)
+            log.warning("guard_answer requested for a pipeline without guardrails", pipeline=request.pipeline.name)
             return GuardAnswerReply()
-        stopped = await self._guard.stops_answer(request.question, request.answer, settings, request.seconds)
-        if stopped is None:
+        blocked = await self._guard.blocks_answer(request.question, request.answer, settings, request.seconds)
+        if blocked is None:
             closed = settings.guardrails_fail == "closed"
             return GuardAnswerReply(objection=closed, kind="unavailable" if closed else "", away=True)
-        return GuardAnswerReply(objection=stopped, kind="guardrail" if stopped else "")
+        return GuardAnswerReply(objection=blocked, kind="guardrail" if blocked else "")
 
 
 def settings_by_revision(context: StageContext) -> SettingsByRevision:
-    """The settings of exactly the revision that a question is answered by."""
+    """A function to the settings of a revision of a pipeline."""
     sections = Sections(context.pipelines)
 
     async def settings(ref: PipelineRef) -> ModerationSettings:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from services.moderation.adapters import PresidioPrivateData
-from services.moderation.answer_guard import AnswerGuarding, settings_by_revision
+from services.moderation.answer_guard import AnswerGuardHandler, settings_by_revision
 from services.moderation.guardrails import NemoGuard
 from services.moderation.handler import Moderator
 from services.moderation.inspection import Inspector, settings_by_name
-from services.moderation.lexicon_preloader import LexiconWatch
+from services.moderation.lexicon_preloader import LexiconPreloader
 from services.moderation.model_steps import ModelSteps
 from services.moderation.settings import ModerationSettings
 from shared.contracts.stage import Stage
@@ -20,13 +20,13 @@ def build(context: StageContext) -> Stage:
     steps = ModelSteps(context.models)
     moderator = Moderator(private, guard, steps)
     stage = Stage("moderation", settings=ModerationSettings)
-    stage.opens(LexiconWatch(context.pipelines))
+    stage.opens(LexiconPreloader(context.pipelines))
     stage.opens(private)
     stage.opens(guard)
     stage.on(moderator.moderate)
-    stage.on(moderator.look_again)
+    stage.on(moderator.moderate_translation)
     stage.on_request(Inspector(private, steps, settings_by_name(context)).inspect)
-    stage.on_request(AnswerGuarding(guard, settings_by_revision(context)).guard_answer)
+    stage.on_request(AnswerGuardHandler(guard, settings_by_revision(context)).guard_answer)
     return stage
 
 

@@ -1,4 +1,4 @@
-"""Tidying: the same question typed in different ways becomes the same text. Pure."""
+"""The canonical form of a text: the same question typed in different ways becomes the same text. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 
 #: Control, format (bidirectional marks, zero-width spaces, soft hyphens), surrogate and private characters.
 _DROPPED = frozenset(["Cc", "Cf", "Cs", "Co"])
-#: These two join letters of Persian, Hindi and emoji; between Latin letters and digits they only hide something.
+#: Joiners are needed in Persian, Hindi and emoji; between Latin letters and digits they only hide text from checks.
 _JOINERS = "\u200c\u200d"
 _HIDING_JOINER = re.compile(r"(?<=[\x00-\x7f])[\u200c\u200d]++|(?<![\u200c\u200d])[\u200c\u200d]++(?=[\x00-\x7f])")
 
 
-def tidy(text: str) -> str:
-    """NFC, without invisible characters, every run of white space one space."""
+def canonicalize(text: str) -> str:
+    """Returns the text in NFC, without invisible characters, with every run of white space as one space."""
     if not (text.isascii() and text.isprintable()):
         text = unicodedata.normalize("NFC", text)
         dropped = {

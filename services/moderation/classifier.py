@@ -1,9 +1,8 @@
-"""A light classifier of injections: logistic regression over pieces of words, its weights in a JSON file.
+"""A classifier of prompt injections: logistic regression over TF-IDF features, its weights in a JSON file.
 
-The file is made by `answerbus train injections` and holds numbers only, so that loading one runs nothing. A text is
-folded; every run of 2 to 5 characters, and every word and pair of words, counts with log(1 + n), and the vector is
-brought to length 1, as scikit-learn's `TfidfVectorizer(sublinear_tf=True)` has it, without its inverse document
-frequencies, which the weights carry.
+`answerbus train injections` writes the file. It contains only numbers, so that loading it executes no code. The
+features of a normalized text are runs of 3 to 5 characters, words, and pairs of words, with the weight (1 + log n) ·
+idf; the vector is scaled to length 1, as in scikit-learn's `TfidfVectorizer(sublinear_tf=True)`.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from pathlib import Path
 import structlog
 from pydantic import BaseModel, Field, ValidationError
 
-from services.moderation.normalizer import fold
+from services.moderation.normalizer import normalize
 from shared.contracts.errors import ConfigurationError
 
 log = structlog.get_logger()
 
 FORMAT = "answerbus-injections-1"
-#: Texts are read this far: enough to judge by, and it bounds the work.
+#: Characters of a text that are classified; a bound on the work.
 LONGEST = 2000
 
 
-class Weights(BaseModel):
-    """The file: `weights` by feature, already multiplied by what the training scaled them with."""
+class ClassifierFile(BaseModel):
+    """The content of the file: the weight and the inverse document frequency of each feature."""
 
     format: str = Field(pattern=f"^{FORMAT}$")
     bias: float
@@ -37,15 +36,16 @@ class Weights(BaseModel):
     idf: dict[str, float]
 
 
-class Classifier:
-    """How likely a text is an injection."""
+class InjectionClassifier:
+    """Estimates how likely a text is an injection."""
 
-    def __init__(self, file: Weights) -> None:
+    def __init__(self, file: ClassifierFile) -> None:
         self._bias = file.bias
         self._weights = file.weights
         self._idf = file.idf
 
     def probability(self, text: str) -> float:
+        """The probability, 0 to 1, that the text is an injection."""
         counted = {
             name: (1 + math.log(count)) * idf
             for name, count in features(text).items()
@@ -57,39 +57,43 @@ class Classifier:
 
 
 def features(text: str) -> Counter[str]:
-    """Pieces of words (`c:` and 3 to 5 characters), words (`w:`) and pairs of them, with how often they occur."""
-    folded = fold(text[:LONGEST])
-    pieces = Counter(f"c:{folded[at : at + size]}" for size in (3, 4, 5) for at in range(len(folded) - size + 1))
-    words = folded.split()
-    pieces.update(f"w:{word}" for word in words)
-    pieces.update(f"w:{first} {second}" for first, second in pairwise(words))
-    return pieces
+    """Counts of character runs (`c:` and 3 to 5 characters), words (`w:`) and pairs of words in the normalized text."""
+    normalized = normalize(text[:LONGEST])
+    counts = Counter(
+        f"c:{normalized[at : at + size]}" for size in (3, 4, 5) for at in range(len(normalized) - size + 1)
+    )
+    words = normalized.split()
+    counts.update(f"w:{word}" for word in words)
+    counts.update(f"w:{first} {second}" for first, second in pairwise(words))
+    return counts
 
 
-def read_classifier(path: Path) -> Classifier:
-    """The classifier in a file.
+def read_classifier(path: Path) -> InjectionClassifier:
+    """Loads a classifier.
 
     Raises:
-        ConfigurationError: there is no such file, or it is not one.
+        ConfigurationError: the file cannot be read, or is not a classifier.
     """
     try:
-        file = Weights.model_validate(json.loads(path.read_text("utf-8")))
+        file = ClassifierFile.model_validate(json.loads(path.read_text("utf-8")))
     except OSError as error:
         raise ConfigurationError(f"moderation.injection_model: {path}: {error.strerror}") from None
     except (ValueError, ValidationError):
         raise ConfigurationError(
-            f"moderation.injection_model: {path} is not what `answerbus train injections` writes"
+            f"moderation.injection_model: {path} was not written by `answerbus train injections`"
         ) from None
     if set(file.weights) != set(file.idf):
-        raise ConfigurationError(f"moderation.injection_model: {path} lacks weights; train it again")
-    return Classifier(file)
+        raise ConfigurationError(
+            f"moderation.injection_model: {path} is incomplete; train it again with `answerbus train injections`"
+        )
+    return InjectionClassifier(file)
 
 
 @lru_cache(maxsize=8)
-def classifier_of(path: str) -> Classifier | None:
-    """The classifier of that file, read once; None, with a warning, when it cannot be read: the rules go on alone."""
+def classifier_of(path: str) -> InjectionClassifier | None:
+    """The classifier in that file, loaded once; None, with a warning, when it cannot be loaded."""
     try:
         return read_classifier(Path(path))
     except ConfigurationError as error:
-        log.warning("the injection classifier is missing; moderation goes by rules", error=str(error))
+        log.warning("injection classifier could not be loaded; only rules are used", error=str(error))
         return None

@@ -1,4 +1,4 @@
-"""Training the classifier of injections from labelled texts (extra `classifier`): TF-IDF and logistic regression."""
+"""Trains the injection classifier on labelled texts (extra `classifier`): TF-IDF and logistic regression."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from services.moderation.canonical_text import tidy
+from services.moderation.canonical_text import canonicalize
 from services.moderation.classifier import FORMAT, features
 from shared.contracts.errors import ConfigurationError, RefusedError
 
-#: A feature of one text only says nothing about others.
-_IN_TEXTS = 2
-#: How little the weights are held back (the inverse of the regularisation): features are many, texts few.
-_FREEDOM = 30.0
-_FEWEST = 20
+#: Features that occur in fewer texts are dropped.
+_LEAST_TEXTS = 2
+#: The inverse of the strength of the regularisation.
+_INVERSE_REGULARISATION = 30.0
+_LEAST_PER_CLASS = 20
 
 
 def train(texts: Sequence[str], attacks: Sequence[bool], path: Path) -> dict[str, Any]:
-    """Fit the weights, write them to the file, and say what they are made of.
+    """Trains a classifier, writes it to `path`, and returns the figures of the training.
 
-    `cross_validated_f1` is that of five folds of the same texts; where these repeat one another it is flattering.
+    `cross_validated_f1` comes from five folds of the same texts; it is too high where the texts repeat one another.
 
     Raises:
         ConfigurationError: scikit-learn is not installed.
-        RefusedError: there are too few texts of either kind, or the file cannot be written.
+        RefusedError: there are too few attacks or too few honest texts, or the file cannot be written.
     """
     try:
         from sklearn.feature_extraction import DictVectorizer
@@ -34,12 +34,12 @@ def train(texts: Sequence[str], attacks: Sequence[bool], path: Path) -> dict[str
         from sklearn.model_selection import cross_val_score
     except ImportError:
         raise ConfigurationError("training needs the extra: pip install 'answerbus[classifier]'") from None
-    if min(sum(attacks), len(attacks) - sum(attacks)) < _FEWEST:
-        raise RefusedError(f"training needs at least {_FEWEST} attacks and as many honest texts")
+    if min(sum(attacks), len(attacks) - sum(attacks)) < _LEAST_PER_CLASS:
+        raise RefusedError(f"training needs at least {_LEAST_PER_CLASS} attacks and as many honest texts")
     idf, rows = _vectors(texts)
     vectors = DictVectorizer()
     table = vectors.fit_transform(rows)
-    model = LogisticRegression(C=_FREEDOM, class_weight="balanced", max_iter=2000)
+    model = LogisticRegression(C=_INVERSE_REGULARISATION, class_weight="balanced", max_iter=2000)
     scores = cross_val_score(model, table, attacks, cv=5, scoring="f1")
     model.fit(table, attacks)
     weights = dict(zip(vectors.get_feature_names_out(), model.coef_[0], strict=True))
@@ -53,13 +53,17 @@ def train(texts: Sequence[str], attacks: Sequence[bool], path: Path) -> dict[str
 
 
 def _vectors(texts: Sequence[str]) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """The inverse document frequencies, and every text as a vector of length 1 (as `Classifier` reads a text)."""
-    counted = [features(tidy(text)) for text in texts]
-    seen: dict[str, int] = {}
+    """The inverse document frequencies, and every text as a vector of length 1 as `InjectionClassifier` computes it."""
+    counted = [features(canonicalize(text)) for text in texts]
+    texts_with: dict[str, int] = {}
     for one in counted:
         for name in one:
-            seen[name] = seen.get(name, 0) + 1
-    idf = {name: math.log((1 + len(texts)) / (1 + times)) + 1 for name, times in seen.items() if times >= _IN_TEXTS}
+            texts_with[name] = texts_with.get(name, 0) + 1
+    idf = {
+        name: math.log((1 + len(texts)) / (1 + times)) + 1
+        for name, times in texts_with.items()
+        if times >= _LEAST_TEXTS
+    }
     rows = []
     for one in counted:
         row = {name: (1 + math.log(count)) * idf[name] for name, count in one.items() if name in idf}
@@ -69,13 +73,13 @@ def _vectors(texts: Sequence[str]) -> tuple[dict[str, float], list[dict[str, flo
 
 
 def _write(path: Path, bias: float, weights: dict[str, Any], idf: dict[str, float]) -> None:
-    told = {
+    document = {
         "format": FORMAT,
         "bias": round(bias, 5),
         "weights": {str(name): round(float(weight), 4) for name, weight in weights.items()},
         "idf": {name: round(value, 3) for name, value in idf.items()},
     }
     try:
-        path.write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")), "utf-8")
+        path.write_text(json.dumps(document, ensure_ascii=False, separators=(",", ":")), "utf-8")
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None

@@ -1,13 +1,18 @@
-"""What a rejected asker is told unless the pipeline says otherwise: by kind and language."""
+"""The messages and emergency services that a pipeline can replace, by kind or region, and language."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from shared.contracts.facts import RejectionKind
 
 _RESPECT = {
     "en": "This question cannot be answered as it is written. Please ask it again in other words.",
     "fr": "Nous ne pouvons pas répondre à cette question telle qu'elle est écrite. Veuillez la reformuler.",
 }
 
-#: Kind -> language -> what the asker reads.
+#: Rejection kind, or `greeting`, `thanks`, `emergency` -> language -> message to the asker.
 DEFAULT_MESSAGES: dict[str, dict[str, str]] = {
     "too_short": {
         "en": "Please ask your question in a few more words, or try the search instead.",
@@ -78,7 +83,21 @@ DEFAULT_MESSAGES: dict[str, dict[str, str]] = {
     },
 }
 
-#: Region (ISO 3166, `any` elsewhere) -> the services offered to people in danger: address and title by language.
+
+def check_messages(messages: Mapping[str, Mapping[str, str]]) -> None:
+    """Checks that every kind of rejection has a message in English.
+
+    Raises:
+        TypeError: some have none; raised when this module is imported.
+    """
+    missing = [kind for kind in get_args(RejectionKind) if not messages.get(kind, {}).get("en")]
+    if missing:
+        raise TypeError(f"DEFAULT_MESSAGES has no English message for: {', '.join(missing)}")
+
+
+check_messages(DEFAULT_MESSAGES)
+
+#: Region (ISO 3166, `any` elsewhere) -> services for people in danger: address and title by language.
 DEFAULT_RESOURCES: dict[str, list[dict[str, object]]] = {
     "CA": [
         {"url": "tel:911", "title": {"en": "911 — emergency services", "fr": "911 — services d'urgence"}},

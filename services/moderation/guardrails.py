@@ -1,4 +1,4 @@
-"""NeMo Guardrails as a check (extra `guardrails`): Colang 1 flows of the pipeline, our models behind them."""
+"""NeMo Guardrails (extra `guardrails`): runs the Colang 1 flows of a pipeline on the models of this process."""
 
 from __future__ import annotations
 
@@ -20,60 +20,62 @@ log = structlog.get_logger()
 
 Flows = Callable[["LLMRails", list[dict[str, str]]], Awaitable[bool]]
 
-_AUTHORS = {"system": "system", "user": "user", "assistant": "assistant"}
-_KEPT = 8
+_ROLES = {"system": "system", "user": "user", "assistant": "assistant"}
+_MOST_CONFIGURATIONS = 8
 
 
 class NemoGuard:
-    """Rails by configuration, each built once in a thread; one that cannot be built fails as the pipeline says."""
+    """A `QuestionGuard` and `AnswerGuard`; the rails of each configuration are built once, in a thread."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
         self._rails: dict[tuple[str, str], asyncio.Task[LLMRails]] = {}
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
-        """Whether the input flows stop the text; when they cannot say in time, whether the pipeline fails closed.
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+        """Whether the input flows block the text; when they fail or are too slow, whether the pipeline fails closed.
 
-        Rails that take longer to build are built to the end, for the questions that come after.
+        Building the rails continues after the timeout, for later questions.
         """
-        stopped = await self._stopped(_input, [_said("user", text)], settings, remaining / 3)
-        return settings.guardrails_fail == "closed" if stopped is None else stopped
+        blocked = await self._run(_input_blocks, [_message_dict("user", text)], settings, remaining / 3)
+        return settings.guardrails_fail == "closed" if blocked is None else blocked
 
-    async def stops_answer(
+    async def blocks_answer(
         self, question: str, answer: str, settings: ModerationSettings, seconds: float
     ) -> bool | None:
-        """Whether the output flows stop the answer; None when they cannot say within `seconds`.
+        """Whether the output flows block the answer; None when they fail or take longer than `seconds`.
 
-        What a flow would put in the place of the answer is not looked at: an answer is given as it was checked, or not.
+        A replacement text from a flow is ignored: the answer is given as it was checked, or not at all.
         """
-        return await self._stopped(_output, [_said("user", question), _said("assistant", answer)], settings, seconds)
+        return await self._run(
+            _output_blocks, [_message_dict("user", question), _message_dict("assistant", answer)], settings, seconds
+        )
 
-    async def _stopped(
+    async def _run(
         self, flows: Flows, messages: list[dict[str, str]], settings: ModerationSettings, seconds: float
     ) -> bool | None:
         if not settings.guardrails_colang:
             return False
         try:
             async with asyncio.timeout(max(0.0, min(settings.guardrails_seconds, seconds))):
-                return await flows(await self._built(settings), messages)
-        except Exception as error:  # whatever a third party's flows do, the question is not lost
-            log.warning("guardrails could not judge", fails=settings.guardrails_fail, error=_told(error))
+                return await flows(await self._rails_of(settings), messages)
+        except Exception as error:  # flows are third-party code and must not fail the question
+            log.warning("guardrails failed", fails=settings.guardrails_fail, error=_describe(error))
             telemetry.GUARDRAILS_FAILED.labels(settings.guardrails_fail).inc()
             return None
 
     async def open(self) -> None:
-        """Nothing is built before a pipeline asks for it."""
+        """Nothing to open: rails are built when a pipeline first needs them."""
 
     async def close(self) -> None:
-        """Rails being built are waited for, because a thread cannot be stopped."""
+        """Wait for rails that are being built, because a thread cannot be stopped."""
         building, self._rails = list(self._rails.values()), {}
         await asyncio.gather(*building, return_exceptions=True)
 
-    async def _built(self, settings: ModerationSettings) -> LLMRails:
+    async def _rails_of(self, settings: ModerationSettings) -> LLMRails:
         key = (settings.guardrails_colang, settings.guardrails_config)
         task = self._rails.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            while len(self._rails) >= _KEPT:
+            while len(self._rails) >= _MOST_CONFIGURATIONS:
                 self._rails.pop(next(iter(self._rails)))
             task = asyncio.create_task(asyncio.to_thread(_build, *key, self._models))
             self._rails[key] = task
@@ -81,10 +83,10 @@ class NemoGuard:
 
 
 def _build(colang: str, config: str, models: Models) -> LLMRails:
-    """The rails of a configuration.
+    """Builds the rails of a configuration.
 
     Raises:
-        ConfigurationError: Guardrails is not installed.
+        ConfigurationError: NeMo Guardrails is not installed.
     """
     try:
         from nemoguardrails import LLMRails, RailsConfig
@@ -95,11 +97,11 @@ def _build(colang: str, config: str, models: Models) -> LLMRails:
     return LLMRails(RailsConfig.from_content(colang_content=colang, yaml_content=config), llm=RailsModel(models))
 
 
-async def _input(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
+async def _input_blocks(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
     return _blocked(await rails.check_async(messages))
 
 
-async def _output(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
+async def _output_blocks(rails: LLMRails, messages: list[dict[str, str]]) -> bool:
     from nemoguardrails.rails.llm.options import RailType
 
     if not rails.config.rails.output.flows:
@@ -111,17 +113,17 @@ def _blocked(result: Any) -> bool:
     return str(result.status.value) == "blocked"
 
 
-def _said(role: str, text: str) -> dict[str, str]:
+def _message_dict(role: str, text: str) -> dict[str, str]:
     return {"role": role, "content": text}
 
 
-def _told(error: Exception) -> str:
-    """An error of ours in full; of another's only the type, because its text may quote the question."""
+def _describe(error: Exception) -> str:
+    """The text of an `AnswerbusError`; of other errors only the type, because their text may quote the question."""
     return str(error) if isinstance(error, AnswerbusError) else type(error).__name__
 
 
 class RailsModel:
-    """The role `fast` as Guardrails calls a model (its `LLMModel` protocol)."""
+    """The role `fast` as a model of NeMo Guardrails (its `LLMModel` protocol)."""
 
     model_name = "fast"
     provider_name = "answerbus"
@@ -131,10 +133,10 @@ class RailsModel:
         self._models = models
 
     async def generate_async(self, prompt: Any, *, stop: list[str] | None = None, **_: Any) -> Any:
-        """One reply to a text or a list of messages.
+        """The reply to a text or a list of messages.
 
         Raises:
-            ModelError: no endpoint plays the role, or none answers.
+            ModelError: no endpoint is configured for the role, or none answers.
         """
         from nemoguardrails.types import LLMResponse
 
@@ -161,5 +163,5 @@ def _messages(prompt: Any) -> list[Message]:
 def _message(one: Any) -> Message:
     role = one.get("role") if isinstance(one, dict) else getattr(one.role, "value", one.role)
     content = one.get("content") if isinstance(one, dict) else one.content
-    author: Any = _AUTHORS.get(str(role), "user")
+    author: Any = _ROLES.get(str(role), "user")
     return Message(author=author, text=str(content or ""))

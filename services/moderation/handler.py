@@ -1,27 +1,26 @@
-"""May this question be answered? First as the asker typed it, then once more as it was translated."""
+"""Decides whether a question may be answered: first on the text as asked, then on its translation."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 
-from services.moderation.canonical_text import tidy
+from services.moderation.canonical_text import canonicalize
 from services.moderation.checks import (
-    FINE,
-    FIRST_LOOK,
-    SECOND_LOOK,
+    NO_OBJECTION,
+    QUESTION_CHECKS,
+    TRANSLATION_CHECKS,
     Check,
-    Look,
-    Opinion,
-    Verdict,
+    CheckInput,
+    CheckResult,
+    ModerationVerdict,
     in_danger,
     judge,
-    verdict_with,
 )
 from services.moderation.checks.private_data import private_data
 from services.moderation.messages import language_of, message_for, region_of, search_link
-from services.moderation.model_steps import ModelSteps, Told
-from services.moderation.ports import Guard, PrivateData
+from services.moderation.model_steps import ModelAssessment, ModelSteps
+from services.moderation.ports import PrivateDataDetector, QuestionGuard
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Link, Question, Turn
 from shared.contracts.envelope import Envelope
@@ -37,9 +36,9 @@ from shared.observability import telemetry
 
 
 class Moderator:
-    """Lets questions through, redacted, or says why not."""
+    """Approves questions with redacted text, rejects or escalates them."""
 
-    def __init__(self, private: PrivateData, guard: Guard, steps: ModelSteps) -> None:
+    def __init__(self, private: PrivateDataDetector, guard: QuestionGuard, steps: ModelSteps) -> None:
         self._private = private
         self._guard = guard
         self._steps = steps
@@ -50,77 +49,83 @@ class Moderator:
         envelope: Envelope,
         settings: ModerationSettings,
     ) -> QuestionApproved | QuestionRejected | QuestionEscalated:
-        """The tidied and redacted question, or what its asker is told instead; danger comes before everything."""
-        look = Look(tidy(asked.text), asked.turns, asked.language_hint)
-        if in_danger(look, settings):
+        """Checks a question as asked; somebody in danger is escalated before any other check."""
+        check_input = CheckInput(canonicalize(asked.text), asked.turns, asked.language_hint)
+        if in_danger(check_input, settings):
             _count(envelope, "crisis")
-            return _escalated(look, asked.client, asked.language_hint, settings)
-        verdict = await self._by_rules(look, settings, FIRST_LOOK)
-        told, stopped = await self._by_models(verdict, asked.turns, settings, envelope.remaining)
-        if told.emergency:
+            return _escalated(check_input, asked.client, asked.language_hint, settings)
+        verdict = await self._by_rules(check_input, settings, QUESTION_CHECKS)
+        assessment, guardrail_result = await self._by_models(verdict, asked.turns, settings, envelope.remaining)
+        if assessment.emergency:
             _count(envelope, "crisis")
-            return _escalated(look, asked.client, asked.language_hint, settings)
-        verdict = replace(verdict, text=told.text)
-        verdict = verdict_with(verdict, Opinion(told.objection, findings=told.findings), settings)
-        verdict = verdict_with(verdict, stopped, settings)
+            return _escalated(check_input, asked.client, asked.language_hint, settings)
+        model_result = CheckResult(assessment.rejection, findings=assessment.findings)
+        verdict = replace(verdict, text=assessment.text).with_result(model_result, settings)
+        verdict = verdict.with_result(guardrail_result, settings)
         _count_all(envelope, verdict)
-        if verdict.objection:
-            listed = look.listed_language(settings)
-            return _rejected(verdict, language_of(verdict.text, asked.language_hint, settings, listed), settings)
+        if verdict.rejection:
+            lexicon_language = check_input.lexicon_language(settings)
+            language = language_of(verdict.text, asked.language_hint, settings, lexicon_language)
+            return _rejected(verdict, language, settings)
         return QuestionApproved(
             question=Question(text=verdict.text, turns=asked.turns),
             language_hint=asked.language_hint,
             findings=verdict.findings,
         )
 
-    async def look_again(
+    async def moderate_translation(
         self,
         translated: QuestionTranslated,
         envelope: Envelope,
         settings: ModerationSettings,
     ) -> QuestionCleared | QuestionRejected | QuestionEscalated:
-        """The same look at a translation: what was hidden in one language may be plain in another."""
+        """Checks a translation: what the checks missed in the original language they may find in the translation."""
         question = translated.question
-        look = Look(tidy(question.pivot_text), question.turns)
-        if in_danger(look, settings):
+        check_input = CheckInput(canonicalize(question.pivot_text), question.turns)
+        if in_danger(check_input, settings):
             _count(envelope, "crisis")
-            own = replace(look, text=question.text)
-            return _escalated(own, {}, question.language, settings)
-        verdict = await self._by_rules(look, settings, SECOND_LOOK)
-        verdict = verdict_with(verdict, await self._by_rails(verdict, settings, envelope.remaining), settings)
+            original = replace(check_input, text=question.text)
+            return _escalated(original, {}, question.language, settings)
+        verdict = await self._by_rules(check_input, settings, TRANSLATION_CHECKS)
+        guardrail_result = await self._by_guardrails(verdict, settings, envelope.remaining)
+        verdict = verdict.with_result(guardrail_result, settings)
         _count_all(envelope, verdict)
-        if verdict.objection:
+        if verdict.rejection:
             return _rejected(verdict, question.language, settings)
         return QuestionCleared(question=question.model_copy(update={"pivot_text": verdict.text}))
 
-    async def _by_rules(self, look: Look, settings: ModerationSettings, checks: tuple[Check, ...]) -> Verdict:
-        look = replace(look, private=await self._private.spans(look.text, settings))
-        return judge(look, settings, checks)
+    async def _by_rules(
+        self, check_input: CheckInput, settings: ModerationSettings, checks: tuple[Check, ...]
+    ) -> ModerationVerdict:
+        check_input = replace(check_input, engine_spans=await self._private.spans(check_input.text, settings))
+        return judge(check_input, settings, checks)
 
     async def _by_models(
-        self, verdict: Verdict, turns: tuple[Turn, ...], settings: ModerationSettings, remaining: float
-    ) -> tuple[Told, Opinion]:
-        """What the steps of a model and the rails say, side by side; an emergency waits for no rail."""
+        self, verdict: ModerationVerdict, turns: tuple[Turn, ...], settings: ModerationSettings, remaining: float
+    ) -> tuple[ModelAssessment, CheckResult]:
+        """Runs the model steps and the guardrails concurrently; an emergency does not wait for the guardrails."""
         steps = asyncio.create_task(
-            self._steps.look(verdict.text, turns, settings, remaining, rejected=verdict.objection is not None)
+            self._steps.run(verdict.text, turns, settings, remaining, rejected=verdict.rejection is not None)
         )
-        rails = asyncio.create_task(self._by_rails(verdict, settings, remaining))
+        guardrails = asyncio.create_task(self._by_guardrails(verdict, settings, remaining))
         try:
-            told = await steps
-            return told, FINE if told.emergency else await rails
+            assessment = await steps
+            return assessment, NO_OBJECTION if assessment.emergency else await guardrails
         finally:
             steps.cancel()
-            rails.cancel()
+            guardrails.cancel()
 
-    async def _by_rails(self, verdict: Verdict, settings: ModerationSettings, remaining: float) -> Opinion:
-        """The rails' word, where the rules have nothing against the text."""
-        if verdict.objection is None and await self._guard.objects(verdict.text, settings, remaining):
-            return Opinion(objection="guardrail")
-        return FINE
+    async def _by_guardrails(
+        self, verdict: ModerationVerdict, settings: ModerationSettings, remaining: float
+    ) -> CheckResult:
+        """The result of the guardrails, which run only when the rules did not reject the text."""
+        if verdict.rejection is None and await self._guard.blocks_question(verdict.text, settings, remaining):
+            return CheckResult(rejection="guardrail")
+        return NO_OBJECTION
 
 
-def _rejected(verdict: Verdict, language: str, settings: ModerationSettings) -> QuestionRejected:
-    kind = verdict.objection
+def _rejected(verdict: ModerationVerdict, language: str, settings: ModerationSettings) -> QuestionRejected:
+    kind = verdict.rejection
     assert kind is not None
     return QuestionRejected(
         kind=kind,
@@ -132,19 +137,21 @@ def _rejected(verdict: Verdict, language: str, settings: ModerationSettings) -> 
     )
 
 
-def _escalated(look: Look, client: dict[str, str], hint: str, settings: ModerationSettings) -> QuestionEscalated:
-    language = language_of(look.text, hint, settings, look.listed_language(settings))
+def _escalated(
+    check_input: CheckInput, client: dict[str, str], hint: str, settings: ModerationSettings
+) -> QuestionEscalated:
+    language = language_of(check_input.text, hint, settings, check_input.lexicon_language(settings))
     services = settings.services(region_of(client, hint), language)
     return QuestionEscalated(
-        text=private_data(look, settings).text or look.text,
+        text=private_data(check_input, settings).text or check_input.text,
         message=message_for("emergency", language, settings),
         resources=tuple(Link(url=url, title=title) for url, title in services),
     )
 
 
-def _count_all(envelope: Envelope, verdict: Verdict) -> None:
-    """What became of the question, and what of it was masked; never the words."""
-    _count(envelope, verdict.objection or "approved")
+def _count_all(envelope: Envelope, verdict: ModerationVerdict) -> None:
+    """Count the result and the kinds of findings; no text."""
+    _count(envelope, verdict.rejection or "approved")
     for finding in verdict.findings:
         _count(envelope, f"found_{finding.kind}")
 

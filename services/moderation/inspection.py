@@ -1,4 +1,4 @@
-"""What moderation makes of a text, for operators and evaluations; nothing is said on the bus or counted."""
+"""Moderates a text for operators and evaluations; nothing is published or counted."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from services.moderation.canonical_text import tidy
-from services.moderation.checks import FIRST_LOOK, Look, Opinion, in_danger, judge, verdict_with
-from services.moderation.checks.private_data import kept
-from services.moderation.model_steps import ModelSteps, Told, places
-from services.moderation.ports import PrivateData
+from services.moderation.canonical_text import canonicalize
+from services.moderation.checks import QUESTION_CHECKS, CheckInput, CheckResult, in_danger, judge
+from services.moderation.checks.private_data import private_spans
+from services.moderation.model_steps import ModelAssessment, ModelSteps, places
+from services.moderation.ports import PrivateDataDetector
 from services.moderation.settings import ModerationSettings
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import Sections
@@ -24,33 +24,34 @@ SettingsByName = Callable[[str], Awaitable[ModerationSettings]]
 class Inspector:
     """Answers `ask.moderation.inspect`."""
 
-    def __init__(self, private: PrivateData, steps: ModelSteps, settings: SettingsByName) -> None:
+    def __init__(self, private: PrivateDataDetector, steps: ModelSteps, settings: SettingsByName) -> None:
         self._private = private
         self._steps = steps
         self._settings = settings
 
     async def inspect(self, request: InspectRequest) -> InspectReply:
-        """The first look at the text, by rules alone unless it says otherwise, and where it found private data.
+        """Runs the checks of a question on the text, and the model steps where the request has `with_model`.
 
         Raises:
-            NotFoundError: there is no such pipeline.
+            NotFoundError: the pipeline does not exist.
         """
         settings = await self._settings(request.pipeline)
         began = time.perf_counter()
-        text = tidy(request.text)
-        look = Look(text, hint=request.language_hint, private=await self._private.spans(text, settings))
-        in_need = in_danger(look, settings)
-        verdict = judge(look, settings, FIRST_LOOK)
-        told = Told(verdict.text)
-        if request.with_model and not in_need:
-            rejected = verdict.objection is not None
-            told = await self._steps.look(verdict.text, (), settings, math.inf, rejected=rejected)
-            verdict = verdict_with(
-                replace(verdict, text=told.text), Opinion(told.objection, findings=told.findings), settings
-            )
-        outcome = "escalated" if in_need or told.emergency else verdict.objection or "approved"
+        text = canonicalize(request.text)
+        check_input = CheckInput(
+            text, hint=request.language_hint, engine_spans=await self._private.spans(text, settings)
+        )
+        escalated = in_danger(check_input, settings)
+        verdict = judge(check_input, settings, QUESTION_CHECKS)
+        assessment = ModelAssessment(verdict.text)
+        if request.with_model and not escalated:
+            rejected = verdict.rejection is not None
+            assessment = await self._steps.run(verdict.text, (), settings, math.inf, rejected=rejected)
+            model_result = CheckResult(assessment.rejection, findings=assessment.findings)
+            verdict = replace(verdict, text=assessment.text).with_result(model_result, settings)
+        outcome = "escalated" if escalated or assessment.emergency else verdict.rejection or "approved"
         took = (time.perf_counter() - began) * 1e3
-        spans = [*kept(look, settings), *places(look.text, told.private)]
+        spans = [*private_spans(check_input, settings), *places(check_input.text, assessment.fragments)]
         return InspectReply(
             outcome=outcome,
             text=verdict.text,
@@ -61,7 +62,7 @@ class Inspector:
 
 
 def settings_by_name(context: StageContext) -> SettingsByName:
-    """The settings of the pipeline of that name as it is now; an empty name is the default pipeline's."""
+    """The current settings of the pipeline of that name; an empty name stands for the default pipeline."""
     sections = Sections(context.pipelines)
 
     async def settings(name: str) -> ModerationSettings:

@@ -1,4 +1,4 @@
-"""The lexicons of every pipeline, compiled before the first question comes."""
+"""Compiles the lexicons of every pipeline before the first question arrives."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from services.moderation.settings import ModerationSettings
 from shared.contracts.pipelines import PipelineSource
 
 
-class LexiconWatch:
-    """Compiles each pipeline's lexicons when the worker starts; an entry that cannot fire stops it there."""
+class LexiconPreloader:
+    """Compiles each pipeline's lexicons when the worker starts; an invalid entry stops the worker."""
 
     def __init__(self, pipelines: PipelineSource) -> None:
         self._pipelines = pipelines
 
     async def open(self) -> None:
-        """Read every pipeline's section.
+        """Validate every pipeline's `moderation` section.
 
         Raises:
-            PipelineError: naming the pipeline, the list and the entry.
+            PipelineError: a section is invalid; the text names the pipeline, the list and the entry.
         """
         for name in self._pipelines.names():
             current = self._pipelines.current(name)
@@ -24,4 +24,4 @@ class LexiconWatch:
                 (await self._pipelines.pipeline(current)).section("moderation", ModerationSettings)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Nothing to close."""

@@ -1,11 +1,11 @@
-"""What a rejected asker is told, in their language, and where they are sent. Pure."""
+"""The message, link and region of an asker whose question is rejected or escalated. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from services.moderation.checks.language import seeming
+from services.moderation.checks.language import detect_language
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Link
 from shared.text.languages import LANGUAGES, UNKNOWN, code2, code3, localised
@@ -15,38 +15,39 @@ OWN_NAMES = {language.code3: language.own_name for language in LANGUAGES}
 
 
 def message_for(kind: str, language: str, settings: ModerationSettings) -> str:
-    """The message of this kind in the language, else in the default one; empty when the pipeline has none."""
+    """The message of this kind in the language, else in the default language; empty when there is none."""
     message = localised(settings.texts(kind), language, settings.default_language)
-    answered = ", ".join(OWN_NAMES.get(code, code) for code in settings.languages)
-    return message.replace("{languages}", answered)
+    supported = ", ".join(OWN_NAMES.get(code, code) for code in settings.languages)
+    return message.replace("{languages}", supported)
 
 
 def region_of(client: Mapping[str, str], hint: str) -> str:
-    """ISO 3166 of the asker's region as the client says it (`region`), else of a hint like `fr-CA`; may be empty."""
-    said = client.get("region", "").strip()
-    if not said:
-        said = (
+    """The asker's region (ISO 3166): `region` of the client context, else that of a hint like `fr-CA`, else empty."""
+    region = client.get("region", "").strip()
+    if not region:
+        region = (
             hint.split(",", 1)[0].split(";", 1)[0].replace("_", "-").strip().rpartition("-")[2]
             if "-" in hint.replace("_", "-")
             else ""
         )
-    return said.upper() if len(said) == 2 and said.isalpha() else ""
+    return region.upper() if len(region) == 2 and region.isalpha() else ""
 
 
 def language_of(text: str, hint: str, settings: ModerationSettings, listed: str = "") -> str:
-    """The asker's language for a message: their hint, else what the text seems to be in, else the default.
+    """The language for a message to the asker: the hint, else the language of the text, else `listed`, else the
+    default.
 
-    `listed` is the language of a list that knows words of the text: better than the default.
+    `listed` is the language of a lexicon with an entry in the text.
     """
     hinted = code3(hint)
     if hinted != UNKNOWN:
         return hinted
-    guessed = seeming(text)
+    guessed = detect_language(text)
     return guessed if guessed != UNKNOWN else listed or settings.default_language
 
 
 def search_link(text: str, language: str, settings: ModerationSettings) -> Link | None:
-    """The pipeline's search page for this (redacted) text, else its home page, else nothing."""
+    """The pipeline's search page for this (redacted) text, else its home page, else None."""
     if not settings.search_url:
         return Link(url=settings.home_url) if settings.home_url else None
     url = settings.search_url.replace("{language}", code2(language)).replace("{query}", quote(text, safe=""))

@@ -1,4 +1,4 @@
-"""The part of the `moderation` section that is about steps of a model, each off unless the pipeline turns it on."""
+"""The settings of the `moderation` section for the model steps, which are all off by default."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from shared.contracts.pipelines import PromptedSection
 
 
 class ModelStepSettings(PromptedSection):
-    """Which steps the model that plays `fast` takes, beside the rules; without a model the rules stand alone."""
+    """Which steps the model of the role `fast` runs in addition to the rules; without a model only the rules run."""
 
     emergency_check: bool = Field(
-        default=False, description="Whether a model looks for people in danger that the lists of phrases miss."
+        default=False, description="Whether a model detects people in danger whom the lexicons miss."
     )
-    emergency_prompt: str = Field(default=EMERGENCY, min_length=1, description="What it is told to look for.")
+    emergency_prompt: str = Field(default=EMERGENCY, min_length=1, description="The prompt of the emergency check.")
     gate: bool = Field(
-        default=False, description="Whether a model sorts out what is off topic and what asks for nothing."
+        default=False, description="Whether a model rejects what is off topic and what is not a question."
     )
-    gate_prompt: str = Field(default=GATE, min_length=1, description="What it is told to tell apart.")
+    gate_prompt: str = Field(default=GATE, min_length=1, description="The prompt of the gate.")
     ai_pii: Literal["off", "redact", "block"] = Field(
         default="off",
-        description="Whether a model looks for private data without a shape (names, addresses), and what follows: the "
-        "question goes on without it, or is refused.",
+        description="Whether a model detects private data without a fixed form (names, addresses), and what happens: "
+        "redact masks the data, block rejects the question.",
     )
-    ai_pii_prompt: str = Field(default=PRIVATE, min_length=1, description="What it is told to find.")
+    ai_pii_prompt: str = Field(default=PRIVATE, min_length=1, description="The prompt of the private data step.")
     model_seconds: float = Field(
         default=5.0,
         gt=0,
-        description="Each of these steps is left out after this long, or after a third of the time that is left.",
+        description="The time limit of each of these steps, which is then skipped; never more than a third of the "
+        "remaining time.",
     )

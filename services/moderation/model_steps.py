@@ -1,7 +1,7 @@
-"""The steps of moderation that a model takes, side by side: danger, gate, private data. The rules stand without them.
+"""The optional model steps of moderation, which run concurrently after the rules: emergency, gate, private data.
 
-The model reads what the rules left of the text, as data in blocks. A step whose model fails or takes too long says
-nothing, and the question goes on by the rules alone.
+The model reads the text as redacted by the rules, as blocks of data. A step whose model fails or takes too long is
+skipped: the result of the rules stands.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, Field
 
 from services.moderation.model_settings import ModelStepSettings
+from services.moderation.private.span import MASK
 from services.moderation.prompts import EMERGENCY_RULES, GATE_RULES, PRIVATE_RULES
 from shared.contracts.domain import Finding, Turn
 from shared.contracts.errors import ModelError
@@ -24,60 +25,59 @@ from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block, turn_blocks
 from shared.llm.prompts import assemble
 
-MASK = "XXX"
-#: What the model reads: of the message, of earlier turns and how many of them, in characters.
+#: Characters of the message and of each earlier turn that the model reads, and the number of these turns.
 MESSAGE, TURN, TURNS = 10_000, 400, 2
-#: A shorter text is no private data: it would be masked all over.
+#: Characters; a shorter fragment is not masked, because it would match everywhere.
 _SHORTEST = 2
 
 R = TypeVar("R", bound=BaseModel)
 
 
-class Danger(BaseModel):
+class EmergencyReply(BaseModel):
     """The reply of the emergency check."""
 
     emergency: bool
 
 
-class Gate(BaseModel):
+class GateReply(BaseModel):
     """The reply of the gate."""
 
     kind: Literal["question", "off_topic", "not_a_question"]
 
 
-class PrivateText(BaseModel):
-    """A piece of the message, as it stands there."""
+class PrivateFragment(BaseModel):
+    """A literal part of the message."""
 
     text: Annotated[str, Field(max_length=300)]
     kind: Literal["name", "id", "address", "other"] = "other"
 
 
-class PrivateTexts(BaseModel):
-    """The reply of the search for private data."""
+class PrivateDataReply(BaseModel):
+    """The reply of the private data step."""
 
-    found: list[PrivateText] = Field(default_factory=list, max_length=50)
+    found: list[PrivateFragment] = Field(default_factory=list, max_length=50)
 
 
-class Told(NamedTuple):
-    """What the models say of a text: `emergency` wins over everything; `text` is it without private data.
+class ModelAssessment(NamedTuple):
+    """The result of the model steps: `emergency` overrides everything else; `text` has the private data masked.
 
-    `private` is that data as the model named it, whether or not it stands in the text.
+    `fragments` is the private data as the model named it, whether or not the text contains it.
     """
 
     text: str
     emergency: bool = False
-    objection: RejectionKind | None = None
+    rejection: RejectionKind | None = None
     findings: tuple[Finding, ...] = ()
-    private: tuple[PrivateText, ...] = ()
+    fragments: tuple[PrivateFragment, ...] = ()
 
 
 class ModelSteps:
-    """Asks the model that plays `fast`."""
+    """Runs the steps with the model of the role `fast`."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def look(
+    async def run(
         self,
         text: str,
         turns: Sequence[Turn],
@@ -85,93 +85,102 @@ class ModelSteps:
         remaining: float,
         *,
         rejected: bool = False,
-    ) -> Told:
-        """What the steps that are turned on say of the text; only the emergency check when it is `rejected` anyway.
+    ) -> ModelAssessment:
+        """Runs the steps that are turned on; only the emergency check when the rules have `rejected` the text.
 
-        An emergency is told as soon as it is known; the others are not waited for then.
+        An emergency is returned as soon as it is known, without waiting for the other steps.
         """
-        asking = _Asking(self._models, settings, brief(text, turns), remaining)
-        danger = asking.task(settings.emergency_check, "emergency", settings.emergency_prompt, EMERGENCY_RULES, Danger)
-        gate = asking.task(settings.gate and not rejected, "gate", settings.gate_prompt, GATE_RULES, Gate)
-        seeks = settings.ai_pii != "off" and not rejected
-        private = asking.task(seeks, "private", settings.ai_pii_prompt, PRIVATE_RULES, PrivateTexts)
+        runner = _StepRunner(self._models, settings, message_blocks(text, turns), remaining)
+        emergency = runner.start(
+            settings.emergency_check, "emergency", settings.emergency_prompt, EMERGENCY_RULES, EmergencyReply
+        )
+        gate = runner.start(settings.gate and not rejected, "gate", settings.gate_prompt, GATE_RULES, GateReply)
+        private_enabled = settings.ai_pii != "off" and not rejected
+        private = runner.start(private_enabled, "private", settings.ai_pii_prompt, PRIVATE_RULES, PrivateDataReply)
         try:
-            in_danger = await danger
-            if in_danger is not None and in_danger.emergency:
-                return Told(text, emergency=True)
-            return _told(text, await gate, await private, settings)
+            reply = await emergency
+            if reply is not None and reply.emergency:
+                return ModelAssessment(text, emergency=True)
+            return _assess(text, await gate, await private, settings)
         finally:
-            for task in (gate, private, danger):
+            for task in (gate, private, emergency):
                 task.cancel()
 
 
-class _Asking:
-    """One message, put to several steps."""
+class _StepRunner:
+    """Starts steps that read the same message."""
 
     def __init__(self, models: Models, settings: ModelStepSettings, message: str, remaining: float) -> None:
         self._models = models
         self._message = message
         self._introduction = settings.project_introduction
-        self._patience = max(0.0, min(settings.model_seconds, remaining / 3))
+        self._timeout = max(0.0, min(settings.model_seconds, remaining / 3))
 
-    def task(self, wanted: bool, step: str, prompt: str, rules: str, reply: type[R]) -> asyncio.Task[R | None]:
-        """The step's reply; None when it is not wanted, or the model gives none in time."""
+    def start(
+        self, enabled: bool, step: str, prompt: str, rules: str, response_model: type[R]
+    ) -> asyncio.Task[R | None]:
+        """The reply of the step; None when it is not enabled, or the model gives no reply in time."""
 
         async def ask() -> R | None:
-            if not wanted:
+            if not enabled:
                 return None
             try:
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._timeout):
                     system = assemble(prompt, self._introduction, rules)
-                    return await self._models.invoke("fast", step, system, self._message, reply)
+                    return await self._models.invoke("fast", step, system, self._message, response_model)
             except (ModelError, TimeoutError):
                 return None
 
         return asyncio.create_task(ask())
 
 
-def brief(text: str, turns: Sequence[Turn]) -> str:
+def message_blocks(text: str, turns: Sequence[Turn]) -> str:
     """The earlier turns and the message as blocks of data."""
     earlier = [turn_blocks(turn, limit=TURN) for turn in newest(turns, TURNS)]
     return "\n".join([*earlier, block("message", text, limit=MESSAGE)])
 
 
-def _told(text: str, gate: Gate | None, private: PrivateTexts | None, settings: ModelStepSettings) -> Told:
-    pieces = tuple(private.found) if private else ()
-    masked, findings = without(text, pieces)
-    objection: RejectionKind | None = None
+def _assess(
+    text: str, gate: GateReply | None, private: PrivateDataReply | None, settings: ModelStepSettings
+) -> ModelAssessment:
+    fragments = tuple(private.found) if private else ()
+    masked, findings = mask_fragments(text, fragments)
+    rejection: RejectionKind | None = None
     if findings and settings.ai_pii == "block":
-        objection = "pii"
+        rejection = "pii"
     elif gate is not None and gate.kind != "question":
-        objection = gate.kind
-    return Told(masked, objection=objection, findings=findings, private=pieces)
+        rejection = gate.kind
+    return ModelAssessment(masked, rejection=rejection, findings=findings, fragments=fragments)
 
 
-def without(text: str, found: Sequence[PrivateText]) -> tuple[str, tuple[Finding, ...]]:
-    """The text with the pieces masked wherever they stand as whole words, the longest first, and what they were.
+def mask_fragments(text: str, fragments: Sequence[PrivateFragment]) -> tuple[str, tuple[Finding, ...]]:
+    """Masks every occurrence of the fragments as whole words, the longest first; also returns what was masked.
 
-    A piece that does not stand in the text counts for nothing.
+    A fragment that the text does not contain gives no finding.
     """
     counts: Counter[str] = Counter()
-    for piece in sorted(found, key=lambda one: -len(one.text)):
-        wanted = piece.text.strip()
-        if len(wanted) < _SHORTEST or wanted == MASK:
+    for fragment in sorted(fragments, key=lambda one: -len(one.text)):
+        literal = fragment.text.strip()
+        if len(literal) < _SHORTEST or literal == MASK:
             continue
-        text, count = _words(wanted).subn(MASK, text)
-        counts[piece.kind] += count
+        text, count = _whole_words(literal).subn(MASK, text)
+        counts[fragment.kind] += count
     return text, tuple(Finding(kind=kind, count=count) for kind, count in counts.items() if count)
 
 
-def places(text: str, found: Sequence[PrivateText]) -> list[tuple[str, int, int]]:
-    """Kind, start and end of the pieces in a text in which nothing is masked yet.
+def places(text: str, fragments: Sequence[PrivateFragment]) -> list[tuple[str, int, int]]:
+    """Kind, start and end of each occurrence of the fragments in a text in which nothing is masked yet.
 
-    Of a piece that holds a mask, what stands before, between and after counts.
+    A fragment that contains masks is split at them.
     """
-    parts = ((piece.kind, part.strip()) for piece in found for part in piece.text.split(MASK))
+    parts = ((fragment.kind, part.strip()) for fragment in fragments for part in fragment.text.split(MASK))
     return [
-        (kind, *match.span()) for kind, part in parts if len(part) >= _SHORTEST for match in _words(part).finditer(text)
+        (kind, *match.span())
+        for kind, part in parts
+        if len(part) >= _SHORTEST
+        for match in _whole_words(part).finditer(text)
     ]
 
 
-def _words(piece: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(piece)}(?!\w)", re.IGNORECASE)
+def _whole_words(literal: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(literal)}(?!\w)", re.IGNORECASE)

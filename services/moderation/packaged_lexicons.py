@@ -1,4 +1,4 @@
-"""The lexicons that come with the stage: one file per kind and language, an entry a line."""
+"""The packaged lexicons: one file per kind and language, one entry per line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "lexicons"
 
 @cache
 def packaged() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Every list as (kind, language, lines), by name of its file (`threat.en.txt`)."""
+    """Every list as (kind, language, lines), from the name and content of its file (`threat.en.txt`)."""
     lists = []
     for path in sorted(FOLDER.glob("*.txt")):
         kind, language, _ = path.name.split(".")

@@ -1,4 +1,4 @@
-"""What moderation needs from the outside: engines that know more than its own rules."""
+"""The interfaces to engines that moderation uses beside its own rules."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from services.moderation.private.span import Span
 from services.moderation.settings import ModerationSettings
 
 
-class PrivateData(Protocol):
-    """Finds private data."""
+class PrivateDataDetector(Protocol):
+    """Finds private data with another engine."""
 
     async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
-        """What the pipeline's engine finds; nothing when the pipeline asks for none.
+        """The private data in the text; empty when the pipeline configures no such engine.
 
         Raises:
-            ConfigurationError: the engine that the pipeline asks for is not installed.
+            ConfigurationError: the configured engine is not installed.
         """
 
 
 class AnswerGuard(Protocol):
-    """Judges an answer by the rails of the pipeline."""
+    """Checks answers with the guardrails of the pipeline."""
 
-    async def stops_answer(
+    async def blocks_answer(
         self, question: str, answer: str, settings: ModerationSettings, seconds: float
     ) -> bool | None:
-        """Whether the output flows stop the answer; None when they cannot say within `seconds`."""
+        """Whether the output flows block the answer; None when they fail or take longer than `seconds`."""
 
 
-class Guard(Protocol):
-    """Judges a question by the rails of the pipeline."""
+class QuestionGuard(Protocol):
+    """Checks questions with the guardrails of the pipeline."""
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
-        """Whether the rails stop the text, or cannot say and the pipeline wants them to fail closed.
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+        """Whether the input flows block the text, or fail and the pipeline has `guardrails_fail: closed`.
 
-        They have as long as the pipeline gives them, and never more than a third of `remaining` seconds.
+        They have `guardrails_seconds`, and never more than a third of the `remaining` seconds.
         """

@@ -1,4 +1,4 @@
-"""What the moderating model is told: the default prompts, and the rules that the code relies on."""
+"""The default prompts of the model steps, and the fixed rules that the code relies on."""
 
 from __future__ import annotations
 

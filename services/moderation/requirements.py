@@ -1,4 +1,4 @@
-"""What the section of a pipeline needs of the machine of its workers: installed extras, files they can read."""
+"""What the `moderation` section of a pipeline requires on the workers' machine: installed extras, readable files."""
 
 from __future__ import annotations
 
@@ -10,30 +10,34 @@ from services.moderation.classifier import read_classifier
 from services.moderation.settings import ModerationSettings
 from shared.contracts.errors import ConfigurationError
 
-#: What is needed; how it stands: ok, warn (the rest works without) or fail (questions do not get through); what to do.
+#: The requirement; `ok`, `warn` (moderation works without it) or `fail` (questions fail); an explanation.
 Need = tuple[str, Literal["ok", "warn", "fail"], str]
 
 
 def needs(settings: ModerationSettings) -> list[Need]:
-    """One entry for everything that the section asks for beyond the stage itself; empty when that is nothing."""
-    told: list[Need] = []
+    """One entry for each optional requirement of the section; empty when it has none."""
+    requirements: list[Need] = []
     if settings.injection_model:
-        told.append(_classifier(settings.injection_model))
+        requirements.append(_classifier(settings.injection_model))
     if settings.pii_engine == "presidio":
-        told.append(_extra("pii_engine: presidio", "pii", ("presidio_analyzer", "spacy"), "fail", "its questions fail"))
+        requirements.append(
+            _extra("pii_engine: presidio", "pii", ("presidio_analyzer", "spacy"), "fail", "its questions fail")
+        )
     if settings.guardrails_colang:
         closed = settings.guardrails_fail == "closed"
-        so = "its questions are all rejected" if closed else "its questions go on without"
-        told.append(_extra("guardrails_colang", "guardrails", ("nemoguardrails",), "fail" if closed else "warn", so))
-    return told
+        consequence = "its questions are all rejected" if closed else "its questions are not checked by them"
+        requirements.append(
+            _extra("guardrails_colang", "guardrails", ("nemoguardrails",), "fail" if closed else "warn", consequence)
+        )
+    return requirements
 
 
 def _classifier(path: str) -> Need:
     try:
         read_classifier(Path(path))
     except ConfigurationError as error:
-        mend = "give its workers a file that they can read, made by: answerbus train injections"
-        return "injection_model", "warn", f"{error}; moderation goes by rules alone: {mend}"
+        remedy = "create a file that its workers can read with: answerbus train injections"
+        return "injection_model", "warn", f"{error}; moderation uses rules only: {remedy}"
     return "injection_model", "ok", path
 
 

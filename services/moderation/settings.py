@@ -14,16 +14,16 @@ from services.moderation.packaged_lexicons import packaged
 from shared.contracts.facts import RejectionKind
 from shared.text.languages import UNKNOWN, code3, localised
 
-#: What happens to private data of one kind: the question is refused, goes on without it, or is left as it is.
-Policy = Literal["block", "redact", "off"]
+#: What happens to private data of one kind: the question is rejected, the data is masked, or it is ignored.
+PrivateDataPolicy = Literal["block", "redact", "off"]
 PrivateKind = Literal[
     "email", "phone", "card", "iban", "ssn", "sin", "cpf", "id_number", "ip", "postal_code", "name", "password"
 ]
-#: What can be asked about without the question being about a person.
-_REDACTED: frozenset[str] = frozenset(["ip", "postal_code", "name"])
+#: Kinds that are redacted by default, because questions contain them without being about a person.
+_REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "name"])
 
-#: What follows when a check objects: the asker is told, gets silence, or the check does not count.
-Outcome = Literal["tell", "silent", "off"]
+#: What a rejection does: the asker gets a message, gets no reply, or the check is off.
+RejectionOutcome = Literal["tell", "silent", "off"]
 
 Packaged = Literal[
     "crisis", "threat", "manipulation", "jailbreak", "profanity", "greeting", "thanks", "chitchat", "allowed"
@@ -32,7 +32,7 @@ LexiconKind = Packaged | Literal["off_topic"]
 
 
 class Resource(BaseModel):
-    """A service for people in danger: its address (`tel:988`) and what it is called, by language."""
+    """A service for people in danger: its address (`tel:988`) and its title by language."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,113 +41,117 @@ class Resource(BaseModel):
 
 
 class ModerationSettings(ModelStepSettings):
-    """What is let through, and what the asker of the rest is told."""
+    """Which questions are approved, and what the askers of the others are told."""
 
     short_words: int = Field(
         default=2,
         ge=0,
-        description="A question of so many words or fewer is too short, unless an earlier one of the conversation was "
-        "longer. 0: any length will do.",
+        description="A question of this many words or fewer is rejected as too short, unless an earlier question of "
+        "the conversation was longer. 0: no minimum.",
     )
     search_url: str = Field(
         default="",
-        description="Where a question that is too short is sent: a URL with `{query}` and, if wanted, `{language}` "
-        "(two letters). Empty: `home_url`.",
+        description="The search page offered for a question that is too short: a URL with `{query}` and optionally "
+        "`{language}` (two letters). Empty: `home_url`.",
     )
-    home_url: str = Field(default="", description="The page offered when there is no search page. Empty: no link.")
-    pii: dict[PrivateKind, Policy] = Field(
+    home_url: str = Field(default="", description="The page offered where `search_url` is empty. Empty: no link.")
+    pii: dict[PrivateKind, PrivateDataPolicy] = Field(
         default_factory=dict,
-        description="What to do with private data by kind: block, redact or off. Kinds that are not named are blocked; "
-        "ip, postal_code and name are redacted.",
+        description="What to do with private data by kind: block (reject the question), redact (mask the data) or off. "
+        "Default: ip, postal_code and name are redacted, other kinds are blocked.",
     )
     pii_engine: Literal["builtin", "presidio"] = Field(
         default="builtin",
-        description="`presidio` looks with Microsoft Presidio too (extra `pii`); the built-in patterns always look.",
+        description="`presidio` adds Microsoft Presidio (extra `pii`) to the built-in patterns, which are always used.",
     )
     phone_regions: tuple[str, ...] = Field(
         default=("CA", "US", "FR", "GB"),
-        description="Regions (ISO 3166) whose national phone numbers are told without a word beside them.",
+        description="Regions (ISO 3166) whose national phone number formats are recognised without a word beside them "
+        "that says so.",
     )
-    outcomes: dict[RejectionKind, Outcome] = Field(
+    outcomes: dict[RejectionKind, RejectionOutcome] = Field(
         default_factory=dict,
-        description="By rejection kind: tell (the message), silent (`reply` is false) or off (the check does not "
-        "count). A kind that is not named is told.",
+        description="By rejection kind: tell (the asker gets the message), silent (`reply` is false) or off (the "
+        "check is ignored). Default: tell.",
     )
     lexicons: dict[LexiconKind, dict[str, list[str]]] = Field(
         default_factory=dict,
-        description="Further entries by kind and language, e.g. `profanity: {en: !lines lexicons/profanity.en.txt}`; "
-        "off_topic has only these.",
+        description="Additional entries by kind and language, e.g. `profanity: {en: !lines "
+        "lexicons/profanity.en.txt}`; off_topic has no packaged entries.",
     )
     packaged_lexicons: tuple[Packaged, ...] = Field(
         default=get_args(Packaged),
-        description="The kinds whose own lists count beside those of the pipeline.",
+        description="The kinds whose packaged lists are used in addition to those of the pipeline.",
     )
     languages: tuple[str, ...] = Field(
         default=(),
-        description="Languages that are answered; a question that is plainly in another is refused. Empty: all are.",
+        description="Languages that are answered; a question that is clearly in another one is rejected. Empty: all.",
     )
     resources: dict[str, list[Resource]] = Field(
         default_factory=dict,
-        description="Services for people in danger by region (ISO 3166; `any` elsewhere), in place of the packaged "
-        "ones of that region.",
+        description="Services for people in danger by region (ISO 3166, or `any` for all others); they replace the "
+        "packaged ones of that region.",
     )
     region: str = Field(
         default="",
-        description="The region of askers who do not say theirs (by `client.region` or a language hint like `fr-CA`).",
+        description="The region of askers whose region is unknown (from `client.region` or a language hint like "
+        "`fr-CA`).",
     )
     injection_model: str = Field(
         default="",
-        description="File of a classifier that `answerbus train injections` made; empty: rules only.",
+        description="The file of a classifier, written by `answerbus train injections`. Empty: rules only.",
     )
     injection_threshold: float = Field(
-        default=0.5, gt=0, lt=1, description="Probability from which the classifier objects."
+        default=0.5, gt=0, lt=1, description="The probability from which the classifier rejects a question."
     )
     guardrails_colang: str = Field(
         default="",
-        description="Colang 1 flows of NeMo Guardrails (extra `guardrails`), e.g. `!file guardrails/rails.co`; empty: "
-        "none.",
+        description="Colang 1 flows of NeMo Guardrails (extra `guardrails`), e.g. `!file guardrails/rails.co`. Empty: "
+        "no guardrails.",
     )
     guardrails_config: str = Field(
         default="",
-        description="Their configuration in YAML (`rails: {input: {flows: [...]}, output: {flows: [...]}}`), "
-        "e.g. `!file ...`. Output flows look at answers where `verifier.guardrails` is on.",
+        description="The configuration of the guardrails in YAML (`rails: {input: {flows: [...]}, output: {flows: "
+        "[...]}}`), e.g. `!file ...`. Output flows check answers where `verifier.guardrails` is on.",
     )
     guardrails_fail: Literal["open", "closed"] = Field(
         default="open",
-        description="When guardrails cannot start, or answer in time: open lets the question or answer through "
-        "with a warning and a metric, closed rejects it.",
+        description="When the guardrails fail or are too slow: open lets the question or answer pass, with a warning "
+        "and a metric; closed rejects it.",
     )
     guardrails_seconds: float = Field(
         default=5.0,
         gt=0,
-        description="How long guardrails have, starting included, and never more than a third of the time that is "
-        "left; beside the steps of a model, not after them.",
+        description="The time limit of the guardrails, including their start; never more than a third of the "
+        "remaining time. They run concurrently with the model steps.",
     )
     messages: dict[str, dict[str, str]] = Field(
         default_factory=dict,
-        description="Replaces what the asker is told: rejection kind (or greeting, thanks, emergency) -> language -> "
+        description="Replaces messages to the asker: rejection kind (or greeting, thanks, emergency) -> language -> "
         "text.",
     )
-    default_language: str = Field(default="eng", description="The language of messages when the asker's is unknown.")
+    default_language: str = Field(
+        default="eng", description="The language of messages when that of the asker is unknown."
+    )
 
     @field_validator("search_url")
     @classmethod
     def _takes_a_query(cls, url: str) -> str:
         if url and "{query}" not in url:
-            raise ValueError("the search URL needs a {query} to put the question in")
+            raise ValueError(f"search_url {url!r} must contain {{query}}, which the question replaces")
         return url
 
     @field_validator("languages")
     @classmethod
     def _codes(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
-        codes = tuple(dict.fromkeys(map(code3, languages)))
-        if UNKNOWN in codes:
-            raise ValueError("a language that is not known here")
-        return codes
+        for language in languages:
+            if code3(language) == UNKNOWN:
+                raise ValueError(f"unknown language {language!r}; use an ISO 639 code or an English name")
+        return tuple(dict.fromkeys(map(code3, languages)))
 
     @model_validator(mode="after")
     def _compiles(self) -> ModerationSettings:
-        """The lexicons are compiled, and every entry tried, before a question needs them."""
+        """Compiles the lexicons, which also checks every entry, before a question needs them."""
         try:
             compiled(self._lists())
         except LexiconError as error:
@@ -156,7 +160,7 @@ class ModerationSettings(ModelStepSettings):
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """Every list of the pipeline, compiled."""
+        """The packaged lists that the pipeline uses and its own lists, compiled."""
         return compiled(self._lists())
 
     def _lists(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
@@ -165,18 +169,18 @@ class ModerationSettings(ModelStepSettings):
         )
         return (*(one for one in packaged() if one[0] in self.packaged_lexicons), *own)
 
-    def policy(self, kind: PrivateKind) -> Policy:
-        return self.pii.get(kind, "redact" if kind in _REDACTED else "block")
+    def policy(self, kind: PrivateKind) -> PrivateDataPolicy:
+        return self.pii.get(kind, "redact" if kind in _REDACTED_BY_DEFAULT else "block")
 
-    def outcome(self, kind: RejectionKind) -> Outcome:
+    def outcome(self, kind: RejectionKind) -> RejectionOutcome:
         return self.outcomes.get(kind, "tell")
 
     def texts(self, kind: str) -> dict[str, str]:
-        """The messages of one rejection kind by language: the pipeline's over the defaults."""
+        """The messages of one kind by language: those of the pipeline, else the defaults."""
         return self.messages.get(kind) or DEFAULT_MESSAGES.get(kind, {})
 
     def services(self, region: str, language: str) -> list[tuple[str, str]]:
-        """Address and title of the services for people in danger in the region, else in `region`, else anywhere."""
+        """Address and title of the services for people in danger: of the region, else of `self.region`, else `any`."""
         for place in (region.upper(), self.region.upper(), "any"):
             if place in self.resources:
                 return [(one.url, localised(one.title, language)) for one in self.resources[place]]

@@ -1,6 +1,6 @@
-"""Translation: finds out the asker's language, and puts the question into the language of the documents.
+"""Translation: identifies the language of the question and translates it into the language of the documents.
 
-Hears `QuestionApproved`. Says `QuestionTranslated` where the pipeline wants a translation and a model made one, so that
-moderation looks at it once more; else `QuestionCleared`: the question stays in its own language, and retrieval looks
-for passages in that one.
+Consumes `QuestionApproved`. Publishes `QuestionTranslated` where the pipeline translates and a model gave a
+translation, which moderation then checks; else `QuestionCleared`: retrieval searches with the question in its own
+language.
 """

@@ -1,28 +1,28 @@
-"""Language identification by lingua: n-gram models in Rust, no network."""
+"""Language identification with lingua (n-gram models in Rust, no network)."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from services.translation.ports import Guess
+from services.translation.ports import LanguageGuess
 from shared.contracts.errors import ConfigurationError
 from shared.text.languages import UNKNOWN
 
 if TYPE_CHECKING:
     from lingua import LanguageDetector
 
-#: Characters read of a text: enough to be certain, and it bounds the work (about 0.3 µs each).
+#: Characters of a text that are used: enough for a reliable result, at about 0.3 µs each.
 LONGEST = 400
-#: Where lingua keeps apart what is one language here.
+#: Languages for which lingua uses the code of a variant.
 _LINGUA_CODE = {"nor": "nob"}
 _OWN_CODE = {lingua: own for own, lingua in _LINGUA_CODE.items()}
 
 
 class LinguaIdentifier:
-    """One detector per set of languages, loaded once (a third of a second for two) and kept.
+    """A `LanguageIdentifier` with one detector per set of languages, loaded once (0.3 s for two languages).
 
-    `preload` is loaded in the background as soon as the worker starts; a text that comes earlier waits for it.
+    The detector of the languages `preload` is loaded in the background when the worker starts.
     """
 
     def __init__(self, preload: tuple[str, ...] = ()) -> None:
@@ -30,32 +30,32 @@ class LinguaIdentifier:
         self._detectors: dict[frozenset[str], asyncio.Task[LanguageDetector]] = {}
 
     async def open(self) -> None:
-        """Start loading, and return at once."""
+        """Start loading the detector of `preload`, without waiting for it."""
         if len(self._preload) > 1:
-            self._loading(frozenset(self._preload))
+            self._load_task(frozenset(self._preload))
 
     async def close(self) -> None:
-        """Forget the detectors; one that is being loaded is waited for, because a thread cannot be stopped."""
+        """Drop the detectors; wait for those being loaded, because a thread cannot be stopped."""
         loading, self._detectors = list(self._detectors.values()), {}
         await asyncio.gather(*loading, return_exceptions=True)
 
-    async def identify(self, text: str, languages: tuple[str, ...]) -> Guess:
+    async def identify(self, text: str, languages: tuple[str, ...]) -> LanguageGuess:
         """The likeliest language of the first 400 characters.
 
         Raises:
-            ConfigurationError: one of `languages` is not among those that lingua knows.
+            ConfigurationError: lingua does not support one of `languages`.
         """
         if len(languages) == 1:
-            return Guess(languages[0], 1.0)
-        # Shielded: a question that is withdrawn must not cancel the loading for all others.
-        detector = await asyncio.shield(self._loading(frozenset(languages)))
+            return LanguageGuess(languages[0], 1.0)
+        # Shielded: the withdrawal of one question must not cancel loading for the others.
+        detector = await asyncio.shield(self._load_task(frozenset(languages)))
         first, second, *_ = detector.compute_language_confidence_values(text[:LONGEST])
         if first.value == 0:
-            return Guess(UNKNOWN, 0.0)
+            return LanguageGuess(UNKNOWN, 0.0)
         code = first.language.iso_code_639_3.name.lower()
-        return Guess(_OWN_CODE.get(code, code), first.value - second.value)
+        return LanguageGuess(_OWN_CODE.get(code, code), first.value - second.value)
 
-    def _loading(self, languages: frozenset[str]) -> asyncio.Task[LanguageDetector]:
+    def _load_task(self, languages: frozenset[str]) -> asyncio.Task[LanguageDetector]:
         task = self._detectors.get(languages)
         if task is None or (task.done() and task.exception()):
             task = asyncio.create_task(asyncio.to_thread(_load, languages))
@@ -70,6 +70,6 @@ def _load(languages: frozenset[str]) -> LanguageDetector:
     for language in sorted(languages):
         code = getattr(IsoCode639_3, _LINGUA_CODE.get(language, language).upper(), None)
         if code is None:
-            raise ConfigurationError(f"translation.languages: {language} cannot be identified")
+            raise ConfigurationError(f"translation.languages: lingua does not support {language}; remove it")
         codes.append(code)
     return LanguageDetectorBuilder.from_iso_codes_639_3(*codes).with_preloaded_language_models().build()

@@ -1,9 +1,9 @@
-"""In which language is this question, and in which will it be answered from?"""
+"""Identifies the language of a question and translates it where the pipeline says so."""
 
 from __future__ import annotations
 
-from services.translation.model_translation import is_pivot, translated
-from services.translation.ports import Guess, LanguageIdentifier
+from services.translation.model_translation import is_pivot, translate_question
+from services.translation.ports import LanguageGuess, LanguageIdentifier
 from services.translation.settings import TranslationSettings
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
@@ -13,7 +13,7 @@ from shared.text.languages import UNKNOWN, code3
 
 
 class Translator:
-    """Names the language of a question, and puts it into that of the documents where the pipeline wants it."""
+    """The handler of the translation stage."""
 
     def __init__(self, identifier: LanguageIdentifier, models: Models) -> None:
         self._identifier = identifier
@@ -22,21 +22,23 @@ class Translator:
     async def translate(
         self, approved: QuestionApproved, envelope: Envelope, settings: TranslationSettings
     ) -> QuestionTranslated | QuestionCleared:
-        """The question with its language; without a translation it is itself the text to search with."""
+        """The question with its language and the text to search with: the translation, or the question itself."""
         question = approved.question
         language, doubtful = await self._language(approved, settings)
         if settings.translate and (doubtful or not is_pivot(language, settings)):
-            made = await translated(self._models, question, settings, envelope.remaining)
-            if made is not None:
-                language = language if made.language == UNKNOWN else made.language
-                if not is_pivot(language, settings) and made.text != question.text:
-                    return QuestionTranslated(question=_spoken(question, language, made.text, settings.pivot_language))
-        return QuestionCleared(question=_spoken(question, language, question.text, language))
+            translation = await translate_question(self._models, question, settings, envelope.remaining)
+            if translation is not None:
+                language = language if translation.language == UNKNOWN else translation.language
+                if not is_pivot(language, settings) and translation.text != question.text:
+                    pivot = settings.pivot_language
+                    return QuestionTranslated(question=_with_language(question, language, translation.text, pivot))
+        return QuestionCleared(question=_with_language(question, language, question.text, language))
 
     async def _language(self, approved: QuestionApproved, settings: TranslationSettings) -> tuple[str, bool]:
-        """What the asker says counts; else what the text looks like, if it does so clearly; else the default.
+        """The language of the question, and whether it is doubtful, so that a translating model decides.
 
-        It is doubtful when the text does not clearly look like it: then a model that may translate has the word.
+        It is the language of the asker's hint, else the one identified from the text if that is clear, else the
+        default.
         """
         hinted = code3(approved.language_hint)
         if hinted != UNKNOWN and not settings.translate:
@@ -48,11 +50,11 @@ class Translator:
         return (guess.language, False) if clear else (settings.default_language, True)
 
 
-def _is_clear(guess: Guess, settings: TranslationSettings) -> bool:
+def _is_clear(guess: LanguageGuess, settings: TranslationSettings) -> bool:
     return guess.language != UNKNOWN and guess.margin >= settings.margin
 
 
-def _spoken(question: Question, language: str, pivot_text: str, pivot_language: str) -> Question:
+def _with_language(question: Question, language: str, pivot_text: str, pivot_language: str) -> Question:
     return question.model_copy(
         update={"language": language, "pivot_text": pivot_text, "pivot_language": pivot_language}
     )

@@ -1,4 +1,4 @@
-"""The step that puts a question into the language of the documents, by the model that plays `fast`."""
+"""The step that translates a question into the language of the documents, with the model of the role `fast`."""
 
 from __future__ import annotations
 
@@ -17,44 +17,49 @@ from shared.llm.prompt_blocks import block, turn_blocks
 from shared.llm.prompts import assemble
 from shared.text.languages import UNKNOWN, code3, english_name
 
-#: Earlier turns that are told, and how much of them, in characters.
+#: The number of earlier turns in the prompt, and the characters of each that it contains.
 TURNS, TURN = 3, 600
+#: Characters of the question in the prompt.
 LONGEST = 10_000
-#: A translation may be so many times as long as the question, and so many characters more.
-_TIMES, _MORE = 4, 200
+#: A translation longer than this factor times the question, plus this many characters, is discarded.
+_LENGTH_FACTOR, _LENGTH_MARGIN = 4, 200
 
 
-class Reply(BaseModel):
-    """What the model replies; `language` is ISO 639-3."""
+class TranslationReply(BaseModel):
+    """The reply of the model; `language` is ISO 639-3."""
 
     language: str = Field(max_length=40)
     text: str
 
 
-class Translated(NamedTuple):
-    """The question's language as the model sees it (`und` when it names none), and its text in the pivot language."""
+class Translation(NamedTuple):
+    """The language of the question according to the model (`und`: not given), and the text in the pivot language."""
 
     language: str
     text: str
 
 
-async def translated(
+async def translate_question(
     models: Models, question: Question, settings: TranslationSettings, remaining: float
-) -> Translated | None:
-    """The question in the pivot language; None when no model gave a translation that can be used, in time."""
+) -> Translation | None:
+    """The question in the pivot language; None when no model gives a usable translation in time.
+
+    The limit is `translate_seconds`, or a third of the `remaining` seconds if that is less.
+    """
     system = assemble(settings.translate_prompt, settings.project_introduction, RULES)
     try:
         async with asyncio.timeout(max(0.0, min(settings.translate_seconds, remaining / 3))):
-            reply = await models.invoke("fast", "translate", system, brief(question, settings.pivot_language), Reply)
+            user = question_blocks(question, settings.pivot_language)
+            reply = await models.invoke("fast", "translate", system, user, TranslationReply)
     except (ModelError, TimeoutError):
         return None
     text = " ".join(reply.text.split())
-    if not text or len(text) > _TIMES * len(question.text) + _MORE:
+    if not text or len(text) > _LENGTH_FACTOR * len(question.text) + _LENGTH_MARGIN:
         return None
-    return Translated(code3(reply.language), text)
+    return Translation(code3(reply.language), text)
 
 
-def brief(question: Question, pivot: str) -> str:
+def question_blocks(question: Question, pivot: str) -> str:
     """The earlier turns and the question as blocks of data."""
     parts = [turn_blocks(turn, limit=TURN) for turn in newest(question.turns, TURNS)]
     target = f"{english_name(pivot)} ({pivot})"
@@ -63,5 +68,5 @@ def brief(question: Question, pivot: str) -> str:
 
 
 def is_pivot(language: str, settings: TranslationSettings) -> bool:
-    """Whether a question in that language needs no translation; one that is not known may need it."""
+    """Whether questions in that language need no translation; an unknown language may need one."""
     return language != UNKNOWN and language == settings.pivot_language

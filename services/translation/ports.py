@@ -1,19 +1,19 @@
-"""What translation needs from the outside."""
+"""The interface to language identification."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
 
-class Guess(NamedTuple):
-    """The likeliest language (ISO 639-3) and how far it is ahead of the next, 0 to 1."""
+class LanguageGuess(NamedTuple):
+    """The likeliest language (ISO 639-3) and by how much its probability exceeds the next one's, 0 to 1."""
 
     language: str
     margin: float
 
 
 class LanguageIdentifier(Protocol):
-    """Tells languages apart."""
+    """Identifies the language of a text."""
 
-    async def identify(self, text: str, languages: tuple[str, ...]) -> Guess:
-        """The likeliest of `languages` (ISO 639-3); `und` with margin 0 when the text says nothing (digits, signs)."""
+    async def identify(self, text: str, languages: tuple[str, ...]) -> LanguageGuess:
+        """The likeliest of `languages` (ISO 639-3); `und` with margin 0 for a text without words."""

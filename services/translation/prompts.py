@@ -1,4 +1,4 @@
-"""What the translating model is told: the default prompt, and the rules that the code relies on."""
+"""The default prompt of the translation step, and the fixed rules that the code relies on."""
 
 from __future__ import annotations
 

@@ -10,34 +10,36 @@ from shared.text.languages import UNKNOWN, code3
 
 
 class TranslationSettings(PromptedSection):
-    """Which languages are told apart, what an uncertain text is taken for, and what is translated."""
+    """Which languages are identified, which one is assumed in doubt, and what is translated."""
 
     languages: tuple[str, ...] = Field(
         default=("eng", "fra"),
         min_length=1,
-        description="The languages askers write in (ISO 639-1 or 639-3). Fewer are told apart better, faster and in "
-        "less memory (20 to 40 MB each).",
+        description="The languages that askers write in (ISO 639-1 or 639-3). Fewer languages are identified more "
+        "reliably, faster and with less memory (20 to 40 MB each).",
     )
     default_language: str = Field(
-        default="eng", description="What a text is taken for when the languages are too close."
+        default="eng", description="The language that is assumed when the identification is not clear."
     )
     margin: float = Field(
         default=0.03,
         ge=0,
         le=1,
-        description="How far the likeliest language must be ahead of the next (share of probability) to be believed.",
+        description="By how much the probability of the likeliest language must exceed that of the next one for the "
+        "identification to be clear.",
     )
 
     translate: bool = Field(
         default=False,
-        description="Whether the model that plays `fast` puts questions into `pivot_language`.",
+        description="Whether the model of the role `fast` translates questions into `pivot_language`.",
     )
     pivot_language: str = Field(default="eng", description="The language of the documents.")
-    translate_prompt: str = Field(default=TRANSLATE, min_length=1, description="What the translating model is told.")
+    translate_prompt: str = Field(default=TRANSLATE, min_length=1, description="The prompt of the translation.")
     translate_seconds: float = Field(
         default=8.0,
         gt=0,
-        description="The question stays in its language after this long, or after a third of the time that is left.",
+        description="The time limit of the translation, or a third of the remaining time if that is less; then the "
+        "question is not translated.",
     )
 
     @field_validator("languages")
@@ -50,5 +52,5 @@ class TranslationSettings(PromptedSection):
     def _code(cls, language: str) -> str:
         code = code3(language)
         if code == UNKNOWN:
-            raise ValueError(f"not a language known here: {language}")
+            raise ValueError(f"unknown language {language!r}; use an ISO 639 code or an English name")
         return code

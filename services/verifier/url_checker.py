@@ -18,9 +18,9 @@ from shared.contracts.errors import RefusedError, UnavailableError
 from shared.observability.telemetry import DEGRADED
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
-from shared.web.client import Fetched, SafeClient
+from shared.web.client import FetchResult, SafeClient
 from shared.web.page import read_page
-from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, policy_of
+from shared.web.policy import AddressRefusedError, RedirectRefusedError, policy_of
 
 log = structlog.get_logger()
 
@@ -118,7 +118,7 @@ async def _seen(client: SafeClient, url: str) -> Seen:
     try:
         async with asyncio.timeout(SECONDS):
             return await _judged(await _answer(client, url))
-    except AddressLeadsAwayError:
+    except RedirectRefusedError:
         return Seen(outcome="unsafe")
     except AddressRefusedError:
         return Seen(outcome="not_allowed")
@@ -126,7 +126,7 @@ async def _seen(client: SafeClient, url: str) -> Seen:
         return Seen(outcome="unreachable")
 
 
-async def _answer(client: SafeClient, url: str) -> Fetched:
+async def _answer(client: SafeClient, url: str) -> FetchResult:
     """The answer to HEAD; to GET where that says too little: it may not be liked, and a page can say that it is not
     there."""
     try:
@@ -138,7 +138,7 @@ async def _answer(client: SafeClient, url: str) -> Fetched:
     return await client.peek(url, max_bytes=PEEKED)
 
 
-async def _judged(answer: Fetched) -> Seen:
+async def _judged(answer: FetchResult) -> Seen:
     if answer.status in _GONE:
         return Seen(outcome="gone", code=answer.status, final_url=answer.url)
     if answer.status >= 500:

@@ -148,7 +148,7 @@ class Connection:
         return NatsObjects(lambda: self.jetstream, bucket)
 
     # Speaker
-    async def speak(self, correlation_id: str, signal: Signal) -> None:
+    async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
         """Say a signal; while the server is away it is forgotten rather than queued."""
         if self.is_connected:
             await self.client.publish(subjects.signal(signal.kind, correlation_id), signal.model_dump_json().encode())

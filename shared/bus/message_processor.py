@@ -20,7 +20,7 @@ from shared.contracts.errors import ExpiredError, InvalidEventError, PermanentEr
 from shared.contracts.facts import Fact
 from shared.contracts.pipelines import Section, Sections
 from shared.contracts.stage import Stage, Subscription
-from shared.llm.call_context import at_work, calls
+from shared.llm.call_context import model_calls, recorded_calls
 from shared.observability import telemetry
 
 log = structlog.get_logger()
@@ -112,7 +112,7 @@ class MessageProcessor:
                 await job.message.ack()
                 return
             deadline = None if _outlives_question(event) else event.deadline
-            with at_work(self._stage.name, deadline):
+            with model_calls(self._stage.name, deadline):
                 await self._work_on(job, event)
 
     async def _work_on(self, job: Job, event: Event[Fact]) -> None:
@@ -129,7 +129,7 @@ class MessageProcessor:
                     timing = Timing(
                         stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)
                     )
-                    said_event = following(self._stage.name, fact, event, timing, model_calls=calls())
+                    said_event = following(self._stage.name, fact, event, timing, model_calls=recorded_calls())
                     said = await self._publisher.publish(said_event, trace=trace)
                     outcome = "lost" if said is PublishResult.REJECTED else outcome
             await job.message.ack()

@@ -23,7 +23,7 @@ from shared.contracts.errors import (
 )
 from shared.contracts.facts import Fact, QuestionAbandoned
 from shared.contracts.stage import Stage
-from shared.llm.call_context import calls
+from shared.llm.call_context import recorded_calls
 from shared.observability import telemetry
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class RetryPolicy:
         fact = QuestionAbandoned(stage=failed, kind=kind, message=message)
         cause = event or _loose_envelope(data)
         if cause is not None:
-            return following(self._stage.name, fact, cause, model_calls=calls())
+            return following(self._stage.name, fact, cause, model_calls=recorded_calls())
         with contextlib.suppress(ValueError):  # not even the subject is one of ours: a dead letter is all there is
             spelled = subjects.parse(subject)
             pipeline = PipelineRef(name=self._default_pipeline, revision=0)

@@ -19,7 +19,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS, TERMINAL
 from shared.contracts.subjects import ENDING
-from shared.observability.worker_status import StageReport, WorkerReport, add, quantile
+from shared.observability.worker_status import StageReport, WorkerReport, add_histograms, quantile
 
 #: Key of a durable's metadata that marks it as made by this program.
 OWNER = "answerbus"
@@ -108,7 +108,7 @@ async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list
         for fact in _facts(heard):
             if fact in worker.facts:
                 done += worker.facts[fact].count
-                buckets = add(buckets, worker.facts[fact].buckets)
+                buckets = add_histograms(buckets, worker.facts[fact].buckets)
     return StageReport(
         stage=stage,
         lane=lane,

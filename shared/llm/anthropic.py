@@ -1,4 +1,4 @@
-"""Anthropic's models, through langchain-anthropic (extra `anthropic`); the system prompt is marked for its cache."""
+"""Anthropic's models, through langchain-anthropic (extra `anthropic`), with prompt caching of the system prompt."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from shared.llm.chat_clients import missing, openai_message, openai_tool, reply_of
-from shared.llm.faults import Fault, fault_of
+from shared.llm.chat_clients import missing_extra, openai_message, openai_tool, reply_of
+from shared.llm.endpoint_error import EndpointError, endpoint_error_of
 from shared.llm.ports import Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
 
-#: Anthropic wants a limit; this one fits every model it serves.
+#: Anthropic's API requires a limit; every model it serves allows this one.
 _OUTPUT_TOKENS = 4096
 
 
-class AnthropicChat:
-    """Plays `Chat`. JSON is asked for in the prompt: the API has no mode for it."""
+class AnthropicChatClient:
+    """A `ChatClient`. JSON is requested by the prompt alone, because the API has no JSON mode."""
 
     def __init__(self, endpoint: EndpointSettings) -> None:
         self._endpoint = endpoint
@@ -29,53 +29,55 @@ class AnthropicChat:
             if self._model is None:
                 self._model = await asyncio.to_thread(self._build)
 
-    async def whole(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
         try:
-            return reply_of(await self._model.ainvoke(_spelled(messages)))
+            return reply_of(await self._model.ainvoke(_langchain_messages(messages)))
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
+            raise endpoint_error_of(error) from None
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
     ) -> AsyncGenerator[str, None]:
         model = self._model.bind_tools([openai_tool(tool) for tool in tools]) if tools else self._model
-        whole: Any = None
+        merged: Any = None
         try:
-            async for chunk in model.astream(_spelled(messages)):
-                whole = chunk if whole is None else whole + chunk
+            async for chunk in model.astream(_langchain_messages(messages)):
+                merged = chunk if merged is None else merged + chunk
                 for call in chunk.tool_call_chunks:
-                    accumulator.call(call.get("index") or 0, call.get("id"), call.get("name"), call.get("args"))
-                about = chunk.response_metadata or {}
-                accumulator.model = accumulator.model or str(about.get("model_name") or "")
-                accumulator.finish(about.get("stop_reason"))
-                yield accumulator.say(str(chunk.text))
-        except (Fault, GeneratorExit):
+                    accumulator.add_tool_call(
+                        call.get("index") or 0, call.get("id"), call.get("name"), call.get("args")
+                    )
+                metadata = chunk.response_metadata or {}
+                accumulator.model = accumulator.model or str(metadata.get("model_name") or "")
+                accumulator.set_finish_reason(metadata.get("stop_reason"))
+                yield accumulator.add_text(str(chunk.text))
+        except (EndpointError, GeneratorExit):
             raise
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
-        if whole is not None:
-            accumulator.note_usage(whole.usage_metadata)
+            raise endpoint_error_of(error) from None
+        if merged is not None:
+            accumulator.set_usage(merged.usage_metadata)
 
     async def check(self) -> None:
         try:
             await self._model._async_client.models.list()
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
+            raise endpoint_error_of(error) from None
 
     async def close(self) -> None:
-        """The client closes its connections when it is collected."""
+        """Nothing to do: the client closes its connections when it is garbage-collected."""
 
     def _build(self) -> Any:
         try:
             from langchain_anthropic import ChatAnthropic
         except ImportError:
-            raise missing("anthropic") from None
+            raise missing_extra("anthropic") from None
         from pydantic import SecretStr
 
         endpoint = self._endpoint
-        given: dict[str, Any] = {"temperature": endpoint.temperature} if endpoint.temperature is not None else {}
+        options: dict[str, Any] = {"temperature": endpoint.temperature} if endpoint.temperature is not None else {}
         if endpoint.base_url:
-            given["base_url"] = endpoint.base_url
+            options["base_url"] = endpoint.base_url
         return ChatAnthropic(
             model_name=endpoint.model,
             api_key=SecretStr(endpoint.key),
@@ -84,14 +86,14 @@ class AnthropicChat:
             max_retries=0,
             cache=False,
             stop=None,
-            **given,
+            **options,
         )
 
 
-def _spelled(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as langchain takes them; what every call of a step begins with is kept by the provider."""
-    spelled = [openai_message(one) for one in messages]
-    for one in spelled:
-        if one["role"] == "system":
-            one["content"] = [{"type": "text", "text": one["content"], "cache_control": {"type": "ephemeral"}}]
-    return spelled
+def _langchain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages in the format langchain takes, the system prompt marked so that the provider caches it."""
+    payload = [openai_message(message) for message in messages]
+    for message in payload:
+        if message["role"] == "system":
+            message["content"] = [{"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}]
+    return payload

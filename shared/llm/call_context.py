@@ -1,6 +1,6 @@
-"""What a model call knows of the work it is made for: set around a handler, read by the model layer.
+"""The stage and the deadline that model calls are made for, and the calls made: set around each handler.
 
-Calls are noted here and leave in the envelope of the fact that the handler returns, so no handler carries them.
+The bus puts the recorded calls into the envelope of the fact that the handler returns, so no handler passes them on.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from shared.contracts.domain import ModelCall
 
 
 @dataclass
-class Ledger:
-    """One piece of work: its stage, when its question must be answered (None: no hurry), its calls so far."""
+class CallLedger:
+    """The model calls of one handled fact: its stage, the deadline of its question (None: none), the calls so far."""
 
     stage: str
     deadline: datetime | None = None
     calls: list[ModelCall] = field(default_factory=list)
 
 
-_AT_WORK: ContextVar[Ledger | None] = ContextVar("answerbus_ledger", default=None)
+_CURRENT: ContextVar[CallLedger | None] = ContextVar("answerbus_ledger", default=None)
 
 
 @contextmanager
-def at_work(stage: str, deadline: datetime | None = None) -> Iterator[Ledger]:
-    """Model calls made within, also by tasks begun within, are noted in the ledger this yields."""
-    ledger = Ledger(stage, deadline)
-    token = _AT_WORK.set(ledger)
+def model_calls(stage: str, deadline: datetime | None = None) -> Iterator[CallLedger]:
+    """Records model calls made in this block, also by tasks started in it, in the ledger that this yields."""
+    ledger = CallLedger(stage, deadline)
+    token = _CURRENT.set(ledger)
     try:
         yield ledger
     finally:
-        _AT_WORK.reset(token)
+        _CURRENT.reset(token)
 
 
-def ledger() -> Ledger | None:
-    """The ledger of the work at hand, if any."""
-    return _AT_WORK.get()
+def current_ledger() -> CallLedger | None:
+    """The innermost ledger, if any."""
+    return _CURRENT.get()
 
 
-def note(call: ModelCall) -> None:
-    """Put a call into the ledger of the work at hand; nothing where there is none."""
-    here = _AT_WORK.get()
-    if here is not None:
-        here.calls.append(call)
+def record(call: ModelCall) -> None:
+    """Append a call to the current ledger; does nothing without one."""
+    ledger = _CURRENT.get()
+    if ledger is not None:
+        ledger.calls.append(call)
 
 
-def calls() -> tuple[ModelCall, ...]:
-    """The calls of the work at hand."""
-    here = _AT_WORK.get()
-    return tuple(here.calls) if here is not None else ()
+def recorded_calls() -> tuple[ModelCall, ...]:
+    """The calls in the current ledger."""
+    ledger = _CURRENT.get()
+    return tuple(ledger.calls) if ledger is not None else ()

@@ -1,4 +1,4 @@
-"""What one call cost, over all its tries: for the envelope of the next fact, and for the metrics."""
+"""Tokens, cost and time of one model call over all its tries, for the metrics and the envelope of the next fact."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shared.llm.prompts import revision
 from shared.llm.settings import EndpointSettings
 from shared.observability import telemetry
 
-#: Characters of a token, where a provider does not count them.
-_CHARS = 4
+#: Characters per token, for the estimate where a provider reports no usage.
+_CHARS_PER_TOKEN = 4
 
 
 class CallRecorder:
-    """One call of `invoke` or `converse`; `close` writes it down once."""
+    """One call of `invoke` or `converse`; `close` records it, once."""
 
     def __init__(self, role: str, step: str, system: str) -> None:
         self.role = role
@@ -30,21 +30,26 @@ class CallRecorder:
         self._endpoint = ""
         self._model = ""
 
-    def asked(self, endpoint: EndpointSettings) -> None:
+    def start_try(self, endpoint: EndpointSettings) -> None:
+        """Count a try at this endpoint."""
+        self.tries += 1
         self._endpoint, self._model = endpoint.name, endpoint.model
 
     def first_token(self, endpoint: str, seconds: float) -> None:
-        """The first token of a try came `seconds` after it was asked for."""
+        """The first token of a try arrived `seconds` after its request."""
         self._first_token = time.monotonic() - self._began
         telemetry.MODEL_FIRST_TOKEN.labels(self.role, self.step, endpoint).observe(seconds)
 
-    def spent(self, endpoint: EndpointSettings, messages: Sequence[Message], reply: Reply) -> Reply:
-        """Add a reply's tokens and their price; returns the reply with both. What was not counted is estimated."""
+    def add_usage(self, endpoint: EndpointSettings, messages: Sequence[Message], reply: Reply) -> Reply:
+        """Add a reply's tokens and their cost; returns the reply with both.
+
+        The tokens are estimated from the lengths of the texts where the provider reports none.
+        """
         usage = reply.usage
         if not (usage.input_tokens or usage.output_tokens):
-            written = len(reply.text) + sum(len(str(call.arguments)) for call in reply.calls)
-            asked = sum(len(message.text) for message in messages)
-            usage = Usage(input_tokens=asked // _CHARS + 1, output_tokens=written // _CHARS + 1)
+            output = len(reply.text) + sum(len(str(call.arguments)) for call in reply.calls)
+            prompt = sum(len(message.text) for message in messages)
+            usage = Usage(input_tokens=prompt // _CHARS_PER_TOKEN + 1, output_tokens=output // _CHARS_PER_TOKEN + 1)
         usage = usage.model_copy(update={"cost_usd": endpoint.price.of(usage)})
         self._usage = self._usage.plus(usage)
         self._model = reply.model or endpoint.model
@@ -55,11 +60,11 @@ class CallRecorder:
         return reply.model_copy(update={"usage": usage, "model": self._model})
 
     def close(self, outcome: str) -> None:
-        """Write the call into the ledger of the work at hand."""
-        here = call_context.ledger()
-        call_context.note(
+        """Record the call in the current `CallLedger`; `outcome` is `ok`, `cut`, `repaired` or the failure."""
+        ledger = call_context.current_ledger()
+        call_context.record(
             ModelCall(
-                stage=here.stage if here else "",
+                stage=ledger.stage if ledger else "",
                 step=self.step,
                 role=self.role,
                 endpoint=self._endpoint,

@@ -1,7 +1,8 @@
-"""Clients of the endpoints: langchain makes the call, tokens of an OpenAI-style stream are read as they come.
+"""The interface of an endpoint's client, the client of OpenAI-style APIs, and what clients of other APIs share.
 
-langchain costs about 125 µs of processor per streamed chunk, the lines themselves about 12 (docs/benchmarks.md), so a
-stream uses langchain's configured client but not its chunks. Libraries are imported on a thread at the first call.
+langchain makes the calls. It costs about 125 µs of CPU per streamed chunk, parsing the lines about 12 µs
+(docs/benchmarks.md), so a stream uses langchain's configured client but parses the chunks itself. Client libraries are
+imported on a thread at the first call.
 """
 
 from __future__ import annotations
@@ -14,45 +15,38 @@ from typing import Any, Protocol
 import orjson
 
 from shared.contracts.errors import ConfigurationError
-from shared.llm.faults import Fault, fault_of
+from shared.llm.endpoint_error import EndpointError, endpoint_error_of
 from shared.llm.ports import Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
 
-#: A line of a stream longer than this is no line of this protocol.
+#: Bytes; a longer line of a stream is an error of the endpoint.
 _LONGEST_LINE = 4 * 2**20
 
 
-class Chat(Protocol):
-    """One endpoint's client. Every failure is a `Fault`; a cancelled call closes its connection."""
+class ChatClient(Protocol):
+    """One endpoint's client. Every failure raises `EndpointError`; a cancelled call closes its connection."""
 
     async def open(self) -> None:
-        """Import and configure the client; done once, by whoever calls first."""
+        """Import and configure the client library; does nothing when that is done already."""
 
-    async def whole(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
-        """The reply in one piece; `schema` is what its JSON must fit, where the endpoint is told so."""
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+        """The whole reply at once; `schema` is the JSON schema to request, where the endpoint supports that."""
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
     ) -> AsyncGenerator[str, None]:
-        """Pieces of text as they come (empty: a sign of life); everything else goes into `accumulator`."""
+        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply."""
 
     async def check(self) -> None:
-        """Ask for something that costs nothing."""
+        """Send a request that costs nothing, to see whether the endpoint answers and accepts the key."""
 
-    async def close(self) -> None: ...
-
-
-def chat_of(endpoint: EndpointSettings) -> Chat:
-    if endpoint.kind == "anthropic":
-        from shared.llm.anthropic import AnthropicChat
-
-        return AnthropicChat(endpoint)
-    return OpenAIChat(endpoint)
+    async def close(self) -> None:
+        """Close the connections."""
 
 
-class OpenAIChat:
-    """OpenAI, Azure OpenAI, and whatever speaks as OpenAI does."""
+class OpenAIChatClient:
+    """OpenAI, Azure OpenAI, and servers with an OpenAI-compatible API."""
 
     def __init__(self, endpoint: EndpointSettings) -> None:
         self._endpoint = endpoint
@@ -65,68 +59,68 @@ class OpenAIChat:
             if self._model is None:
                 self._model, self._http = await asyncio.to_thread(self._build)
 
-    async def whole(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
         body = self._body()
-        if schema is not None and self._endpoint.asks_json_by == "schema":
-            named = {"name": str(schema.get("title", "reply")), "schema": schema, "strict": False}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif schema is not None and self._endpoint.asks_json_by == "object":
+        if schema is not None and self._endpoint.effective_json_mode == "schema":
+            named_schema = {"name": str(schema.get("title", "reply")), "schema": schema, "strict": False}
+            body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
+        elif schema is not None and self._endpoint.effective_json_mode == "object":
             body["response_format"] = {"type": "json_object"}
         try:
-            said = await self._model.ainvoke([openai_message(one) for one in messages], extra_body=body)
+            message = await self._model.ainvoke([openai_message(one) for one in messages], extra_body=body)
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
-        return reply_of(said)
+            raise endpoint_error_of(error) from None
+        return reply_of(message)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
     ) -> AsyncGenerator[str, None]:
-        asked: dict[str, Any] = {"model": self._endpoint.model, "stream": True, "extra_body": self._body()}
-        asked["messages"] = [openai_message(one) for one in messages]
+        request: dict[str, Any] = {"model": self._endpoint.model, "stream": True, "extra_body": self._body()}
+        request["messages"] = [openai_message(one) for one in messages]
         if tools:
-            asked["tools"] = [openai_tool(tool) for tool in tools]
+            request["tools"] = [openai_tool(tool) for tool in tools]
         if self._endpoint.stream_usage:
-            asked["stream_options"] = {"include_usage": True}
+            request["stream_options"] = {"include_usage": True}
         completions = self._model.root_async_client.chat.completions
         try:
-            async with completions.with_streaming_response.create(**asked) as response:
+            async with completions.with_streaming_response.create(**request) as response:
                 async for lines in _lines(response.iter_bytes()):
-                    yield "".join(accumulator.event(event) for event in _events(lines))
-        except (Fault, GeneratorExit):
+                    yield "".join(accumulator.add_openai_chunk(event) for event in _events(lines))
+        except (EndpointError, GeneratorExit):
             raise
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
+            raise endpoint_error_of(error) from None
 
     async def check(self) -> None:
         try:
             await self._model.root_async_client.models.list()
         except Exception as error:
-            raise fault_of(error) or Fault("garbled") from None
+            raise endpoint_error_of(error) from None
 
     async def close(self) -> None:
         if self._http is not None:
             await self._http.aclose()
 
     def _body(self) -> dict[str, Any]:
-        """What this endpoint's requests have beside the common fields."""
+        """The fields of a request that depend on the endpoint's settings."""
         endpoint = self._endpoint
         body = dict(endpoint.extra_body)
         if endpoint.temperature is not None:
             body["temperature"] = endpoint.temperature
         if endpoint.max_output_tokens is not None:
-            newer = endpoint.kind in ("openai", "azure")
-            body["max_completion_tokens" if newer else "max_tokens"] = endpoint.max_output_tokens
+            official = endpoint.kind in ("openai", "azure")
+            body["max_completion_tokens" if official else "max_tokens"] = endpoint.max_output_tokens
         return body
 
     def _build(self) -> tuple[Any, Any]:
-        """On a thread: importing takes more than a second."""
+        """Runs on a thread, because the import takes more than a second."""
         import httpx2
         from langchain_openai import AzureChatOpenAI, ChatOpenAI
         from pydantic import SecretStr
 
         endpoint = self._endpoint
         timeout = httpx2.Timeout(endpoint.timeout_seconds, connect=endpoint.connect_seconds)
-        # The endpoint's own limit of concurrency is ours to keep; the pool must not add a hidden queue.
+        # `Endpoint` limits the concurrency; a limit of the pool would add a second, hidden queue.
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
         http = httpx2.AsyncClient(timeout=timeout, limits=limits)
         common: dict[str, Any] = {
@@ -144,12 +138,12 @@ class OpenAIChat:
 
 
 def openai_message(message: Message) -> dict[str, Any]:
-    """The message as OpenAI spells it."""
+    """The message in the format of OpenAI's API."""
     if message.author == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
-    spelled: dict[str, Any] = {"role": message.author, "content": message.text}
+    payload: dict[str, Any] = {"role": message.author, "content": message.text}
     if message.calls:
-        spelled["tool_calls"] = [
+        payload["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -157,40 +151,41 @@ def openai_message(message: Message) -> dict[str, Any]:
             }
             for call in message.calls
         ]
-    return spelled
+    return payload
 
 
 def openai_tool(tool: Tool) -> dict[str, Any]:
+    """The tool in the format of OpenAI's API."""
     return {"type": "function", "function": tool.model_dump()}
 
 
-def reply_of(said: Any) -> Reply:
-    """A langchain message as a reply; its usage without the cost."""
+def reply_of(message: Any) -> Reply:
+    """Converts a langchain message; the cost of its usage is not filled in."""
     accumulator = StreamAccumulator()
-    accumulator.text.append(str(said.text))
-    accumulator.note_usage(said.usage_metadata)
-    about = said.response_metadata or {}
-    accumulator.model = str(about.get("model_name") or about.get("model") or "")
-    accumulator.finish(about.get("finish_reason") or about.get("stop_reason"))
+    accumulator.text.append(str(message.text))
+    accumulator.set_usage(message.usage_metadata)
+    metadata = message.response_metadata or {}
+    accumulator.model = str(metadata.get("model_name") or metadata.get("model") or "")
+    accumulator.set_finish_reason(metadata.get("finish_reason") or metadata.get("stop_reason"))
     return accumulator.reply()
 
 
 async def _lines(data: Any) -> AsyncGenerator[list[bytes], None]:
-    """The whole lines of each read: what came together is handled together."""
+    """The complete lines of each read, as one list per read."""
     rest = b""
-    async for piece in data:
-        *lines, rest = (rest + piece).split(b"\n")
+    async for chunk in data:
+        *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > _LONGEST_LINE:
-            raise Fault("garbled")
+            raise EndpointError("garbled")
         if lines:
             yield lines
 
 
 def _events(lines: list[bytes]) -> list[dict[str, Any]]:
-    """The JSON of `data:` lines; `[DONE]`, comments and other fields say nothing.
+    """The JSON objects of `data:` lines; `[DONE]`, comments and other fields are skipped.
 
     Raises:
-        Fault: a line is not JSON, or says that something failed.
+        EndpointError: a line is not a JSON object, or reports an error.
     """
     events = []
     for line in lines:
@@ -200,12 +195,13 @@ def _events(lines: list[bytes]) -> list[dict[str, Any]]:
         try:
             event = orjson.loads(data)
         except orjson.JSONDecodeError:
-            raise Fault("garbled") from None
+            raise EndpointError("garbled") from None
         if not isinstance(event, dict) or event.get("error"):
-            raise Fault("garbled" if not isinstance(event, dict) else "error_in_stream")
+            raise EndpointError("garbled" if not isinstance(event, dict) else "error_in_stream")
         events.append(event)
     return events
 
 
-def missing(extra: str) -> ConfigurationError:
+def missing_extra(extra: str) -> ConfigurationError:
+    """The error for an endpoint whose client library is not installed."""
     return ConfigurationError(f"an endpoint of kind {extra} needs the extra: pip install 'answerbus[{extra}]'")

@@ -1,4 +1,4 @@
-"""The circuit breaker of one endpoint: after failures in a row it is left alone for a while, then probed by one call.
+"""The circuit breaker of one endpoint: after consecutive failures no calls are made for a while, then one as a probe.
 
 After M. Nygard, "Release It!" (2007): closed, open, half-open.
 """
@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 
 
-class Breaker:
-    """Opens after `failures` in a row for `window` seconds; then one call may try, and decides."""
+class CircuitBreaker:
+    """Opens for `window` seconds after `failures` consecutive failures; then one call probes whether it closes."""
 
     def __init__(self, failures: int, window: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._retry_policy = failures
+        self._threshold = failures
         self._window = window
         self._clock = clock
-        self._in_a_row = 0
+        self._consecutive = 0
         self._opened_at: float | None = None
         self._probing = False
 
@@ -28,8 +28,11 @@ class Breaker:
     def is_probing(self) -> bool:
         return self._probing
 
-    def enter(self) -> bool:
-        """Whether a try may be made now; while open, one per window may, and must be followed by a verdict."""
+    def try_acquire(self) -> bool:
+        """Whether a call may be made now; while open, one per window may.
+
+        After True the caller must report the outcome: `succeeded`, `failed` or `abandoned`.
+        """
         if self._opened_at is None:
             return True
         if self._probing or self._clock() - self._opened_at < self._window:
@@ -38,13 +41,13 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
-        self._in_a_row, self._opened_at, self._probing = 0, None, False
+        self._consecutive, self._opened_at, self._probing = 0, None, False
 
     def failed(self) -> None:
-        self._in_a_row += 1
-        if self._probing or self._in_a_row >= self._retry_policy:
+        self._consecutive += 1
+        if self._probing or self._consecutive >= self._threshold:
             self._opened_at, self._probing = self._clock(), False
 
-    def gave_up(self) -> None:
-        """The try ended without a verdict (cancelled, or the request was at fault)."""
+    def abandoned(self) -> None:
+        """The call says nothing about the endpoint: it was cancelled, or its request was invalid."""
         self._probing = False

@@ -1,4 +1,4 @@
-"""One endpoint: a limit of concurrency, a circuit breaker, and tries that end in a reply or a fault."""
+"""One endpoint: its client, its concurrency limit, its circuit breaker, and single tries of a call."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 import structlog
 
 from shared.contracts.errors import ConfigurationError
+from shared.llm.anthropic import AnthropicChatClient
 from shared.llm.call_record import CallRecorder
-from shared.llm.chat_clients import Chat, chat_of
-from shared.llm.circuit_breaker import Breaker
-from shared.llm.faults import Fault
+from shared.llm.chat_clients import ChatClient, OpenAIChatClient
+from shared.llm.circuit_breaker import CircuitBreaker
+from shared.llm.endpoint_error import EndpointError
 from shared.llm.ports import Listener, Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
@@ -23,36 +24,41 @@ from shared.observability import telemetry
 log = structlog.get_logger()
 
 
-class Endpoint:
-    """Its `breaker` and its limit hold for every role and step of this process."""
+def chat_client_for(settings: EndpointSettings) -> ChatClient:
+    """The client of the API that the endpoint has."""
+    return AnthropicChatClient(settings) if settings.kind == "anthropic" else OpenAIChatClient(settings)
 
-    def __init__(self, settings: EndpointSettings, chat: Chat | None = None) -> None:
+
+class Endpoint:
+    """`breaker` and the concurrency limit are shared by every role and step of this process."""
+
+    def __init__(self, settings: EndpointSettings, client: ChatClient | None = None) -> None:
         self.settings = settings
-        self.breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
-        self._chat = chat or chat_of(settings)
-        self._places = asyncio.Semaphore(settings.concurrency)
+        self.breaker = CircuitBreaker(settings.breaker_failures, settings.breaker_seconds)
+        self._client = client or chat_client_for(settings)
+        self._slots = asyncio.Semaphore(settings.concurrency)
 
     @property
     def name(self) -> str:
         return self.settings.name
 
-    async def whole(
+    async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, recorder: CallRecorder, left: float
     ) -> Reply:
-        """One try for a reply in one piece, within `left` seconds.
+        """One try for a whole reply, within `left` seconds.
 
         Raises:
-            Fault: why there is none.
+            EndpointError: the try failed.
         """
 
-        async def ask(limit: float) -> Reply:
+        async def request(limit: float) -> Reply:
             async with asyncio.timeout(limit):
-                reply = await self._chat.whole(messages, schema)
+                reply = await self._client.complete(messages, schema)
             if len(reply.text) > self.settings.max_reply_chars:
                 reply = reply.model_copy(update={"text": reply.text[: self.settings.max_reply_chars], "cut": True})
             return reply
 
-        return await self._try(ask, messages, recorder, left)
+        return await self._try(request, messages, recorder, left)
 
     async def stream(
         self,
@@ -62,113 +68,113 @@ class Endpoint:
         recorder: CallRecorder,
         left: float,
     ) -> Reply:
-        """One try for a reply that is heard as it is written; what was heard of a failed one is taken back.
+        """One try for a streamed reply, within `left` seconds; a failed try makes the listener restart.
 
         Raises:
-            Fault: why there is none.
+            EndpointError: the try failed.
         """
         accumulator = StreamAccumulator()
 
-        async def ask(limit: float) -> Reply:
-            await self._listen(messages, tools, listener, accumulator, recorder, limit)
+        async def request(limit: float) -> Reply:
+            await self._read_stream(messages, tools, listener, accumulator, recorder, limit)
             reply = accumulator.reply()
             if not reply.text.strip() and not reply.calls:
-                raise Fault("filtered" if accumulator.finished == "content_filter" else "empty", counts=False)
+                reason = "filtered" if accumulator.finish_reason == "content_filter" else "empty"
+                raise EndpointError(reason, unhealthy=False)
             return reply
 
         try:
-            return await self._try(ask, messages, recorder, left)
-        except Fault:
+            return await self._try(request, messages, recorder, left)
+        except EndpointError:
             if listener is not None and accumulator.text:
                 await listener.restart()
             raise
 
     async def warm(self) -> None:
-        """Prepare the client; one that cannot be is reported by the first call."""
+        """Open the client; when its library is not installed, the first call reports it."""
         with contextlib.suppress(ConfigurationError):
-            await self._chat.open()
+            await self._client.open()
 
     async def check(self) -> None:
-        """Whether it answers and takes the key; costs nothing.
+        """Send a request that costs nothing.
 
         Raises:
-            Fault: it does not.
+            EndpointError: the endpoint does not answer, or does not accept the key.
         """
         try:
             async with asyncio.timeout(self.settings.connect_seconds + 5):
-                await self._chat.open()
-                await self._chat.check()
+                await self._client.open()
+                await self._client.check()
         except TimeoutError:
-            raise Fault("timeout") from None
+            raise EndpointError("timeout") from None
 
     async def close(self) -> None:
-        await self._chat.close()
+        await self._client.close()
 
     async def _try(
         self,
-        ask: Callable[[float], Coroutine[Any, Any, Reply]],
+        request: Callable[[float], Coroutine[Any, Any, Reply]],
         messages: Sequence[Message],
         recorder: CallRecorder,
         left: float,
     ) -> Reply:
-        """Wait for a place, ask, and tell the breaker and the account how it went."""
+        """Wait for a slot, send the request, and report the outcome to the breaker, the recorder and the metrics."""
         ends = time.monotonic() + left
-        await self._take_place(left)
+        await self._acquire_slot(left)
         try:
-            if not self.breaker.enter():
-                raise Fault("breaker_open", again=False)
+            if not self.breaker.try_acquire():
+                raise EndpointError("breaker_open", retryable=False)
             outcome = "cancelled"
             began = time.monotonic()
-            recorder.tries += 1
-            recorder.asked(self.settings)
+            recorder.start_try(self.settings)
             try:
                 await self._open()
-                reply = await ask(min(self.settings.timeout_seconds, max(0.01, ends - time.monotonic())))
+                reply = await request(min(self.settings.timeout_seconds, max(0.01, ends - time.monotonic())))
                 outcome = "ok"
-            except (Fault, TimeoutError) as error:
-                fault = error if isinstance(error, Fault) else Fault("timeout")
-                outcome = fault.reason
-                self._verdict(fault)
-                log.warning("model try failed", endpoint=self.name, step=recorder.step, reason=outcome)
-                raise fault from None
+            except (EndpointError, TimeoutError) as raised:
+                error = raised if isinstance(raised, EndpointError) else EndpointError("timeout")
+                outcome = error.reason
+                self._report_to_breaker(error)
+                log.warning("model call failed", endpoint=self.name, step=recorder.step, reason=outcome)
+                raise error from None
             finally:
                 if outcome in ("ok", "cancelled"):
-                    self._verdict(None, done=outcome == "ok")
+                    self._report_to_breaker(None, succeeded=outcome == "ok")
                 labels = (recorder.role, recorder.step, self.name)
                 telemetry.MODEL_CALLS.labels(*labels, outcome).inc()
                 telemetry.MODEL_SECONDS.labels(*labels).observe(time.monotonic() - began)
-            return recorder.spent(self.settings, messages, reply)
+            return recorder.add_usage(self.settings, messages, reply)
         finally:
-            self._places.release()
+            self._slots.release()
 
-    async def _take_place(self, left: float) -> None:
-        if not self._places.locked():
-            await self._places.acquire()
+    async def _acquire_slot(self, left: float) -> None:
+        if not self._slots.locked():
+            await self._slots.acquire()
             return
         try:
             async with asyncio.timeout(left):
-                await self._places.acquire()
+                await self._slots.acquire()
         except TimeoutError:
-            raise Fault("busy", again=False, counts=False) from None
+            raise EndpointError("busy", retryable=False, unhealthy=False) from None
 
     async def _open(self) -> None:
         try:
-            await self._chat.open()
+            await self._client.open()
         except ConfigurationError as error:
-            log.error("an endpoint cannot be used", endpoint=self.name, reason=str(error))
-            raise Fault("configuration", again=False) from None
+            log.error("model endpoint is not usable", endpoint=self.name, reason=str(error))
+            raise EndpointError("configuration", retryable=False) from None
 
-    def _verdict(self, fault: Fault | None, *, done: bool = False) -> None:
-        """Without a fault: the reply came (`done`), or the call was cancelled and says nothing."""
-        if fault is not None and fault.counts:
+    def _report_to_breaker(self, error: EndpointError | None, *, succeeded: bool = False) -> None:
+        """`error` is None when the call `succeeded` or was cancelled."""
+        if error is not None and error.unhealthy:
             self.breaker.failed()
-        elif done:
+        elif succeeded:
             self.breaker.succeeded()
         else:
-            self.breaker.gave_up()
+            self.breaker.abandoned()
         telemetry.MODEL_BREAKER_OPEN.labels(self.name).set(self.breaker.is_open)
 
-    async def _listen(
+    async def _read_stream(
         self,
         messages: Sequence[Message],
         tools: Sequence[Tool],
@@ -177,38 +183,38 @@ class Endpoint:
         recorder: CallRecorder,
         limit: float,
     ) -> None:
-        """Read the stream to its end, to silence, or to the limit of its length.
+        """Read the stream until it ends, stalls, or exceeds the limit of its length.
 
         Raises:
-            Fault: it stalled, or ended before the model had finished.
-            TimeoutError: the time is up.
+            EndpointError: it stalled, or ended before the model had finished.
+            TimeoutError: raised by the client or the listener.
         """
         now = asyncio.get_running_loop().time
         ends = now() + limit
         began = time.monotonic()
-        patience, silence = self.settings.first_token_seconds, "timeout"
-        pieces = self._chat.stream(messages, tools, accumulator)
-        clock = asyncio.timeout(None)
+        longest_wait, stall_reason = self.settings.first_token_seconds, "timeout"
+        pieces = self._client.stream(messages, tools, accumulator)
+        timer = asyncio.timeout(None)
         try:
-            async with clock:
+            async with timer:
                 while not (accumulator.chars > self.settings.max_reply_chars):
-                    clock.reschedule(min(ends, now() + patience))
+                    timer.reschedule(min(ends, now() + longest_wait))
                     piece = await anext(pieces, None)
-                    clock.reschedule(None)  # the listener's time is not the model's
+                    timer.reschedule(None)  # the time that the listener takes does not count
                     if piece is None:
                         break
-                    if accumulator.chars and silence == "timeout":
-                        patience, silence = self.settings.stall_seconds, "stall"
+                    if accumulator.chars and stall_reason == "timeout":
+                        longest_wait, stall_reason = self.settings.stall_seconds, "stall"
                         recorder.first_token(self.name, time.monotonic() - began)
                     if piece and listener is not None:
                         await listener.piece(piece)
         except TimeoutError:
-            if clock.expired():
-                raise Fault(silence) from None
+            if timer.expired():
+                raise EndpointError(stall_reason) from None
             raise
         finally:
             await pieces.aclose()
         if accumulator.chars > self.settings.max_reply_chars:
             accumulator.cut = True
-        elif not accumulator.finished:
-            raise Fault("disconnected")
+        elif not accumulator.finish_reason:
+            raise EndpointError("disconnected")

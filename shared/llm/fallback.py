@@ -1,7 +1,8 @@
-"""Plays `Models` with endpoints in a cascade: tried in order, again where that may help, the next one where not.
+"""A `Models` with fallback: the endpoints of a role are tried in order, each several times where a retry may succeed.
 
-langchain's own `with_retry` and `with_fallbacks` know neither the question's deadline nor the endpoints' breakers, and
-cannot take back a half-told reply; so the walk is here, and langchain makes the calls (docs/decisions/).
+langchain's own `with_retry` and `with_fallbacks` know neither the question's deadline nor the circuit breakers, and
+cannot restart a listener that has received half a reply; so retries and fallback are implemented here, and langchain
+only makes the calls (docs/decisions/).
 """
 
 from __future__ import annotations
@@ -10,33 +11,51 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Self
 
 from shared.contracts.errors import ModelError
 from shared.llm import call_context
 from shared.llm.call_record import CallRecorder
 from shared.llm.endpoint import Endpoint
-from shared.llm.faults import Fault
+from shared.llm.endpoint_error import EndpointError
 from shared.llm.ports import Listener, M, Message, Reply, Role, Tool
-from shared.llm.structured_output import UnreadableError, form_of, read, repair, schema_of
-from shared.llm.time_budget import REPLY_SHARE, STEP_SHARE, Budget
+from shared.llm.settings import ROLES, ModelsSettings
+from shared.llm.structured_output import (
+    InvalidReplyError,
+    format_instructions,
+    json_schema,
+    parse_reply,
+    repair_messages,
+)
+from shared.llm.time_budget import REPLY_SHARE, STEP_SHARE, TimeBudget
 from shared.observability import telemetry
 
-#: Seconds before the second try; doubled each time, with jitter.
+#: Seconds before the second try; doubled for each further try, with jitter.
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
-#: Nobody waits longer than this for one endpoint while another one could be asked.
-_PATIENCE = 1.0
-#: Less time than this is not worth a request.
-_TOO_LATE = 0.05
+#: The longest pause, in seconds, before the same endpoint is retried while another one is available.
+_LONGEST_PAUSE_WITH_ALTERNATIVES = 1.0
+#: No request is made with less time left than this, in seconds.
+_LEAST_TIME = 0.05
 
-Attempt = Callable[[Endpoint, float], Awaitable[Reply]]
+#: One try at an endpoint within some seconds.
+Try = Callable[[Endpoint, float], Awaitable[Reply]]
 
 
 class FallbackModels:
-    """The models of this process; `roles` are the endpoints by role, in the order they are tried."""
+    """The models of this process; `roles` are the endpoints by role, in the order in which they are tried."""
 
     def __init__(self, roles: Mapping[str, Sequence[Endpoint]]) -> None:
         self._roles = {role: tuple(endpoints) for role, endpoints in roles.items()}
+
+    @classmethod
+    def from_settings(cls, settings: ModelsSettings) -> Self:
+        """The configured endpoints; one that serves several roles has one breaker and one limit for all of them.
+
+        Nothing is imported or connected before the first call.
+        """
+        endpoints = {one.name: Endpoint(one) for one in settings.endpoints}
+        return cls({role: [endpoints[one.name] for one in settings.of(role)] for role in ROLES})
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -48,31 +67,31 @@ class FallbackModels:
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
         recorder = CallRecorder(role, step, system)
-        schema = schema_of(response_model)
-        asked = Message(author="system", text=f"{system.rstrip()}\n\n{form_of(response_model)}")
-        messages = [asked, Message(author="user", text=user)]
+        schema = json_schema(response_model)
+        instructions = Message(author="system", text=f"{system.rstrip()}\n\n{format_instructions(response_model)}")
+        messages = [instructions, Message(author="user", text=user)]
         budget = _budget(STEP_SHARE)
         outcome = "cancelled"
 
-        async def ask(endpoint: Endpoint, left: float) -> Reply:
-            return await endpoint.whole(messages, schema, recorder, left)
+        async def one_try(endpoint: Endpoint, left: float) -> Reply:
+            return await endpoint.complete(messages, schema, recorder, left)
 
         try:
-            reply = await self._walk(role, ask, budget)
+            reply = await self._first_reply(role, one_try, budget)
             outcome = "ok"
             try:
-                return read(reply.text, response_model, cut=reply.cut)
-            except UnreadableError as unreadable:
-                messages = repair(messages, reply.text, str(unreadable))
-            reply = await self._walk(role, ask, budget)
+                return parse_reply(reply.text, response_model, cut=reply.cut)
+            except InvalidReplyError as invalid:
+                messages = repair_messages(messages, reply.text, str(invalid))
+            reply = await self._first_reply(role, one_try, budget)
             outcome = "repaired"
-            return read(reply.text, response_model, cut=reply.cut)
-        except Fault as fault:
-            outcome = fault.reason
-            raise _failure(role, step, outcome) from None
-        except UnreadableError:
+            return parse_reply(reply.text, response_model, cut=reply.cut)
+        except EndpointError as error:
+            outcome = error.reason
+            raise _model_error(role, step, outcome) from None
+        except InvalidReplyError:
             outcome = "malformed"
-            raise _failure(role, step, outcome) from None
+            raise _model_error(role, step, outcome) from None
         finally:
             recorder.close(outcome)
 
@@ -88,21 +107,21 @@ class FallbackModels:
         recorder = CallRecorder(role, step, next((one.text for one in messages if one.author == "system"), ""))
         outcome = "cancelled"
 
-        async def ask(endpoint: Endpoint, left: float) -> Reply:
+        async def one_try(endpoint: Endpoint, left: float) -> Reply:
             return await endpoint.stream(messages, tools, listener, recorder, left)
 
         try:
-            reply = await self._walk(role, ask, _budget(REPLY_SHARE))
+            reply = await self._first_reply(role, one_try, _budget(REPLY_SHARE))
             outcome = "cut" if reply.cut else "ok"
             return reply
-        except Fault as fault:
-            outcome = fault.reason
-            raise _failure(role, step, outcome) from None
+        except EndpointError as error:
+            outcome = error.reason
+            raise _model_error(role, step, outcome) from None
         finally:
             recorder.close(outcome)
 
     async def warm(self) -> None:
-        """Import and configure the clients now, so that the first question does not wait for it."""
+        """Open the clients now, so that the first question does not wait for imports."""
         for endpoint in self.endpoints:
             await endpoint.warm()
 
@@ -111,65 +130,65 @@ class FallbackModels:
         for endpoint in self.endpoints:
             await endpoint.close()
 
-    async def _walk(self, role: Role, ask: Attempt, budget: Budget) -> Reply:
-        """The first reply of the cascade.
+    async def _first_reply(self, role: Role, one_try: Try, budget: TimeBudget) -> Reply:
+        """The reply of the first endpoint of the role that gives one.
 
         Raises:
-            Fault: the last one met, or that there was nobody to ask.
+            EndpointError: of the last endpoint, or that the role has none.
         """
-        fault = Fault("not_configured")
-        waiting = list(self._roles.get(role, ()))
-        while waiting:
-            endpoint = waiting.pop(0)
-            others = sum(not other.breaker.is_open for other in waiting)
+        last = EndpointError("not_configured")
+        remaining = list(self._roles.get(role, ()))
+        while remaining:
+            endpoint = remaining.pop(0)
+            others = sum(not other.breaker.is_open for other in remaining)
             try:
-                return await _persist(endpoint, ask, budget.share(1 + others), alone=not others)
-            except Fault as met:
-                fault = met
-        raise fault
+                return await _with_retries(endpoint, one_try, budget.share(1 + others), alone=not others)
+            except EndpointError as error:
+                last = error
+        raise last
 
 
-async def _persist(endpoint: Endpoint, ask: Attempt, allowed: float, *, alone: bool) -> Reply:
-    """Several tries at one endpoint within `allowed` seconds.
+async def _with_retries(endpoint: Endpoint, one_try: Try, allowed: float, *, alone: bool) -> Reply:
+    """Several tries at one endpoint within `allowed` seconds; `alone` says that no other one is available.
 
     Raises:
-        Fault: the last try's.
+        EndpointError: of the last try.
     """
     ends = time.monotonic() + allowed
-    patience = allowed if alone else min(allowed, _PATIENCE)
-    last = Fault("timeout")
+    longest_pause = allowed if alone else min(allowed, _LONGEST_PAUSE_WITH_ALTERNATIVES)
+    last = EndpointError("timeout")
     for number in range(endpoint.settings.tries):
         left = ends - time.monotonic()
-        if left <= _TOO_LATE:
+        if left <= _LEAST_TIME:
             raise last
         probing = endpoint.breaker.is_open
         try:
-            return await ask(endpoint, left)
-        except Fault as fault:
-            if fault.reason == "breaker_open" and number:
-                raise last from None  # our own tries opened it
-            last = fault
-            pause = _pause(number, fault)
-            hopeless = probing or not fault.again or number + 1 == endpoint.settings.tries
-            if hopeless or pause > patience or endpoint.breaker.is_open:
+            return await one_try(endpoint, left)
+        except EndpointError as error:
+            if error.reason == "breaker_open" and number:
+                raise last from None  # the tries of this call opened it
+            last = error
+            pause = _pause(number, error)
+            final = probing or not error.retryable or number + 1 == endpoint.settings.tries
+            if final or pause > longest_pause or endpoint.breaker.is_open:
                 raise
             await asyncio.sleep(min(pause, max(0.0, ends - time.monotonic())))
     raise last
 
 
-def _pause(number: int, fault: Fault) -> float:
-    """Seconds before the next try: what the endpoint asked for, else exponential with full jitter's upper half."""
-    if fault.wait is not None:
-        return fault.wait
+def _pause(number: int, error: EndpointError) -> float:
+    """Seconds before the next try: as the endpoint asked, else exponential backoff with jitter (50 to 100 %)."""
+    if error.retry_after is not None:
+        return error.retry_after
     longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**number)
-    return random.uniform(longest / 2, longest)  # noqa: S311 (spreads tries, hides nothing)
+    return random.uniform(longest / 2, longest)  # noqa: S311 (jitter, not a secret)
 
 
-def _budget(share: float) -> Budget:
-    here = call_context.ledger()
-    return Budget(here.deadline if here else None, share)
+def _budget(share: float) -> TimeBudget:
+    ledger = call_context.current_ledger()
+    return TimeBudget(ledger.deadline if ledger else None, share)
 
 
-def _failure(role: str, step: str, reason: str) -> ModelError:
+def _model_error(role: str, step: str, reason: str) -> ModelError:
     telemetry.MODEL_FALLBACKS.labels(step, reason).inc()
-    return ModelError(f"no usable reply of the role {role} for the step {step}: {reason}")
+    return ModelError(f"no usable reply from the role {role} for the step {step}: {reason}")

@@ -1,4 +1,4 @@
-"""No models: every step keeps to its rule."""
+"""The models of a process that has no endpoint configured: every step falls back to its rule."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from shared.observability.telemetry import MODEL_FALLBACKS
 
 
 class NoModels:
-    """Plays `Models` where none is configured."""
+    """A `Models` without endpoints: `has` is false, and every call raises `ModelError`."""
 
     def has(self, role: Role) -> bool:
         return False
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
         MODEL_FALLBACKS.labels(step, "not_configured").inc()
-        raise ModelError(f"no model is configured for the role {role}")
+        raise ModelError(f"no model is configured for the role {role}; set ANSWERBUS_MODELS or OPENAI_API_KEY")
 
     async def converse(
         self,
@@ -29,4 +29,4 @@ class NoModels:
         listener: Listener | None = None,
     ) -> Reply:
         MODEL_FALLBACKS.labels(step, "not_configured").inc()
-        raise ModelError(f"no model is configured for the role {role}")
+        raise ModelError(f"no model is configured for the role {role}; set ANSWERBUS_MODELS or OPENAI_API_KEY")

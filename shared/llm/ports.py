@@ -1,4 +1,4 @@
-"""What a stage asks of a model, by role; which endpoints play the role is a setting of the process.
+"""The interface to language models, by role; the settings of the process choose the endpoints of a role.
 
     if models.has("fast"):
         try:
@@ -6,9 +6,9 @@
         except ModelError:
             verdict = by_rule(user)
 
-`invoke` is the one single-step interface: one question, one JSON reply that fits a pydantic model. `converse` is for
-engines: several messages, tools, and pieces of the reply as they are written. What either costs is noted in the
-envelope of the fact that the stage says next, and in the metrics; no caller carries it.
+`invoke` is for single steps: one prompt, one JSON reply that fits a pydantic model. `converse` is for engines: several
+messages, tools, and a streamed reply. The cost of both is recorded in the metrics and in the envelope of the fact that
+the stage publishes next; callers need not pass it on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Role = Literal["fast", "main", "judge"]
 
 
 class ToolCall(Value):
-    """A tool that the model wants used; `fault` says why its arguments cannot be read (they are empty then)."""
+    """A request of the model to run a tool; `fault` says why its arguments could not be parsed and are empty."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class ToolCall(Value):
 
 
 class Message(Value):
-    """One message. An assistant's may ask for `calls`; a tool's answers the call named `call_id`."""
+    """One message. An assistant's message may contain tool `calls`; a tool's message answers the call `call_id`."""
 
     author: Literal["system", "user", "assistant", "tool"]
     text: str = ""
@@ -44,7 +44,7 @@ class Message(Value):
 
 
 class Tool(Value):
-    """A tool the model may ask for: `parameters` is the JSON schema of its arguments."""
+    """A tool that the model may call: `parameters` is the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class Tool(Value):
 
 
 class Reply(Value):
-    """What the model said: `model` names who, `cut` is true when it stopped at its limit of length."""
+    """A model's reply: `model` is the name of the model, `cut` is true when it stopped at its limit of length."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -62,13 +62,13 @@ class Reply(Value):
 
 
 class Listener(Protocol):
-    """Hears a reply as it is written."""
+    """Receives a reply while it is streamed."""
 
     async def piece(self, text: str) -> None:
         """The next piece of the text."""
 
     async def restart(self) -> None:
-        """Forget the pieces so far: that try failed, and another one, or the step's rule, begins anew."""
+        """Discard the pieces so far: the try failed, and the next try, or the step's rule, starts anew."""
 
 
 class Models(Protocol):
@@ -78,12 +78,12 @@ class Models(Protocol):
         """Whether an endpoint is configured for the role; no I/O."""
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
-        """One reply that fits `response_model`; `step` names the work in facts and metrics (`translate`, `gate`).
+        """One reply that fits `response_model`; `step` names the call in facts and metrics (`translate`, `gate`).
 
-        A reply that does not fit is asked for once more, with what was wrong.
+        When the reply does not fit, the model is asked once more and told why.
 
         Raises:
-            ModelError: no endpoint, none that answers in the time left, or no reply that fits.
+            ModelError: no endpoint is configured or answers in the time left, or no reply fits.
         """
 
     async def converse(
@@ -95,8 +95,8 @@ class Models(Protocol):
         tools: Sequence[Tool] = (),
         listener: Listener | None = None,
     ) -> Reply:
-        """The model's next message, heard by `listener` as it is written.
+        """The model's next message; `listener` receives its text while it is streamed.
 
         Raises:
-            ModelError: no endpoint, or none that answers in the time left.
+            ModelError: no endpoint is configured or answers in the time left.
         """

@@ -1,7 +1,7 @@
-"""Text from askers, documents, pages and models in a prompt: data in a block, never instructions. Pure.
+"""Puts text from askers, documents, web pages and models into a prompt as blocks of data, never as instructions. Pure.
 
-A block is `<name>` … `</name>`. What stands in it cannot close it: `<` and `&` in the data are written as `&lt;` and
-`&amp;`. `DATA_RULES` says so to the model, and belongs to the fixed rules of every step that has a block.
+A block is `<name>` … `</name>`. Its text cannot close it: `<` and `&` in the data are escaped as `&lt;` and `&amp;`.
+`DATA_RULES` explains this to the model and belongs to the fixed rules of every step whose prompt has a block.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ DATA_RULES = (
 
 
 def block(name: str, text: str, *, limit: int, **attributes: object) -> str:
-    """One block; text longer than `limit` characters is cut, and says so."""
+    """One block; text longer than `limit` characters is truncated and ends in `[…]`."""
     head = "".join(f' {key}="{_attribute(str(value))}"' for key, value in attributes.items())
     body = text if len(text) <= limit else text[:limit] + " […]"
     return f"<{name}{head}>\n{_escaped(body)}\n</{name}>"
 
 
 def blocks(texts: Mapping[str, str], *, limit: int) -> str:
-    """Several blocks by name, empty texts left out."""
+    """Several blocks by name, each text truncated at `limit` characters; empty texts are left out."""
     return "\n\n".join(block(name, text, limit=limit) for name, text in texts.items() if text.strip())
 
 
 def turn_blocks(turn: Turn, *, limit: int) -> str:
-    """An earlier turn of the conversation; one without a question is the summary of those before it."""
+    """An earlier turn of the conversation; a turn without a question is a summary of the turns before it."""
     if not turn.question:
         return block("conversation-so-far", turn.answer, limit=2 * limit)
-    asked = block("earlier-question", turn.question, limit=limit)
-    return f"{asked}\n{block('earlier-answer', turn.answer, limit=limit)}"
+    question = block("earlier-question", turn.question, limit=limit)
+    return f"{question}\n{block('earlier-answer', turn.answer, limit=limit)}"
 
 
 def _escaped(text: str) -> str:

@@ -1,8 +1,8 @@
-"""How a step's prompt is put together, and the short name of its wording.
+"""How a step's system prompt is assembled, and the revision that identifies its wording.
 
-The order is fixed: the pipeline's prompt, the project's introduction, the rules that code relies on. Nothing of one
-question is among them, so that every call of a step begins with the same text: providers keep the work on a prefix
-they have seen, and charge less for it.
+The order is fixed: the pipeline's prompt, the project's introduction, the rules that code relies on. Nothing in it
+depends on the question, so that every call of a step begins with the same text, which providers cache and charge less
+for.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from functools import lru_cache
 
 
 def assemble(prompt: str, introduction: str, rules: str) -> str:
-    """The system text of a step: what to do, for which project, in which form; empty parts are left out."""
+    """The system prompt of a step: the task, the project, the output format; empty parts are left out."""
     return "\n\n".join(part.strip() for part in (prompt, introduction, rules) if part.strip())
 
 
 @lru_cache(maxsize=256)
 def revision(prompt: str) -> str:
-    """Eight hex digits that name this wording (the head of its SHA-256); empty for no prompt.
+    """The first eight hex digits of the prompt's SHA-256; empty for an empty prompt.
 
     >>> revision("Answer from the passages.")
     'd0fc476a'

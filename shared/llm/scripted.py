@@ -1,4 +1,4 @@
-"""Models that follow a script, for the tests of whoever writes a stage."""
+"""Models with scripted replies, for the tests of stages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from shared.llm.prompts import revision
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One call as it was made; `tools` are their names."""
+class ScriptedCall:
+    """One call of `invoke` or `converse`; `tools` are the names of the tools."""
 
     role: Role
     step: str
@@ -27,25 +27,25 @@ class Asked:
 
 
 class ScriptedModels:
-    """Plays `Models` with replies given beforehand by step, in order; an error among them is raised.
+    """A `Models` that returns the given replies of each step in order; a reply that is an exception is raised.
 
-    A step without a reply left fails with `ModelError`, as when no endpoint answers. `asked` keeps the calls.
+    A step without a reply left raises `ModelError`, as when no endpoint answers. `calls` are the calls so far.
     """
 
     def __init__(self, **replies: Iterable[BaseModel | Reply | str | Exception]) -> None:
-        self._replies = {step: deque(said) for step, said in replies.items()}
-        self.asked: list[Asked] = []
+        self._replies = {step: deque(scripted) for step, scripted in replies.items()}
+        self.calls: list[ScriptedCall] = []
 
     def has(self, role: Role) -> bool:
         return True
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
         messages = (Message(author="system", text=system), Message(author="user", text=user))
-        said = self._next(Asked(role, step, messages))
-        _note(role, step, system, Usage())
+        reply = self._next(ScriptedCall(role, step, messages))
+        _record(role, step, system, Usage())
         try:
-            fields = said.model_dump() if isinstance(said, BaseModel) else None
-            return response_model.model_validate(fields) if fields else response_model.model_validate_json(str(said))
+            fields = reply.model_dump() if isinstance(reply, BaseModel) else None
+            return response_model.model_validate(fields) if fields else response_model.model_validate_json(str(reply))
         except ValidationError:
             raise ModelError(f"the role {role} gave no usable reply") from None
 
@@ -58,30 +58,30 @@ class ScriptedModels:
         tools: Sequence[Tool] = (),
         listener: Listener | None = None,
     ) -> Reply:
-        said = self._next(Asked(role, step, tuple(messages), tuple(tool.name for tool in tools)))
-        reply = said if isinstance(said, Reply) else Reply(text=str(said), model="scripted")
-        _note(role, step, next((one.text for one in messages if one.author == "system"), ""), reply.usage)
+        scripted = self._next(ScriptedCall(role, step, tuple(messages), tuple(tool.name for tool in tools)))
+        reply = scripted if isinstance(scripted, Reply) else Reply(text=str(scripted), model="scripted")
+        _record(role, step, next((one.text for one in messages if one.author == "system"), ""), reply.usage)
         if listener:
             for piece in re.findall(r"\s*\S+|\s+$", reply.text):
                 await listener.piece(piece)
         return reply
 
-    def _next(self, asked: Asked) -> BaseModel | str:
-        self.asked.append(asked)
-        waiting = self._replies.get(asked.step)
-        if not waiting:
-            raise ModelError(f"nothing is scripted for {asked.step}")
-        said = waiting.popleft()
-        if isinstance(said, Exception):
-            raise said
-        return said
+    def _next(self, call: ScriptedCall) -> BaseModel | str:
+        self.calls.append(call)
+        replies = self._replies.get(call.step)
+        if not replies:
+            raise ModelError(f"no scripted reply is left for the step {call.step}")
+        reply = replies.popleft()
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
 
-def _note(role: Role, step: str, system: str, usage: Usage) -> None:
-    """Into the envelope of the next fact, as every call goes."""
-    here = call_context.ledger()
-    stage = here.stage if here else ""
+def _record(role: Role, step: str, system: str, usage: Usage) -> None:
+    """Record the call for the envelope of the next fact, as real models do."""
+    ledger = call_context.current_ledger()
+    stage = ledger.stage if ledger else ""
     prompt = revision(system)
-    call_context.note(
+    call_context.record(
         ModelCall(stage=stage, step=step, role=role, model="scripted", prompt=prompt, usage=usage, tries=1)
     )

@@ -1,4 +1,4 @@
-"""Which endpoints play which role: `ANSWERBUS_MODELS` (YAML or JSON, or a file of it), or `OPENAI_API_KEY` alone."""
+"""The endpoints of each role: from `ANSWERBUS_MODELS` (YAML, JSON, or a path), or from `OPENAI_API_KEY` alone."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ ROLES = ("fast", "main", "judge")
 #: The model of an endpoint that `OPENAI_API_KEY` alone configures.
 DEFAULT_MODEL = "gpt-4.1-mini"
 OFF = "off"
-#: What stands for a key where there is none: clients want something.
+#: The key sent where none is configured: client libraries require one.
 NO_KEY = "none"
 OPENAI_URL = "https://api.openai.com/v1"
 
 Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
 
 
-class _Part(BaseModel):
+class _ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class Price(_Part):
-    """US dollars per million tokens; `cached` (input read from the provider's cache) is as `input` where not given."""
+class Price(_ModelSettings):
+    """US dollars per million tokens; `cached` is for input read from the provider's cache (default: as `input`)."""
 
     input: float = Field(default=0.0, ge=0)
     output: float = Field(default=0.0, ge=0)
     cached: float | None = Field(default=None, ge=0)
 
     def of(self, usage: Usage) -> float:
-        """What the tokens cost, in US dollars."""
+        """The cost of the tokens, in US dollars."""
         cached = min(usage.cached_tokens, usage.input_tokens)
         rate = self.input if self.cached is None else self.cached
-        fresh = usage.input_tokens - cached
-        return (fresh * self.input + cached * rate + usage.output_tokens * self.output) / 1e6
+        uncached = usage.input_tokens - cached
+        return (uncached * self.input + cached * rate + usage.output_tokens * self.output) / 1e6
 
 
-class EndpointSettings(_Part):
-    """One model behind one address; times in seconds.
+class EndpointSettings(_ModelSettings):
+    """One model at one address; times in seconds.
 
-    `json_mode` is how JSON is asked for: by its `schema`, as any JSON `object`, or in the `prompt` alone.
+    `json_mode` is how JSON is requested: with its JSON `schema`, as any JSON `object`, or by the `prompt` alone.
     """
 
     name: str = Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$")
@@ -74,57 +74,60 @@ class EndpointSettings(_Part):
     max_reply_chars: int = Field(default=200_000, ge=100)
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _is_complete(self) -> Self:
         if self.kind == "openai-compatible" and not self.base_url:
-            raise ValueError(f"endpoint {self.name}: kind openai-compatible needs a base_url")
+            raise ValueError(
+                f"endpoint {self.name}: kind openai-compatible needs a base_url, such as http://127.0.0.1:11434/v1"
+            )
         if self.kind == "azure" and not (self.base_url and self.api_version):
-            raise ValueError(f"endpoint {self.name}: kind azure needs base_url (the resource's) and api_version")
+            raise ValueError(f"endpoint {self.name}: kind azure needs the base_url of the resource and an api_version")
         return self
 
     @property
     def key(self) -> str:
-        """The API key, of the settings or the environment."""
+        """The API key: `api_key`, else the environment variable `api_key_env`."""
         return self.api_key.get_secret_value() or os.environ.get(self.api_key_env, "") or NO_KEY
 
     @property
-    def asks_json_by(self) -> str:
+    def effective_json_mode(self) -> str:
+        """`json_mode`, or the default for this kind of endpoint."""
         return self.json_mode or ("schema" if self.kind in ("openai", "azure") else "object")
 
 
-class ModelsSettings(_Part):
-    """Endpoints by name, and for each role those that play it, in the order they are tried."""
+class ModelsSettings(_ModelSettings):
+    """The endpoints, and for each role the names of its endpoints in the order in which they are tried."""
 
     endpoints: tuple[EndpointSettings, ...] = ()
     roles: dict[Literal["fast", "main", "judge", "embed"], tuple[str, ...]] = {}
 
     @model_validator(mode="after")
-    def _names_fit(self) -> Self:
+    def _names_exist(self) -> Self:
         names = [endpoint.name for endpoint in self.endpoints]
         if len(set(names)) < len(names):
-            raise ValueError("two endpoints have the same name")
-        for role, wanted in self.roles.items():
-            for name in wanted:
+            raise ValueError("two endpoints have the same name; names must be unique")
+        for role, role_names in self.roles.items():
+            for name in role_names:
                 if name not in names:
-                    raise ValueError(f"role {role}: no endpoint is called {name}")
+                    raise ValueError(f"role {role}: no endpoint is called {name}; endpoints: {', '.join(names)}")
         if len(self.roles.get("embed", ())) > 1:
-            raise ValueError("role embed: one endpoint only, as vectors of two models cannot be compared")
+            raise ValueError("role embed: one endpoint only, because the vectors of two models cannot be compared")
         return self
 
     def of(self, role: str) -> tuple[EndpointSettings, ...]:
-        """The cascade of a role; where no roles are given at all, every endpoint plays each chat role."""
+        """The endpoints of a role, in order; when no roles are configured, every endpoint serves each chat role."""
         known = {endpoint.name: endpoint for endpoint in self.endpoints}
         if not self.roles and role in ROLES:
             return self.endpoints
-        return tuple(known[name] for given, names in self.roles.items() if given == role for name in names)
+        return tuple(known[name] for configured, names in self.roles.items() if configured == role for name in names)
 
 
 def read_models(text: str, model: str = "", environment: Mapping[str, str] = os.environ) -> ModelsSettings:
-    """The endpoints that `ANSWERBUS_MODELS` (`text`) names, or the one of `OPENAI_API_KEY` / `OPENAI_BASE_URL`.
+    """The endpoints that `ANSWERBUS_MODELS` (`text`) configures, or the one of `OPENAI_API_KEY` / `OPENAI_BASE_URL`.
 
-    `off` means none, whatever else is set.
+    `off` means no endpoints, whatever else is set. `model` replaces `DEFAULT_MODEL` for the latter.
 
     Raises:
-        ConfigurationError: naming the place that does not hold, never a key.
+        ConfigurationError: a setting is invalid; the text gives its path, never a key.
     """
     if text.strip() == OFF:
         return ModelsSettings()
@@ -146,7 +149,9 @@ def _parse(text: str) -> ModelsSettings:
         if isinstance(document, str):
             document = yaml.safe_load(Path(document).expanduser().read_text("utf-8"))
         if not isinstance(document, dict):
-            raise ConfigurationError("ANSWERBUS_MODELS: expected a mapping with `endpoints` and `roles`")
+            raise ConfigurationError(
+                "ANSWERBUS_MODELS: expected a mapping with `endpoints` and `roles`, `off`, or the path of a file"
+            )
         return ModelsSettings.model_validate(document)
     except OSError as error:
         raise ConfigurationError(f"ANSWERBUS_MODELS: the file cannot be read: {error.strerror}") from None
@@ -156,5 +161,5 @@ def _parse(text: str) -> ModelsSettings:
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = "".join(f"{part}." for part in first["loc"]).removesuffix(".")
-        said = first["msg"].removeprefix("Value error, ")
-        raise ConfigurationError(f"ANSWERBUS_MODELS: {place}{': ' if place else ''}{said}") from None
+        reason = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"ANSWERBUS_MODELS: {place}{': ' if place else ''}{reason}") from None

@@ -1,4 +1,4 @@
-"""What of a reply has been heard so far, put together from the pieces of a stream."""
+"""Puts a reply together from the chunks of a stream."""
 
 from __future__ import annotations
 
@@ -8,53 +8,57 @@ from typing import Any
 import orjson
 
 from shared.contracts.domain import Usage
-from shared.llm.faults import Fault
+from shared.llm.endpoint_error import EndpointError
 from shared.llm.ports import Reply, ToolCall
 
 
 @dataclass
-class _Call:
-    """A tool call whose arguments come in pieces."""
+class _PartialToolCall:
+    """A tool call whose arguments arrive in pieces."""
 
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
-    def whole(self, number: int) -> ToolCall:
-        given = "".join(self.arguments).strip()
-        called = {"id": self.id or f"call_{number}", "name": self.name}
+    def build(self, number: int) -> ToolCall:
+        text = "".join(self.arguments).strip()
+        call = {"id": self.id or f"call_{number}", "name": self.name}
         try:
-            arguments = orjson.loads(given) if given else {}
+            arguments = orjson.loads(text) if text else {}
         except orjson.JSONDecodeError:
-            return ToolCall(**called, fault="the arguments are not JSON")
+            return ToolCall(**call, fault="the arguments are not JSON")
         if not isinstance(arguments, dict):
-            return ToolCall(**called, fault="the arguments are not a JSON object")
-        return ToolCall(**called, arguments=arguments)
+            return ToolCall(**call, fault="the arguments are not a JSON object")
+        return ToolCall(**call, arguments=arguments)
 
 
 @dataclass
 class StreamAccumulator:
-    """`chars` counts text and arguments; `finished` says why the model stopped, empty while it has not."""
+    """The reply so far.
+
+    `chars` counts the characters of text and tool arguments; `finish_reason` is the provider's, empty until it comes;
+    `cut` is true when the model stopped at its limit of length.
+    """
 
     text: list[str] = field(default_factory=list)
     chars: int = 0
     model: str = ""
-    finished: str = ""
+    finish_reason: str = ""
     usage: Usage | None = None
     cut: bool = False
-    _calls: dict[int, _Call] = field(default_factory=dict)
+    _calls: dict[int, _PartialToolCall] = field(default_factory=dict)
 
-    def event(self, event: dict[str, Any]) -> str:
-        """Take in a chunk as OpenAI sends it; returns the text in it.
+    def add_openai_chunk(self, chunk: dict[str, Any]) -> str:
+        """Add a chunk as OpenAI's API sends it; returns the text in it.
 
         Raises:
-            Fault: it is not shaped like one.
+            EndpointError: the chunk does not have that shape.
         """
         try:
-            if event.get("usage"):
-                self._openai_usage(event["usage"])
-            self.model = self.model or str(event.get("model") or "")
-            choices = event.get("choices") or ()
+            if chunk.get("usage"):
+                self._set_openai_usage(chunk["usage"])
+            self.model = self.model or str(chunk.get("model") or "")
+            choices = chunk.get("choices") or ()
             if not choices:
                 return ""
             choice = choices[0]
@@ -62,52 +66,54 @@ class StreamAccumulator:
             for call in delta.get("tool_calls") or ():
                 function = call.get("function") or {}
                 index = call.get("index", len(self._calls))
-                self.call(index, call.get("id"), function.get("name"), function.get("arguments"))
-            self.finish(choice.get("finish_reason"))
-            return self.say(delta.get("content"))
+                self.add_tool_call(index, call.get("id"), function.get("name"), function.get("arguments"))
+            self.set_finish_reason(choice.get("finish_reason"))
+            return self.add_text(delta.get("content"))
         except (AttributeError, TypeError, ValueError, KeyError, IndexError):
-            raise Fault("garbled") from None
+            raise EndpointError("garbled") from None
 
-    def say(self, text: Any) -> str:
+    def add_text(self, text: Any) -> str:
+        """Add a piece of text; returns it, or an empty text where `text` is none."""
         if not isinstance(text, str) or not text:
             return ""
         self.text.append(text)
         self.chars += len(text)
         return text
 
-    def call(self, index: int, call_id: Any, name: Any, arguments: Any) -> None:
-        """The next piece of the tool call at that place."""
-        call = self._calls.setdefault(index, _Call())
+    def add_tool_call(self, index: int, call_id: Any, name: Any, arguments: Any) -> None:
+        """Add the next piece of the tool call at that index of the reply."""
+        call = self._calls.setdefault(index, _PartialToolCall())
         call.id = call.id or str(call_id or "")
         call.name = call.name or str(name or "")
         if isinstance(arguments, str):
             call.arguments.append(arguments)
             self.chars += len(arguments)
 
-    def finish(self, reason: Any) -> None:
+    def set_finish_reason(self, reason: Any) -> None:
         if reason:
-            self.finished = str(reason)
-            self.cut = self.cut or self.finished in ("length", "max_tokens")
+            self.finish_reason = str(reason)
+            self.cut = self.cut or self.finish_reason in ("length", "max_tokens")
 
-    def note_usage(self, given: Any) -> None:
-        """Tokens as langchain reports them."""
-        if given:
-            details = given.get("input_token_details") or {}
+    def set_usage(self, reported: Any) -> None:
+        """Set the tokens from langchain's `usage_metadata`; None changes nothing."""
+        if reported:
+            details = reported.get("input_token_details") or {}
             self.usage = Usage(
-                input_tokens=given.get("input_tokens") or 0,
-                output_tokens=given.get("output_tokens") or 0,
+                input_tokens=reported.get("input_tokens") or 0,
+                output_tokens=reported.get("output_tokens") or 0,
                 cached_tokens=details.get("cache_read") or 0,
             )
 
-    def _openai_usage(self, given: dict[str, Any]) -> None:
-        details = given.get("prompt_tokens_details") or {}
+    def _set_openai_usage(self, reported: dict[str, Any]) -> None:
+        details = reported.get("prompt_tokens_details") or {}
         self.usage = Usage(
-            input_tokens=given.get("prompt_tokens") or 0,
-            output_tokens=given.get("completion_tokens") or 0,
+            input_tokens=reported.get("prompt_tokens") or 0,
+            output_tokens=reported.get("completion_tokens") or 0,
             cached_tokens=details.get("cached_tokens") or 0,
         )
 
     def reply(self) -> Reply:
-        calls = tuple(self._calls[index].whole(index) for index in sorted(self._calls))
+        """The reply as received so far; its usage is zero when the provider reported none."""
+        calls = tuple(self._calls[index].build(index) for index in sorted(self._calls))
         usage = self.usage or Usage()
         return Reply(text="".join(self.text), calls=calls, model=self.model, usage=usage, cut=self.cut)

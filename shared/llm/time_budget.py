@@ -1,20 +1,20 @@
-"""How long one call may take: what its question's deadline leaves, less what the work after it needs."""
+"""How long one call may take: the time until its question's deadline, less a reserve for the work that follows."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
 
-#: A single step may take this share of the time left, an engine's reply most of it: the rule that stands beside a
-#: step, and the stages after it, need some too.
+#: Shares of the remaining time that a single step and an engine's reply may take: the rule that replaces a failed step,
+#: and the stages that follow, need the rest.
 STEP_SHARE = 0.5
 REPLY_SHARE = 0.9
-#: Most that is kept back from a reply, in seconds.
-_KEPT = 5.0
+#: The largest reserve behind an engine's reply, in seconds.
+_LARGEST_RESERVE = 5.0
 
 
-class Budget:
-    """Ends at a point of the monotonic clock; without a deadline, never."""
+class TimeBudget:
+    """A share of the time until `deadline`, measured on the monotonic clock; without a deadline it is unlimited."""
 
     def __init__(self, deadline: datetime | None, share: float) -> None:
         self._ends: float | None = None
@@ -22,14 +22,14 @@ class Budget:
             left = (deadline - datetime.now(UTC)).total_seconds()
             allowed = left * share
             if share == REPLY_SHARE:
-                allowed = max(allowed, left - _KEPT)
+                allowed = max(allowed, left - _LARGEST_RESERVE)
             self._ends = time.monotonic() + allowed
 
     @property
     def left(self) -> float:
-        """Seconds; infinite without a deadline, never negative."""
+        """Seconds left, never negative; infinite without a deadline."""
         return float("inf") if self._ends is None else max(0.0, self._ends - time.monotonic())
 
-    def share(self, among: int) -> float:
-        """Seconds for one of so many endpoints that may still be asked."""
-        return self.left / max(1, among)
+    def share(self, endpoints: int) -> float:
+        """Seconds for one of that many endpoints that may still be tried."""
+        return self.left / max(1, endpoints)

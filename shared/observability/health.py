@@ -1,4 +1,4 @@
-"""`/livez`, `/readyz` and `/metrics` of a worker, on a port of its own."""
+"""The health endpoints of a worker: `/livez`, `/readyz` and `/metrics` on a port of their own."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from shared.web.listener import listen
 
-Check = Callable[[], str]
+#: Returns why the worker is not ready, or an empty text.
+ReadinessCheck = Callable[[], str]
 
 
 class QuietServer(uvicorn.Server):
-    """uvicorn without its signal handlers: the worker has its own."""
+    """uvicorn without its signal handlers, because the worker installs its own."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-class Probes:
-    """Serves the probes; `ready` returns why the worker is not ready, or an empty text."""
+class HealthServer:
+    """Serves the health endpoints; port 0 chooses a free one, which `port` then holds."""
 
-    def __init__(self, host: str, port: int, ready: Check) -> None:
-        self._ready = ready
+    def __init__(self, host: str, port: int, not_ready: ReadinessCheck) -> None:
+        self._not_ready = not_ready
         self._socket = listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
@@ -60,8 +61,8 @@ class Probes:
         if path == "/livez":
             return 200, b"ok\n", "text/plain"
         if path == "/readyz":
-            reason = self._ready()
+            reason = self._not_ready()
             return (503, f"{reason}\n".encode(), "text/plain") if reason else (200, b"ok\n", "text/plain")
         if path == "/metrics":
             return 200, generate_latest(), CONTENT_TYPE_LATEST
-        return 404, b"try /livez, /readyz or /metrics\n", "text/plain"
+        return 404, b"not found; use /livez, /readyz or /metrics\n", "text/plain"

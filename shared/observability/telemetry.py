@@ -1,129 +1,99 @@
-"""What a worker tells about itself: JSON logs bound to the question, Prometheus metrics, optional traces.
+"""Prometheus metrics of every process, and optional traces.
 
-Labels are names of stages, facts and outcomes, never ids or subjects, so the number of series stays fixed.
+Label values are names of stages, facts and outcomes, never ids or subjects, so the number of time series stays bounded.
 """
 
 from __future__ import annotations
 
-import logging
-import sys
-import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
-import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
-from shared.contracts.errors import AnswerbusError
+from shared.contracts.errors import ConfigurationError
 
-#: Seconds; from a cached reply to a slow model.
+#: Buckets in seconds: from a cached answer to a slow model.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 WORKED = Histogram(
-    "answerbus_stage_seconds", "Time a stage worked on a fact", ["stage", "fact", "outcome"], buckets=BUCKETS
+    "answerbus_stage_seconds", "Time a stage took to handle a fact", ["stage", "fact", "outcome"], buckets=BUCKETS
 )
 WAITED = Histogram("answerbus_stage_wait_seconds", "Time a fact waited on the bus", ["stage", "fact"], buckets=BUCKETS)
-IN_FLIGHT = Gauge("answerbus_stage_in_flight", "Facts in work", ["stage"])
+IN_FLIGHT = Gauge("answerbus_stage_in_flight", "Facts being handled", ["stage"])
 REDELIVERED = Counter("answerbus_redelivered_total", "Facts delivered again", ["stage", "fact"])
-DROPPED = Counter("answerbus_dropped_total", "Facts acknowledged without work", ["stage", "reason"])
-FAILURES = Counter("answerbus_stage_failures_total", "Failed tries", ["stage", "kind"])
-DEAD_LETTERS = Counter("answerbus_dead_letters_total", "Events that went to dead letters", ["stage", "kind"])
-PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes tried again", ["stage"])
-REFUSED = Counter("answerbus_questions_refused_total", "Questions refused because of the backlog")
+DROPPED = Counter("answerbus_dropped_total", "Facts acknowledged without being handled", ["stage", "reason"])
+FAILURES = Counter("answerbus_stage_failures_total", "Failed deliveries", ["stage", "kind"])
+DEAD_LETTERS = Counter("answerbus_dead_letters_total", "Events moved to the dead letters", ["stage", "kind"])
+PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes that were retried", ["stage"])
+REFUSED = Counter("answerbus_questions_refused_total", "Questions refused with 429 because of the backlog")
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
-DUPLICATES = Counter("answerbus_publish_duplicates_total", "Facts the broker already had", ["stage"])
+DUPLICATES = Counter(
+    "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]
+)
 ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])
-MODEL_CALLS = Counter("answerbus_model_calls_total", "Tries at a model", ["role", "step", "endpoint", "outcome"])
+MODEL_CALLS = Counter(
+    "answerbus_model_calls_total", "Calls to a model endpoint, retries counted", ["role", "step", "endpoint", "outcome"]
+)
 MODEL_SECONDS = Histogram(
-    "answerbus_model_seconds", "Time of a try at a model", ["role", "step", "endpoint"], buckets=BUCKETS
+    "answerbus_model_seconds", "Duration of a call to a model endpoint", ["role", "step", "endpoint"], buckets=BUCKETS
 )
 MODEL_FIRST_TOKEN = Histogram(
-    "answerbus_model_first_token_seconds", "Time to the first token", ["role", "step", "endpoint"], buckets=BUCKETS
+    "answerbus_model_first_token_seconds",
+    "Time to the first token of a streamed reply",
+    ["role", "step", "endpoint"],
+    buckets=BUCKETS,
 )
 MODEL_TOKENS = Counter("answerbus_model_tokens_total", "Tokens read and written by models", ["kind"])
-MODEL_COST = Counter("answerbus_model_cost_usd_total", "What the tokens cost by the price table, in US dollars")
-MODEL_BREAKER_OPEN = Gauge("answerbus_model_breaker_open", "1 while an endpoint is left alone", ["endpoint"])
+MODEL_COST = Counter("answerbus_model_cost_usd_total", "Cost of the tokens by the configured prices, in US dollars")
+MODEL_BREAKER_OPEN = Gauge(
+    "answerbus_model_breaker_open", "1 while the circuit breaker of an endpoint is open", ["endpoint"]
+)
 MODEL_FALLBACKS = Counter(
-    "answerbus_model_fallbacks_total", "Steps done by rule because no model gave a reply", ["step", "reason"]
+    "answerbus_model_fallbacks_total", "Steps done by rule because no model gave a usable reply", ["step", "reason"]
 )
 MODERATED = Counter(
-    "answerbus_moderation_total", "Questions by what moderation made of them, and what it found", ["pipeline", "kind"]
+    "answerbus_moderation_total",
+    "Questions by the result of moderation, and by the kinds of findings",
+    ["pipeline", "kind"],
 )
 GUARDRAILS_FAILED = Counter(
-    "answerbus_guardrails_failed_total", "Questions and answers that guardrails could not judge", ["fails"]
+    "answerbus_guardrails_failed_total", "Questions and answers that the guardrails failed to check", ["fails"]
 )
 CITATION_CHECKS = Counter(
-    "answerbus_citation_checks_total", "Citations whose address was checked, by what came of it", ["outcome"]
+    "answerbus_citation_checks_total", "Citations whose address was checked, by outcome", ["outcome"]
 )
-ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Questions looked up among kept answers", ["outcome"])
+ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Lookups in the answer cache", ["outcome"])
 SIMILAR = Counter(
-    "answerbus_similar_questions_total", "Questions compared with those that were answered before", ["outcome"]
+    "answerbus_similar_questions_total", "Lookups in the semantic cache of answered questions", ["outcome"]
 )
-NOT_PERMITTED = Counter("answerbus_not_permitted_total", "Times the bus refused this process's user", ["what"])
+NOT_PERMITTED = Counter(
+    "answerbus_not_permitted_total", "Operations that NATS refused to this process's user", ["what"]
+)
 SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
 RAW_ERASED = Counter("answerbus_raw_erased_total", "Raw questions erased before they expired")
-FORGOTTEN = Counter("answerbus_forgotten_total", "Questions of which everything was erased")
-EXCHANGES = Counter("answerbus_exchanges_total", "Live questions on record, by how they ended", ["pipeline", "outcome"])
+FORGOTTEN = Counter("answerbus_forgotten_total", "Questions that were erased completely")
+EXCHANGES = Counter("answerbus_exchanges_total", "Recorded live questions, by outcome", ["pipeline", "outcome"])
 EXCHANGES_HELPED = Counter(
     "answerbus_exchanges_by_way_total",
-    "Live questions on record that were reused, reranked or tried again",
+    "Recorded live questions that were reused, reranked or attempted again",
     ["pipeline", "way"],
 )
-FEEDBACK = Counter("answerbus_feedback_total", "Ratings on record", ["pipeline", "rating"])
-SCORED = Counter("answerbus_scored_total", "Answers on record that were scored", ["pipeline", "by"])
-SCORES = Counter("answerbus_scores_sum_total", "Sum of their scores, each 0 to 1", ["pipeline", "by", "score"])
+FEEDBACK = Counter("answerbus_feedback_total", "Recorded ratings", ["pipeline", "rating"])
+SCORED = Counter("answerbus_scored_total", "Recorded answers that were scored", ["pipeline", "by"])
+SCORES = Counter(
+    "answerbus_scores_sum_total", "Sum of the scores of recorded answers, each 0 to 1", ["pipeline", "by", "score"]
+)
 TOKENS = Counter("answerbus_exchange_tokens_total", "Tokens of live questions", ["pipeline", "model", "kind"])
-COST = Counter("answerbus_exchange_cost_usd_total", "What they cost, in US dollars", ["pipeline", "model"])
-EXPIRED = Counter("answerbus_record_expired_total", "Exchanges deleted because of their age")
+COST = Counter("answerbus_exchange_cost_usd_total", "Cost of live questions, in US dollars", ["pipeline", "model"])
+EXPIRED = Counter("answerbus_record_expired_total", "Recorded exchanges deleted because of their age")
 _DURABLE = ["stage", "heard", "lane"]
 BACKLOG_PENDING = Gauge("answerbus_backlog_pending", "Events that wait for a worker", _DURABLE)
 BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers hold", _DURABLE)
-BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not done", _DURABLE)
-BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator holds the work back", _DURABLE)
-WORKERS = Gauge("answerbus_workers", "Workers that answer", ["stage"])
-DEGRADED = Counter("answerbus_degraded_total", "Times an optional server was away", ["server"])
-
-
-def configure_logging(stage: str, *, level: str, form: Literal["json", "console"]) -> None:
-    """One line per record on standard error, JSON by default; `correlation_id` is bound while a fact is in work."""
-    renderer: Any = (
-        structlog.processors.JSONRenderer()
-        if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.StackInfoRenderer(),
-            _describe_exception,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-    structlog.contextvars.bind_contextvars(stage=stage)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
-
-
-def _describe_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Where it happened and of which type: the text of an error that is not ours may quote what a person wrote."""
-    given = event.pop("exc_info", None)
-    error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
-    if error is not None:
-        event["exception"] = "\n".join(_told(error))
-    return event
-
-
-def _told(error: BaseException) -> list[str]:
-    """The error with those that led to it, the first one first."""
-    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    name = type(error).__name__
-    text = f"{name}: {error}" if isinstance(error, AnswerbusError) else name
-    return [*(_told(before) if before else ()), "".join(traceback.format_tb(error.__traceback__)) + text]
+BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not acknowledged", _DURABLE)
+BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator has paused the consumer", _DURABLE)
+WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["stage"])
+DEGRADED = Counter("answerbus_degraded_total", "Times an optional server became unavailable", ["server"])
 
 
 class Tracer:
@@ -136,7 +106,7 @@ class Tracer:
 
     @contextmanager
     def span(self, name: str, headers: Mapping[str, str] | None) -> Iterator[dict[str, str]]:
-        """A span named `name` under the caller's; yields the headers that carry it on."""
+        """Opens a span named `name` under the span in `headers`; yields the headers to pass on."""
         if self._tracer is None:
             yield {key: value for key, value in (headers or {}).items() if key in ("traceparent", "tracestate")}
             return
@@ -149,8 +119,6 @@ class Tracer:
 
 
 def _open_tracer(endpoint: str, stage: str) -> Any:
-    from shared.contracts.errors import ConfigurationError
-
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource

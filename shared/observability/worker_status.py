@@ -1,4 +1,4 @@
-"""Every worker's own figures, asked for by scatter and gather: who is alive, what it holds, how fast it is."""
+"""Status reports of workers and stages: which workers are alive, what they are handling, how fast they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shared.observability import telemetry
 
 
 class FactReport(BaseModel):
-    """Cumulative histogram of seconds worked, over `telemetry.BUCKETS` and +Inf."""
+    """How long one fact was handled; `buckets` is the cumulative histogram over `telemetry.BUCKETS` and +Inf."""
 
     count: int = 0
     seconds: float = 0.0
@@ -19,7 +19,7 @@ class FactReport(BaseModel):
 
 
 class WorkerReport(BaseModel):
-    """One worker; `facts` by the name of the fact heard."""
+    """The report of one worker process; `facts` by the name of the consumed fact."""
 
     stage: str
     worker: str
@@ -31,10 +31,10 @@ class WorkerReport(BaseModel):
 
 
 class StageReport(BaseModel):
-    """One durable of one stage: what waits, what is in work, and how fast its workers are (None: no worker has worked).
+    """One durable consumer of one stage: its backlog, and the latencies of its workers (None: nothing was handled yet).
 
-    `oldest_seconds` is the age of the oldest event that is not done; times in milliseconds are since each worker began.
-    `paused_seconds` is for how long its work is still held back by an operator (None: it is not).
+    `oldest_seconds` is the age of the oldest unacknowledged event; latencies cover the time since each worker started.
+    `paused_seconds` is how long the consumer stays paused by an operator (None: it is not paused).
     """
 
     stage: str
@@ -52,7 +52,7 @@ class StageReport(BaseModel):
 
 
 def fact_reports(stage: str) -> dict[str, FactReport]:
-    """What this process measured for one stage, all outcomes added up."""
+    """What this process measured for one stage by fact, summed over all outcomes."""
     reports: dict[str, FactReport] = {}
     for metric in telemetry.WORKED.collect():
         cumulative: dict[tuple[str, str], list[float]] = {}
@@ -67,31 +67,31 @@ def fact_reports(stage: str) -> dict[str, FactReport]:
             elif sample.name.endswith("_sum"):
                 report.seconds += sample.value
         for (fact, _), values in cumulative.items():
-            reports[fact].buckets = add(reports[fact].buckets, values)
+            reports[fact].buckets = add_histograms(reports[fact].buckets, values)
     return reports
 
 
-def add(left: list[float], right: list[float]) -> list[float]:
-    """Two cumulative histograms as one."""
+def add_histograms(left: list[float], right: list[float]) -> list[float]:
+    """The sum of two cumulative histograms; an empty one counts as zero."""
     return [a + b for a, b in zip(left, right, strict=True)] if left else list(right)
 
 
 def quantile(buckets: list[float], q: float) -> float | None:
-    """Seconds below which the share `q` of the work was done, by linear interpolation; None without any work."""
+    """The `q`-quantile in seconds of a cumulative histogram, by linear interpolation; None when it is empty."""
     if not buckets or not buckets[-1]:
         return None
-    wanted = q * buckets[-1]
+    rank = q * buckets[-1]
     lower = 0.0
     below = 0.0
     for upper, count in zip(telemetry.BUCKETS, buckets, strict=False):
-        if count >= wanted:
-            return lower + (upper - lower) * (wanted - below) / max(count - below, 1e-9)
+        if count >= rank:
+            return lower + (upper - lower) * (rank - below) / max(count - below, 1e-9)
         lower, below = upper, count
     return telemetry.BUCKETS[-1]
 
 
-def tell_backlog(reports: Sequence[StageReport]) -> None:
-    """Set the gauges of the backlog to these figures; what they do not name any more is gone."""
+def set_backlog_metrics(reports: Sequence[StageReport]) -> None:
+    """Set the gauges of the backlog to these reports; series that they do not contain are removed."""
     for gauge in (
         telemetry.BACKLOG_PENDING,
         telemetry.BACKLOG_IN_FLIGHT,

@@ -270,7 +270,7 @@ class MemoryBus:
     def objects(self, bucket: str) -> MemoryObjects:
         return self._objects.setdefault(bucket, MemoryObjects())
 
-    async def speak(self, correlation_id: str, signal: Signal) -> None:
+    async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
         self.spoken.append((correlation_id, signal))
         subject = subjects.signal(signal.kind, correlation_id)
         event = StoredEvent(subject, 0, datetime.now(UTC), signal.model_dump_json().encode())

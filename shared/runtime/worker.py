@@ -22,10 +22,10 @@ from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
-from shared.llm.choose import models_of
 from shared.llm.fallback import FallbackModels
 from shared.observability import telemetry
-from shared.observability.health import Probes
+from shared.observability.health import HealthServer
+from shared.observability.logging import configure_logging
 from shared.observability.worker_status import WorkerReport, fact_reports
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import spare_what_stays
@@ -47,7 +47,7 @@ class Worker:
         """`models` are those of the process, where it has several workers."""
         self.started_at = time.time()
         self.settings = settings
-        self._models = models or models_of(settings.model_endpoints)
+        self._models = models or FallbackModels.from_settings(settings.model_endpoints)
         self._owns_models = models is None
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
@@ -148,7 +148,7 @@ async def serve(build: Build, settings: Settings) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
     worker = Worker(build, settings)
-    probes = Probes(settings.probe_host, settings.probe_port, worker.not_ready)
+    probes = HealthServer(settings.probe_host, settings.probe_port, worker.not_ready)
     await probes.open()
     log.info("probes", port=probes.port)
     starting = asyncio.create_task(worker.start())
@@ -173,7 +173,7 @@ def run(build: Build) -> None:
     try:
         settings = Settings()
         stage = build.__module__.split(".")[-2] if "." in build.__module__ else _stage()
-        telemetry.configure_logging(stage, level=settings.log_level, form=settings.log_format)
+        configure_logging(stage, level=settings.log_level, form=settings.log_format)
         uvloop.run(serve(build, settings))
     except ValidationError as error:
         first = error.errors(include_input=False)[0]

@@ -1,4 +1,4 @@
-"""A store that may be away: that is told once, and then nobody waits for it until a probe has found it back."""
+"""Optional stores: after a failure, calls fail at once until a background probe finds the server available again."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from shared.stores.ports import Change, KeyValue
 log = structlog.get_logger()
 T = TypeVar("T")
 
-#: Seconds between probes: the first, and the longest; each is twice the one before.
+#: The first and the longest pause between probes, in seconds; each pause is twice the one before.
 FIRST, LONGEST = 0.5, 30.0
 
 
 class Reachability:
-    """Whether a server answers, for everything that is kept on it."""
+    """Whether a server is available, shared by all stores on it."""
 
     def __init__(
         self, server: str, probe: Callable[[], Awaitable[object]], *, first: float = FIRST, longest: float = LONGEST
     ) -> None:
-        """`probe` raises `UnavailableError` while the server is away; `first` and `longest` are its pauses in s."""
+        """`probe` raises `UnavailableError` while the server is down; `first` and `longest` are pauses in seconds."""
         self._server = server
         self._probe = probe
         self._first = first
@@ -33,27 +33,27 @@ class Reachability:
         self._probing: asyncio.Task[None] | None = None
 
     @property
-    def away(self) -> bool:
+    def unavailable(self) -> bool:
         return self._probing is not None
 
-    async def attempt(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work, unless the server is known to be away.
+    async def call(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Run the operation, unless the server is known to be unavailable.
 
         Raises:
-            UnavailableError: it is, or has just turned out to be.
+            UnavailableError: the server is unavailable.
         """
-        if self.away:
-            raise UnavailableError(f"{self._server} is away")
+        if self.unavailable:
+            raise UnavailableError(f"{self._server} is unavailable")
         try:
-            return await work()
+            return await operation()
         except UnavailableError as error:
-            if not self.away:
+            if not self.unavailable:
                 telemetry.DEGRADED.labels(self._server).inc()
-                log.warning("server away; going on without it until it is back", server=self._server, reason=str(error))
-                self._probing = asyncio.create_task(self._until_back())
+                log.warning("server unavailable; continuing without it", server=self._server, reason=str(error))
+                self._probing = asyncio.create_task(self._probe_until_available())
             raise
 
-    async def _until_back(self) -> None:
+    async def _probe_until_available(self) -> None:
         pause = self._first
         try:
             while True:
@@ -63,33 +63,33 @@ class Reachability:
                 except UnavailableError:
                     pause = min(self._longest, pause * 2)
                 else:
-                    log.warning("server back", server=self._server)
+                    log.warning("server available again", server=self._server)
                     return
         finally:
             self._probing = None
 
 
 class DegradableKeyValue:
-    """A `KeyValue` on a server that may be away."""
+    """A `KeyValue` whose calls fail at once while its server is unavailable."""
 
     def __init__(self, store: KeyValue, reachability: Reachability) -> None:
         self._store = store
         self._reachability = reachability
 
     async def get(self, key: str) -> bytes | None:
-        return await self._reachability.attempt(lambda: self._store.get(key))
+        return await self._reachability.call(lambda: self._store.get(key))
 
     async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        return await self._reachability.attempt(lambda: self._store.get_many(keys))
+        return await self._reachability.call(lambda: self._store.get_many(keys))
 
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
-        await self._reachability.attempt(lambda: self._store.put(key, value, ttl=ttl))
+        await self._reachability.call(lambda: self._store.put(key, value, ttl=ttl))
 
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
-        await self._reachability.attempt(lambda: self._store.update(key, change, ttl=ttl))
+        await self._reachability.call(lambda: self._store.update(key, change, ttl=ttl))
 
     async def delete(self, key: str) -> None:
-        await self._reachability.attempt(lambda: self._store.delete(key))
+        await self._reachability.call(lambda: self._store.delete(key))
 
     async def erase(self, key: str) -> None:
-        await self._reachability.attempt(lambda: self._store.erase(key))
+        await self._reachability.call(lambda: self._store.erase(key))

@@ -1,7 +1,7 @@
 """KeyValue on a NATS key-value bucket (its subjects `$KV.<bucket>.<key>`).
 
-The bucket is provisioned elsewhere, with direct gets and per-message TTL allowed. Plain publishes and direct gets are
-used rather than the client's bucket object: that one cannot put with a TTL, and it needs the right to look at streams.
+`answerbus bus provision` creates the bucket, with per-message TTL allowed. This uses plain publishes and gets rather
+than the client's bucket object, which cannot put with a TTL and needs permission to read the configuration of streams.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from shared.contracts.errors import UnavailableError
 from shared.stores.ports import UPDATE_TRIES, Change
 
-#: Keys the server can spell as they are; all others are hashed, and `=` marks those so that no plain key equals one.
+#: Keys that the server allows as they are; others are hashed and marked by `=`, so that no plain key equals one.
 _PLAIN = re.compile(r"^[-/_a-zA-Z0-9][-/_=a-zA-Z0-9]{0,199}$")
 _OPERATION = "KV-Operation"
-#: The server leaves this header on the marker of a key whose time was up.
+#: The server sets this header on the delete marker of an expired key.
 _MARKER = "Nats-Marker-Reason"
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _WRONG_LAST_SEQUENCE = 10071
 _NO_STREAM = 10059
-#: The message to be erased is not there any more.
-_REPLACED = (10037, 10043, 10057)
-_AWAY = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
+#: Error codes of a deletion whose message does not exist any more.
+_ALREADY_GONE = (10037, 10043, 10057)
+_UNAVAILABLE = (nats.errors.Error, APIError, NoStreamResponseError, asyncio.TimeoutError, OSError)
 
 
 class NatsKeyValue:
-    """One bucket; `jetstream` may be a function, called at first use, when the connection is not there yet."""
+    """One bucket; `jetstream` may be a function, called at each use, where the connection is opened later."""
 
     def __init__(self, jetstream: JetStreamContext | Callable[[], JetStreamContext], bucket: str) -> None:
         self._jetstream = jetstream
@@ -49,7 +49,7 @@ class NatsKeyValue:
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         try:
             await self._context().publish(self._subject(key), value, msg_ttl=_seconds(ttl))
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
 
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
@@ -63,20 +63,20 @@ class NatsKeyValue:
             except APIError as error:
                 if error.err_code != _WRONG_LAST_SEQUENCE:
                     raise self._unavailable(error) from error
-            except _AWAY as error:
+            except _UNAVAILABLE as error:
                 raise self._unavailable(error) from error
             else:
                 return
-        raise UnavailableError(f"a key of the bucket {self._bucket} is changed by too many at once")
+        raise UnavailableError(f"a key of the bucket {self._bucket} has too many concurrent updates; try again")
 
     async def delete(self, key: str) -> None:
         try:
             await self._context().publish(self._subject(key), headers={_OPERATION: "DEL"})
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
 
     async def erase(self, key: str) -> None:
-        """Overwrite the value where it is stored; a marker of its deletion would only hide it."""
+        """Overwrite the stored message: a delete marker would hide the value but leave it on disk."""
         for _ in range(UPDATE_TRIES):
             _, revision = await self._read(key)
             if not revision:
@@ -86,22 +86,22 @@ class NatsKeyValue:
             except NotFoundError:
                 continue
             except APIError as error:
-                if error.err_code not in _REPLACED:
+                if error.err_code not in _ALREADY_GONE:
                     raise self._unavailable(error) from error
-            except _AWAY as error:
+            except _UNAVAILABLE as error:
                 raise self._unavailable(error) from error
-        raise UnavailableError(f"a key of the bucket {self._bucket} is changed by too many at once")
+        raise UnavailableError(f"a key of the bucket {self._bucket} has too many concurrent updates; try again")
 
     async def _read(self, key: str) -> tuple[bytes | None, int]:
-        """The value and its revision; a key that was deleted, or whose time was up, may have one without a value."""
+        """The value and its revision; a deleted or expired key has no value and may have a revision (0: none)."""
         subject = self._subject(key)
-        try:  # no direct get: that sends stored bytes to any reply subject, and who writes them must not choose it
+        try:  # not a direct get: it sends stored bytes to any reply subject that the requester names
             message = await self._context().get_msg(f"KV_{self._bucket}", subject=subject)
         except NotFoundError as error:
             if error.err_code == _NO_STREAM:
                 raise self._unavailable(error) from error
             return None, 0
-        except _AWAY as error:
+        except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
         headers = message.headers or {}
         gone = _OPERATION in headers or _MARKER in headers
@@ -111,17 +111,17 @@ class NatsKeyValue:
         return self._jetstream() if callable(self._jetstream) else self._jetstream
 
     def _subject(self, key: str) -> str:
-        return f"$KV.{self._bucket}.{spelled(key)}"
+        return f"$KV.{self._bucket}.{encode_key(key)}"
 
     def _unavailable(self, error: BaseException) -> UnavailableError:
-        return UnavailableError(f"the key-value bucket {self._bucket} does not answer ({type(error).__name__})")
+        return UnavailableError(f"the key-value bucket {self._bucket} is unavailable ({type(error).__name__})")
 
 
 def _seconds(ttl: float | None) -> int | None:
-    """Whole seconds, one at least, is what the server counts in."""
+    """The TTL rounded up to whole seconds, at least one, as the server requires."""
     return None if ttl is None else max(1, math.ceil(ttl))
 
 
-def spelled(key: str) -> str:
-    """The key as one token the server accepts: itself, or `=` and its sha256 hex."""
+def encode_key(key: str) -> str:
+    """The key as one token that the server allows: itself, or `=` and its SHA-256 in hex."""
     return key if _PLAIN.match(key) else f"={hashlib.sha256(key.encode()).hexdigest()}"

@@ -9,14 +9,15 @@ from typing import Any
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.stores.ports import UPDATE_TRIES, Change
 
-#: Seconds to connect, and to wait for a reply.
+#: Seconds to connect, and seconds to wait for a reply.
 TIMEOUT = 5.0
-#: Tasks beyond this many wait for a connection rather than being refused one.
+#: The size of the connection pool; further tasks wait for a connection.
 CONNECTIONS = 32
-#: Sets a key (to live ARGV[3] milliseconds, or for ever) if its value is still ARGV[1]; `-` alone: if there is none.
-_SWAP = """
-local found = redis.call('GET', KEYS[1])
-if (found and ('=' .. found) or '-') ~= ARGV[1] then return 0 end
+#: Compare and set: sets the key (with a TTL of ARGV[3] milliseconds, or none) if its value is `=` and ARGV[1], or if
+#: ARGV[1] is `-` and there is none.
+_COMPARE_AND_SET = """
+local current = redis.call('GET', KEYS[1])
+if (current and ('=' .. current) or '-') ~= ARGV[1] then return 0 end
 if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1
@@ -24,7 +25,7 @@ return 1
 
 
 class RedisKeyValue:
-    """One prefix of one database; connects at first use, from as many tasks as like."""
+    """The keys of one prefix of one database; connects at first use; safe for concurrent tasks."""
 
     def __init__(self, url: str, prefix: str) -> None:
         self._url = url
@@ -45,21 +46,21 @@ class RedisKeyValue:
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         for _ in range(UPDATE_TRIES):
             before = await self.get(key)
-            there = b"-" if before is None else b"=" + before
-            arguments = (self._key(key), there, change(before), _milliseconds(ttl) or "")
-            if await self._do("eval", _SWAP, 1, *arguments):
+            expected = b"-" if before is None else b"=" + before
+            arguments = (self._key(key), expected, change(before), _milliseconds(ttl) or "")
+            if await self._do("eval", _COMPARE_AND_SET, 1, *arguments):
                 return
-        raise UnavailableError("a key in Redis is changed by too many at once")
+        raise UnavailableError("a key in Redis has too many concurrent updates; try again")
 
     async def delete(self, key: str) -> None:
         await self._do("delete", self._key(key))
 
     async def erase(self, key: str) -> None:
-        """Redis keeps values in memory; files that it writes have them until it rewrites those."""
+        """As `delete`: Redis holds values in memory; files that it writes keep them until it rewrites these files."""
         await self.delete(key)
 
     async def close(self) -> None:
-        """Give the connections back; the next use opens new ones."""
+        """Close the connections; the next use opens new ones."""
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()
@@ -75,7 +76,7 @@ class RedisKeyValue:
         try:
             return await getattr(self._client, command)(*arguments, **options)
         except (RedisError, OSError, TimeoutError) as error:
-            raise UnavailableError(f"Redis does not answer ({type(error).__name__})") from error
+            raise UnavailableError(f"Redis is unavailable ({type(error).__name__})") from error
 
 
 def _milliseconds(ttl: float | None) -> int | None:
@@ -83,7 +84,7 @@ def _milliseconds(ttl: float | None) -> int | None:
 
 
 def _connect(url: str) -> Any:
-    """A client that fails within the timeout: the library would try a dead server four times over."""
+    """A client without retries: by default the library would try an unavailable server four times."""
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
@@ -101,5 +102,5 @@ def _connect(url: str) -> Any:
             health_check_interval=30,
         )
     except ValueError as error:
-        raise ConfigurationError("ANSWERBUS_KEY_VALUE_URL is not a redis:// URL") from error
+        raise ConfigurationError("ANSWERBUS_KEY_VALUE_URL is not a valid redis:// URL") from error
     return Redis.from_pool(pool)

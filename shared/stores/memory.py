@@ -1,4 +1,4 @@
-"""Stores that keep everything in this process's memory: what tests give to a stage."""
+"""In-memory implementations of the stores, for tests and for commands that work without NATS."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from shared.stores.ports import Change
 
 
 class MemoryKeyValue:
-    """A `KeyValue`; `clock` gives seconds, so that a test can let time pass; `away` lets it fail."""
+    """A `KeyValue`; `clock` returns seconds and can be replaced in tests; with `unavailable` set every call fails."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self.away = False
+        self.unavailable = False
         self._values: dict[str, tuple[bytes, float]] = {}
 
     async def get(self, key: str) -> bytes | None:
-        self._reach()
+        self._check_available()
         value, until = self._values.get(key, (None, 0.0))
         return value if self.clock() < until else None
 
@@ -30,26 +30,26 @@ class MemoryKeyValue:
         return [await self.get(key) for key in keys]
 
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
-        self._reach()
+        self._check_available()
         self._values[key] = (value, self.clock() + ttl if ttl is not None else float("inf"))
 
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         await self.put(key, change(await self.get(key)), ttl=ttl)
 
     async def delete(self, key: str) -> None:
-        self._reach()
+        self._check_available()
         self._values.pop(key, None)
 
     async def erase(self, key: str) -> None:
         await self.delete(key)
 
-    def _reach(self) -> None:
-        if self.away:
-            raise UnavailableError("the key-value store is away")
+    def _check_available(self) -> None:
+        if self.unavailable:
+            raise UnavailableError("the key-value store is unavailable")
 
 
 class MemoryObjects:
-    """An `ObjectStore`; what it keeps is in `bodies`."""
+    """An `ObjectStore`; `bodies` holds the objects by name."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
@@ -59,7 +59,7 @@ class MemoryObjects:
 
     async def get(self, name: str) -> bytes:
         if name not in self.bodies:
-            raise NotFoundError("nothing is kept under that name")
+            raise NotFoundError("no object is stored under that name")
         return self.bodies[name]
 
     async def delete(self, name: str) -> None:
@@ -73,9 +73,9 @@ class MemoryPipelines:
         self._revisions: list[Pipeline] = []
 
     def apply(self, name: str, sections: Mapping[str, Any]) -> PipelineRef:
-        """Store a document; the revision is one more than the last of any name, as in the key-value store.
+        """Store a document; the revision is one more than the last one of any name, as in the NATS bucket.
 
-        `project_introduction` beside the sections is the document's.
+        The key `project_introduction` beside the sections is that of the document.
         """
         stages = {key: value for key, value in sections.items() if key != "project_introduction"}
         introduction = str(sections.get("project_introduction", ""))
@@ -90,7 +90,7 @@ class MemoryPipelines:
         return sorted({one.name for one in self._revisions if not is_candidate(one.name)})
 
     async def propose(self, pipeline: Pipeline) -> PipelineRef:
-        """Keep a document to be tried out, under a name that no asker can give."""
+        """Store a candidate, under a name that questions cannot choose."""
         name = f"{CANDIDATE_PREFIX}{pipeline.name}"
         self._revisions.append(pipeline.model_copy(update={"name": name}))
         return PipelineRef(name=name, revision=len(self._revisions))

@@ -1,4 +1,4 @@
-"""ObjectStore on a NATS object-store bucket, provisioned elsewhere."""
+"""ObjectStore on a NATS object-store bucket, which `answerbus bus provision` creates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nats.js.errors import APIError, NoStreamResponseError, ObjectDeletedError, 
 
 from shared.contracts.errors import NotFoundError, UnavailableError
 
-#: Seconds for one body; the client alone would wait for ever for a chunk that a dead connection owes it.
+#: Seconds for one operation; the client itself would wait without limit for a chunk after the connection is lost.
 TIMEOUT = 60.0
 
 
@@ -28,35 +28,35 @@ class NatsObjects:
         self._store: Any = None
 
     async def put(self, name: str, body: bytes) -> None:
-        async with self._bound() as store:
+        async with self._open_bucket() as store:
             await store.put(name, body)
 
     async def get(self, name: str) -> bytes:
-        """The body.
+        """The object.
 
         Raises:
-            NotFoundError: nothing is kept under that name.
-            UnavailableError: the server is away.
+            NotFoundError: no object is stored under that name.
+            UnavailableError: NATS is unavailable, or has only a part of the object.
         """
-        async with self._bound() as store:
+        async with self._open_bucket() as store:
             try:
                 info = await store.get_info(name)
             except (ObjectNotFoundError, ObjectDeletedError):
-                raise NotFoundError(f"nothing is kept under that name in {self._bucket}") from None
+                raise NotFoundError(f"no object is stored under that name in {self._bucket}") from None
             body = await self._chunks(info.nuid, info.size or 0)
             if info.digest != f"SHA-256={base64.urlsafe_b64encode(hashlib.sha256(body).digest()).decode()}":
-                raise UnavailableError(f"the object store {self._bucket} has only a part of that body")
+                raise UnavailableError(f"the object store {self._bucket} has only a part of that object")
             return body
 
     async def delete(self, name: str) -> None:
-        async with self._bound() as store:
+        async with self._open_bucket() as store:
             try:
                 await store.delete(name)
             except (ObjectNotFoundError, ObjectDeletedError):
                 return
 
     async def _chunks(self, nuid: str, size: int) -> bytes:
-        """The body, chunk by chunk: the client's own way makes a consumer, which a stage has no right to make."""
+        """Reads the chunks one by one: the client's own method creates a consumer, which stages may not."""
         body = bytearray()
         sequence = 0
         while len(body) < size:
@@ -71,7 +71,7 @@ class NatsObjects:
         return self._jetstream() if callable(self._jetstream) else self._jetstream
 
     @asynccontextmanager
-    async def _bound(self) -> AsyncIterator[Any]:
+    async def _open_bucket(self) -> AsyncIterator[Any]:
         try:
             async with asyncio.timeout(TIMEOUT):
                 if self._store is None:
@@ -79,5 +79,5 @@ class NatsObjects:
                 yield self._store
         except (nats.errors.Error, APIError, NoStreamResponseError, TimeoutError, OSError) as error:
             raise UnavailableError(
-                f"the object store {self._bucket} does not answer ({type(error).__name__})"
+                f"the object store {self._bucket} is unavailable ({type(error).__name__})"
             ) from error

@@ -1,4 +1,4 @@
-"""Pipelines in a NATS key-value bucket: every worker watches it, so a changed prompt needs no restart."""
+"""Pipelines in a NATS key-value bucket; every worker watches it, so that a changed prompt needs no restart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 
 class NatsPipelines:
-    """A `PipelineSource` that also stores."""
+    """A `PipelineSource` on the bucket, which can also store documents."""
 
     def __init__(self, jetstream: Callable[[], JetStreamContext]) -> None:
         self._jetstream = jetstream
@@ -37,30 +37,30 @@ class NatsPipelines:
         self._candidates: dict[str, PipelineRef] = {}
         self._current: dict[str, PipelineRef] = {}
         self._documents: dict[tuple[str, int], Pipeline] = {}
-        self._watching: asyncio.Task[None] | None = None
-        self._settled = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+        self._loaded = asyncio.Event()
 
     async def open(self) -> None:
-        """Read what is there and watch for changes.
+        """Read the current pipelines and watch for changes.
 
         Raises:
-            UnavailableError: the bucket is not there (the bus is not provisioned).
+            UnavailableError: the bucket does not exist, because NATS is not provisioned.
         """
         try:
             self._bucket = await self._jetstream().key_value(subjects.PIPELINES_BUCKET)
         except BucketNotFoundError:
             raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
-        self._watching = asyncio.create_task(self._watch(self._bucket))
-        await asyncio.wait_for(self._settled.wait(), timeout=10)
+        self._watcher = asyncio.create_task(self._watch(self._bucket))
+        await asyncio.wait_for(self._loaded.wait(), timeout=10)
 
     async def close(self) -> None:
-        if self._watching:
-            self._watching.cancel()
+        if self._watcher:
+            self._watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._watching
+                await self._watcher
 
     def current(self, name: str) -> PipelineRef | None:
-        """The newest revision; of a candidate only where a question is answered by it, and so by its full reference."""
+        """The newest revision; a candidate is known only after it was read by its full reference."""
         return self._candidates.get(name) if is_candidate(name) else self._current.get(name)
 
     def names(self) -> list[str]:
@@ -70,8 +70,8 @@ class NatsPipelines:
         """The document of that revision.
 
         Raises:
-            PipelineError: it is not kept any more.
-            UnavailableError: the bus is away.
+            PipelineError: the revision does not exist, or is not kept any more.
+            UnavailableError: NATS is unavailable.
         """
         known = self._documents.get((ref.name, ref.revision))
         if known is not None:
@@ -82,7 +82,7 @@ class NatsPipelines:
         except (KeyNotFoundError, BucketNotFoundError):
             raise PipelineError(f"no revision {ref.revision} of pipeline {ref.name} is kept") from None
         except (NatsError, APIError) as error:
-            raise UnavailableError("the bus did not hand out the pipeline") from error
+            raise UnavailableError("the pipeline could not be read; NATS is unavailable") from error
         pipeline = Pipeline.decode(entry.value or b"")
         self._documents[ref.name, ref.revision] = pipeline
         if is_candidate(ref.name):
@@ -103,10 +103,10 @@ class NatsPipelines:
         return ref, True
 
     async def propose(self, pipeline: Pipeline) -> PipelineRef:
-        """Store a candidate: workers find it by its reference, nobody is offered it, and it goes after a week.
+        """Store a candidate: it can be used by its reference only, is not listed, and expires after a week.
 
         Raises:
-            UnavailableError: the bus is away, or not provisioned for candidates.
+            UnavailableError: NATS is unavailable, or has no bucket for candidates.
         """
         digest = hashlib.sha256(pipeline.encode()).hexdigest()[:8]
         name = f"{subjects.CANDIDATE_PREFIX}{pipeline.name.removeprefix(subjects.CANDIDATE_PREFIX)[:60]}/{digest}"
@@ -118,13 +118,13 @@ class NatsPipelines:
             except KeyWrongLastSequenceError:  # the same document was proposed before
                 revision = (await bucket.get(name)).revision or 0
         except BucketNotFoundError:
-            raise UnavailableError("the bus has no place for candidates; run: answerbus bus provision") from None
+            raise UnavailableError("NATS has no bucket for candidates; run: answerbus bus provision") from None
         except (NatsError, APIError) as error:
-            raise UnavailableError("the bus did not keep the candidate") from error
+            raise UnavailableError("the candidate could not be stored; NATS is unavailable") from error
         return PipelineRef(name=name, revision=revision)
 
     async def revisions(self, name: str) -> list[int]:
-        """Revisions that are kept, oldest first."""
+        """The numbers of the revisions that are kept, oldest first."""
         try:
             history = await self._opened().history(name)
         except NoKeysError:
@@ -140,14 +140,14 @@ class NatsPipelines:
 
     def _opened(self) -> KeyValue:
         if self._bucket is None:
-            raise UnavailableError("pipelines were not opened")
+            raise UnavailableError("the pipelines are not open yet")
         return self._bucket
 
     async def _watch(self, bucket: KeyValue) -> None:
         watcher = await bucket.watchall()
         async for entry in watcher:
-            if entry is None:  # everything that was there has been read
-                self._settled.set()
+            if entry is None:  # all current values have been read
+                self._loaded.set()
                 continue
             if not entry.value or not entry.revision:
                 self._current.pop(entry.key, None)
@@ -155,8 +155,8 @@ class NatsPipelines:
             try:
                 self._remember(PipelineRef(name=entry.key, revision=entry.revision), Pipeline.decode(entry.value))
             except ValueError:
-                log.error("a stored pipeline cannot be read; the revision before stays", pipeline=entry.key)
-        self._settled.set()
+                log.error("stored pipeline is invalid; keeping the revision before it", pipeline=entry.key)
+        self._loaded.set()
 
     def _remember(self, ref: PipelineRef, pipeline: Pipeline) -> None:
         self._documents[ref.name, ref.revision] = pipeline

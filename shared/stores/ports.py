@@ -1,4 +1,4 @@
-"""The roles a store can play for any stage; which product plays them is a setting. Adapters live beside this file."""
+"""The interfaces of the stores that any stage may use; a setting chooses the product, adapters are beside this file."""
 
 from __future__ import annotations
 
@@ -7,57 +7,58 @@ from typing import Protocol
 
 from shared.contracts.signals import Signal
 
-#: What becomes of a value (None: there was none); pure, as it may be called more than once.
+#: Returns the new value for the current one (None: there is none); pure, because it may be called more than once.
 Change = Callable[[bytes | None], bytes]
-#: Times a change is tried while others change the same key; each time one of them got through.
+#: How often an update is tried again because of concurrent updates of the same key.
 UPDATE_TRIES = 64
 
 
 class KeyValue(Protocol):
     """Small values under short keys, each with its own time to live.
 
-    Keys are any text (adapters hash what their server cannot spell); values are bytes, at most 512 KiB. Every method
-    raises `UnavailableError` when the server is away.
+    Keys are any text (adapters hash keys that their server does not allow); values are at most 512 KiB. Every method
+    raises `UnavailableError` when the server is unavailable.
     """
 
     async def get(self, key: str) -> bytes | None:
-        """The value, or None when there is none or its time is up."""
+        """The value, or None when there is none or it has expired."""
 
     async def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """The values of several keys, in their order, for the price of one."""
+        """The values of several keys, in their order, in one round trip."""
 
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
-        """Keep the value for `ttl` seconds (None: until it is deleted), replacing what was there."""
+        """Store the value for `ttl` seconds (None: until it is deleted), replacing the current one."""
 
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
-        """Put `change(value)` in the value's place, and lose nothing of what others change at the same time.
+        """Replace the value by `change(value)`, without losing concurrent updates (compare and set).
 
-        Compare and set: the change is made anew when somebody was quicker.
+        Raises:
+            UnavailableError: also when `UPDATE_TRIES` tries met a concurrent update each.
         """
 
     async def delete(self, key: str) -> None:
-        """Forget the key; no error when it is not there."""
+        """Delete the key; no error when it does not exist."""
 
     async def erase(self, key: str) -> None:
-        """As `delete`, and take the value off the server's disk, as far as the server can be told to."""
+        """As `delete`, and remove the value from the server's disk where the server supports that."""
 
 
 class ObjectStore(Protocol):
-    """Bodies too large for an event."""
+    """Objects that are too large for an event, by name."""
 
     async def put(self, name: str, body: bytes) -> None: ...
 
     async def get(self, name: str) -> bytes:
-        """The body.
+        """The object.
 
         Raises:
-            NotFoundError: nothing is kept under that name.
+            NotFoundError: no object is stored under that name.
         """
 
     async def delete(self, name: str) -> None: ...
 
 
 class SignalPublisher(Protocol):
-    """Says signals about one question; they may get lost."""
+    """Publishes signals about one question; delivery is not guaranteed."""
 
-    async def speak(self, correlation_id: str, signal: Signal) -> None: ...
+    async def publish_signal(self, correlation_id: str, signal: Signal) -> None: ...

@@ -1,4 +1,4 @@
-"""Plain text as every stage reads it: sentences with offsets, words, stems, and a light guess at the language.
+"""Text analysis for every stage: sentences with offsets, words, stems, and a simple guess of the language.
 
 Pure and fast (500 characters in tens of microseconds), with no model. Languages are ISO 639-3 (`eng`, `fra`); `und`
 means unknown.
@@ -16,7 +16,7 @@ import Stemmer
 
 from shared.text.languages import UNKNOWN
 
-#: ISO 639-3 -> the name Snowball knows the language by.
+#: ISO 639-3 -> the name of the language in Snowball.
 SNOWBALL: dict[str, str] = {
     "ara": "arabic",
     "dan": "danish",
@@ -37,7 +37,7 @@ SNOWBALL: dict[str, str] = {
     "tur": "turkish",
 }
 
-#: Words that carry grammar rather than meaning: dropped from stems, and the votes of `guess_language`.
+#: Function words: they are dropped from stems, and `guess_language` counts them.
 _FUNCTION_WORDS: dict[str, str] = {
     "eng": """a about after again all also am an and any are aren as at be because been before being between both but
         by can could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn
@@ -98,12 +98,12 @@ _FUNCTION_WORDS: dict[str, str] = {
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _UNFOLDED = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "ı": "i", "’": "'"})
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: a character is the unit there
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: each character counts as a word
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
 def fold(text: str) -> str:
-    """Without accents: `é` -> `e`, `œ` -> `oe`; marks of other scripts, which are letters there, stay."""
+    """The text without accents: `é` -> `e`, `œ` -> `oe`; marks of other scripts are letters and stay."""
     if text.isascii():
         return text
     plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.translate(_UNFOLDED)))
@@ -123,16 +123,16 @@ def words(text: str) -> list[str]:
 
 
 def stems(text: str, language: str = UNKNOWN) -> list[str]:
-    """The stems of the meaning-bearing words, in order, repeated as they are, without accents.
+    """The stems of all words but function words, in order and with repetitions, without accents.
 
-    `language` is ISO 639-3. English rules serve an unknown language too: they leave most foreign words alone.
+    `language` is ISO 639-3. For other languages the English rules are used, which leave most foreign words unchanged.
     """
     code = language if language in SNOWBALL else "eng"
     text = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
     dropped = stop_words(code)
     kept = [word for word in _WORD.findall(text) if word not in dropped]
     stemmed: list[str] = _stemmer(SNOWBALL[code]).stemWords(kept)
-    # Stemmed before folding, because the rules of French and its like read the accents.
+    # Stemmed before accents are removed, because the rules of French and other languages depend on them.
     return stemmed if text.isascii() else fold(" ".join(stemmed)).split(" ") if stemmed else []
 
 
@@ -147,7 +147,7 @@ _local = threading.local()
 
 
 def _stemmer(name: str) -> Stemmer.Stemmer:
-    """One per thread: a stemmer keeps state while it works."""
+    """One stemmer per thread, because stemmers are not thread-safe."""
     own: dict[str, Stemmer.Stemmer] = _local.__dict__
     if name not in own:
         own[name] = Stemmer.Stemmer(name)
@@ -160,16 +160,16 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     `candidates` narrows the vote (empty: all of `SNOWBALL`). Reads the first 4,000 characters. Needs a few words of
     running text: a title or a keyword stays `und`.
     """
-    said = _WORD.findall(text[:4000].casefold())
-    if not said:
+    tokens = _WORD.findall(text[:4000].casefold())
+    if not tokens:
         return UNKNOWN
     known = [code for code in (candidates or SNOWBALL) if code in _FUNCTION_WORDS]
-    votes = sorted(((sum(map(stop_words(code).__contains__, said)), code) for code in known), reverse=True)
+    votes = sorted(((sum(map(stop_words(code).__contains__, tokens)), code) for code in known), reverse=True)
     if not votes:
         return UNKNOWN
     best, winner = votes[0]
     second = votes[1][0] if len(votes) > 1 else 0
-    weak = best < 2 or best < 0.12 * len(said) or best == second
+    weak = best < 2 or best < 0.12 * len(tokens) or best == second
     return UNKNOWN if weak else winner
 
 
@@ -177,21 +177,21 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z
 _END = re.compile(r"[.!?…]+[\"'»”’)\]]*(?=\s|$)|[。！？]+[」』”）]*|\n")
 _LAST_WORD = re.compile(r"([^\s(\[«\"“']*)$")
 
-#: Never the end of a sentence when a point follows: titles, references, and what a number or name comes after.
+#: Abbreviations after which a period does not end a sentence: titles, references, and words before a number or name.
 _SHORTENED = """mr mrs ms dr prof st ste vs e.g i.e cf fig figs eq sec sect no nos vol ed eds pp p ch art al approx dept
     gov gen sen rep rev hon jr sr inc ltd co corp ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k
     m mm mme mmes mlle mlles me mgr pr env ex réf ref tél tel av bd chap n° janv févr avr juil déc"""
 _ABBREVIATIONS = frozenset(_SHORTENED.split())
-#: As above, but a capital after it does begin a sentence.
+#: Abbreviations after which a sentence ends if a capital follows.
 _MAY_END = frozenset(["al", "etc", "inc", "ltd", "co", "corp", "u.s", "u.k", "jr", "sr", "a.m", "p.m", "no", "me"])
-#: A line shorter than this, followed by one that begins like a sentence, was not broken to fit a page.
+#: A line shorter than this, followed by a line that begins like a sentence, was not wrapped to fit a page.
 _WRAPPED = 60
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """The sentences as `(start, end)` offsets, in order, without the white space and list markers around them.
+    """The sentences as `(start, end)` offsets, in order, without surrounding white space and list markers.
 
-    A blank line and a list item always begin a new one; a line broken to fit a page does not.
+    Blank lines and list items always start a new sentence; line breaks that only wrap the text do not.
     """
     spans: list[tuple[int, int]] = []
     begin = 0

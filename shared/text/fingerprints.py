@@ -1,8 +1,8 @@
-"""Fingerprints of a text: enough to tell that another text repeats a run of its words, too little to read it. Pure.
+"""Fingerprints of texts: they show whether another text repeats a run of words, without revealing the words. Pure.
 
-Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the hashes of every eight words in a row, the least of each
-four neighbours is kept. A run of eleven words that is repeated is always found, a run of less than eight never is. Of a
-text longer than about 1,500 words a sample is kept, so that runs must be longer to be found for certain.
+Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the hashes of all runs of eight words, the smallest of every
+four neighbours is kept. A repeated run of eleven words is always found, one of fewer than eight words never. Of texts
+longer than about 1,500 words only a sample is kept, so that only longer runs are certain to be found.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from shared.text.analysis import words
 
 RUN = 8
 NEIGHBOURS = 4
-#: At most so many hashes are kept of all texts together: 4 kB as text.
+#: The most hashes that are kept of all texts together: 4 kB as text.
 MOST = 600
 _BYTES = 5
-#: Shorter runs say too little to be anybody's: eight signs of a script without spaces.
+#: Shorter runs are skipped: in scripts without spaces eight words are only eight characters.
 _LEAST_CHARS = 24
 
 
 def marks(*texts: str) -> str:
-    """The fingerprints of the texts together, as short text; empty when they are too short to have any."""
+    """The fingerprints of all the texts, in base85; empty when the texts are too short."""
     kept: set[bytes] = set()
     for text in texts:
         hashes = _hashes(text)
@@ -35,20 +35,20 @@ def marks(*texts: str) -> str:
 
 
 def repeats(text: str, marks_of_another: str, known: Iterable[str] = ()) -> bool:
-    """Whether the text repeats a run of the other one that none of the `known` texts has.
+    """Whether the text repeats a run of words of the fingerprinted text that none of the `known` texts contains.
 
-    Marks that cannot be read match nothing.
+    Invalid fingerprints match nothing.
     """
     try:
         data = base64.b85decode(marks_of_another)
     except (ValueError, binascii.Error):
         return False
-    wanted = {data[at : at + _BYTES] for at in range(0, len(data), _BYTES)}
-    found = wanted.intersection(_hashes(text))
-    return bool(found) and bool(found.difference(*map(_hashes, known)))
+    fingerprints = {data[at : at + _BYTES] for at in range(0, len(data), _BYTES)}
+    repeated = fingerprints.intersection(_hashes(text))
+    return bool(repeated) and bool(repeated.difference(*map(_hashes, known)))
 
 
 def _hashes(text: str) -> list[bytes]:
-    spoken = words(text)
-    runs = (" ".join(spoken[at : at + RUN]) for at in range(len(spoken) - RUN + 1))
+    tokens = words(text)
+    runs = (" ".join(tokens[at : at + RUN]) for at in range(len(tokens) - RUN + 1))
     return [hashlib.blake2b(run.encode(), digest_size=_BYTES).digest() for run in runs if len(run) >= _LEAST_CHARS]

@@ -1,6 +1,6 @@
-"""Languages by their codes: whatever a client, a document or a setting calls one becomes ISO 639-3 here.
+"""Language codes: converts the codes, tags and names of clients, documents and settings to ISO 639-3.
 
-`und` stands for a language that is not known, as the standard has it.
+`und` stands for an unknown language, as in the standard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Language(NamedTuple):
     own_name: str
 
 
-#: The languages known by name; every one of them can also be identified from text.
+#: The supported languages; lingua can identify each of them from text.
 LANGUAGES: tuple[Language, ...] = (
     Language("ara", "ar", "Arabic", "العربية"),
     Language("ben", "bn", "Bengali", "বাংলা"),
@@ -69,7 +69,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("zho", "zh", "Chinese", "中文"),
 )
 
-#: Older, bibliographic or narrower codes of the same languages.
+#: Older, bibliographic or more specific codes of these languages.
 _ALIASES = {
     "chi": "zho", "cmn": "zho", "cze": "ces", "dut": "nld", "fil": "tgl", "fre": "fra", "ger": "deu", "gre": "ell",
     "iw": "heb", "nb": "nor", "nn": "nor", "nno": "nor", "nob": "nor", "per": "fas", "pes": "fas", "rum": "ron",
@@ -87,31 +87,31 @@ _CODES = (
 
 
 @lru_cache(maxsize=1024)
-def code3(spoken_as: str) -> str:
+def code3(language: str) -> str:
     """ISO 639-3 of a code, tag or name: `en`, `eng`, `en-CA`, `fr_FR`, `French` or `français`; else `und`.
 
-    Of an `Accept-Language` list the first entry counts.
+    Of an `Accept-Language` list the first entry is used.
     """
-    tag = spoken_as.split(",", 1)[0].split(";", 1)[0].strip().casefold()
+    tag = language.split(",", 1)[0].split(";", 1)[0].strip().casefold()
     return _CODES.get(tag) or _CODES.get(tag.replace("_", "-").split("-", 1)[0], UNKNOWN)
 
 
-def code2(spoken_as: str) -> str:
-    """ISO 639-1 of a code, tag or name; empty when it names no language of the table."""
-    known = _BY_CODE3.get(code3(spoken_as))
+def code2(language: str) -> str:
+    """ISO 639-1 of a code, tag or name; empty for a language that is not in the table."""
+    known = _BY_CODE3.get(code3(language))
     return known.code2 if known else ""
 
 
-def english_name(spoken_as: str) -> str:
+def english_name(language: str) -> str:
     """`French` for `fra`, `fr` or `fr-CA`; `an unknown language` for anything else."""
-    known = _BY_CODE3.get(code3(spoken_as))
+    known = _BY_CODE3.get(code3(language))
     return known.name if known else "an unknown language"
 
 
 def localised(texts: Mapping[str, str], *languages: str) -> str:
-    """The text in the first of the languages that has one, else in English, else the first there is, else empty.
+    """The text in the first of the languages that has one, else in English, else any, else an empty text.
 
-    The keys of `texts` may be any spelling that `code3` reads.
+    The keys of `texts` may be anything that `code3` accepts.
     """
     by_code = {code3(key): text for key, text in texts.items()}
     for language in (*languages, "eng"):

@@ -1,15 +1,16 @@
-"""What of a text may be shown: Markdown without raw HTML, images, dangerous links and invisible characters. Pure.
+"""Sanitizes Markdown for display: no raw HTML, images, dangerous links or invisible characters. Pure.
 
-An answer is written by a model from documents that anybody may have written, and shown by clients that may turn
-Markdown into HTML, or put it into a page as it is. After cleaning
-- control, bidirectional and invisible characters are gone (line breaks and tabs stay);
-- `<` never begins a tag, a comment or an autolink: a space stands behind it;
-- there are no images: `![` is parted, and the address is gone, as fetching it would tell its server what was said;
-- the target of a link is an http(s) or mail address or a telephone number; another one with a scheme is gone, and what
-  names no scheme is text;
-- there are no reference definitions (`[x]: address`), so that no target can be given elsewhere.
+Models write answers from untrusted documents, and clients may render them as Markdown or insert them into a page as
+they are. In a sanitized text
+- there are no control, bidirectional or invisible characters (line breaks and tabs stay);
+- `<` never begins a tag, a comment or an autolink, because a space is inserted after it;
+- there are no images: `![` is separated by a space and the address removed, because fetching it would leak data;
+- link targets are http(s) or mail addresses or telephone numbers; targets with another scheme are removed, and targets
+  without a scheme become plain text;
+- there are no reference definitions (`[x]: address`), so that no target can be defined elsewhere.
 
-Words are never changed, and a clean text stays as it is. However a text is cut into pieces, the outcome is the same.
+Words are never changed, and a sanitized text stays as it is. The result does not depend on how a text is split into
+pieces.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any
 
 from shared.text.urls import well_formed
 
-#: Longest target of a link that is looked at, in characters, and how many parentheses may be open in it.
+#: Limits of a link target: its length in characters, and its depth of nested parentheses.
 _LONGEST, _DEEPEST = 2048, 8
-#: A long text is read in pieces of so many characters, as each step copies what is left of one.
+#: Characters of the pieces in which a long text is processed, because each step copies the rest of its piece.
 _PIECE = 1024
 _INVISIBLE = (
     *((0x00, 0x08), (0x0E, 0x1F), (0x7F, 0x84), (0x86, 0x9F)),  # control characters but white space; \r is below
@@ -39,7 +40,7 @@ _UNSHOWN = re.compile(
 _SPECIAL = re.compile(r"[<!\[\]\n]")
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\]\(|\]:")
 _TAG = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
-#: What may stand before the text of a line: quotes and lists.
+#: Characters that may precede the text of a line: markers of quotes and lists.
 _CONTAINERS = " \t>*+-0123456789.)"
 _BOUND = re.compile(r"[()]|\n[ \t]*\n")
 _TARGET = re.compile(r"\s?<?((?i:https?://|mailto:|tel:)[^\s<>\[\]\\\"`]+)>?(?:\s+\"[^\"<>\[\]\n]*\")?\s?")
@@ -51,17 +52,17 @@ _SCHEME = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text without control, bidirectional and invisible characters, as a terminal may show it."""
+    """The text without control, bidirectional and invisible characters, safe to print on a terminal."""
     return text.translate(_TABLE) if _UNSHOWN.search(text) else text
 
 
 def escaped(text: str) -> str:
-    """JSON with such characters written as escapes, so that it can be printed and still says the same."""
-    return _UNSHOWN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    """JSON with these characters as escape sequences, so that it can be printed and has the same meaning."""
+    return _UNSHOWN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def clean(text: str) -> str:
-    """The text as it may be shown."""
+    """The sanitized text."""
     text = visible(text)
     if not _SUSPECT.search(text):
         return text
@@ -71,15 +72,15 @@ def clean(text: str) -> str:
 
 
 def cleaned(value: Any) -> Any:
-    """Structured data with every text in it clean; under the key `url` (or `..._url`) only what a link may lead to."""
+    """Structured data with every text sanitized; disallowed values of `url` and `..._url` become empty."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        shown: dict[str, Any] = {}
+        sanitized: dict[str, Any] = {}
         for key, one in value.items():
-            name, leads_somewhere = _name(str(key))
-            shown[name] = _address(one) if leads_somewhere else cleaned(one)
-        return shown
+            name, is_url = _name(str(key))
+            sanitized[name] = _address(one) if is_url else cleaned(one)
+        return sanitized
     if isinstance(value, list | tuple):
         return [cleaned(one) for one in value]
     return value
@@ -87,7 +88,7 @@ def cleaned(value: Any) -> Any:
 
 @lru_cache(maxsize=512)
 def _name(key: str) -> tuple[str, bool]:
-    """A key as it may be shown, and whether its value is an address; the same few keys come in every answer."""
+    """The sanitized key, and whether its value is a URL; cached, because the same keys recur in every answer."""
     return clean(key), key == "url" or key.endswith("_url")
 
 
@@ -98,30 +99,30 @@ def _address(value: Any) -> Any:
 
 
 class Cleaner:
-    """Cleans a text that comes in pieces; gives back what can be shown, holding back only the target of a link."""
+    """Sanitizes a streamed text piece by piece; only an incomplete link target is held back."""
 
     def __init__(self) -> None:
         self._held = ""
-        #: The special character that was shown last, if nothing has been since.
+        #: The special character at the end of the output so far, if there is one.
         self._last = ""
-        #: For every bracket that is open, and for the one that was closed last, whether it is an image's.
+        #: For each open bracket, and for the one closed last, whether it belongs to an image.
         self._open: list[bool] = []
         self._image = False
         self._line_begins = True
         self._blank = True
-        #: The paragraph may be a reference definition.
+        #: Whether the paragraph may be a reference definition.
         self._defining = False
 
     def feed(self, piece: str) -> str:
-        """What of the piece, and of what was held back before it, can be shown now."""
+        """Add a piece; returns the sanitized text that is complete now."""
         return self._read(visible(piece), last=False)
 
     def finish(self) -> str:
-        """What is left to be shown."""
+        """End the text; returns the rest."""
         return self._read("", last=True)
 
     def rest(self) -> str:
-        """What `finish` would give; nothing changes."""
+        """What `finish` would return, without changing the state."""
         other = Cleaner()
         other.__dict__ |= {**self.__dict__, "_open": list(self._open)}
         return other.finish()
@@ -137,7 +138,7 @@ class Cleaner:
         return "".join(out)
 
     def _next(self) -> str:
-        """The text up to the next special character, or that character, apart from what it must not follow."""
+        """The text up to the next special character, or that character, after a space where one is needed."""
         one, before = self._held[0], self._last
         parted = (
             (before == "<" and one in _TAG)
@@ -159,7 +160,7 @@ class Cleaner:
         return " " * parted + self._take(1)
 
     def _pass(self, plain: str) -> str:
-        """Take note of text without anything special in it."""
+        """Update the state for text without special characters."""
         self._line_begins = self._line_begins and not plain.strip(_CONTAINERS)
         self._blank = self._blank and not plain.strip()
         return plain
@@ -172,7 +173,7 @@ class Cleaner:
             self._image = self._open.pop() if self._open else False
 
     def _target(self, *, last: bool) -> str | None:
-        """What is shown of a target, or of what looks like one; None while its end is not known."""
+        """The sanitized link target, or text that looks like one; None while its end is not known."""
         end = _closing(self._held, last=last)
         if end is None:
             return None
@@ -183,7 +184,7 @@ class Cleaner:
             self._last = ""
             return f"({link[1]})"
         if end and (self._image or _SCHEME.match(target)):
-            # It is gone; what follows may be another target.
+            # The target is removed; another one may follow.
             self._take(end)
             self._image = False
             return ""
@@ -200,7 +201,7 @@ def _allowed(url: str) -> bool:
 
 
 def _closing(text: str, *, last: bool) -> int | None:
-    """The end of the parenthesis that the text begins with; 0: it is not closed, None: that is not known yet."""
+    """The end of the parenthesis at the beginning of the text; 0: it is not closed, None: not known yet."""
     depth = 0
     for bound in _BOUND.finditer(text, 0, _LONGEST):
         depth += {"(": 1, ")": -1}.get(bound[0], _DEEPEST)

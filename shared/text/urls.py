@@ -1,4 +1,4 @@
-"""Web addresses: which ones an answer may show. Pure; nothing is fetched."""
+"""Validation of web addresses that answers may contain. Pure; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNSAFE = re.compile(r"[\s\\<>\"\x00-\x1f\x7f]")
 
 @lru_cache(maxsize=4096)
 def well_formed(url: str) -> bool:
-    """An http(s) address with a host, without credentials, spaces, control characters or backslashes."""
+    """Whether it is an http(s) URL with a host, without credentials, spaces, control characters or backslashes."""
     if _UNSAFE.search(url):
         return False
     try:

@@ -1,1 +1,1 @@
-"""Fetching pages of the web for the platform, safely: the one place where an address somebody wrote is connected to."""
+"""Safe outgoing HTTP: the only place that connects to URLs written by users, documents or models; and the listener."""

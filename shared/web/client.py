@@ -1,7 +1,8 @@
-"""A client for reading addresses that somebody wrote down.
+"""An HTTP client for URLs from untrusted sources, safe against server-side request forgery.
 
-Each hop's name is resolved once, every address it stands for is judged, and the connection goes to one of exactly
-those: a name cannot stand for something else between the look and the leap. TLS is verified against the name.
+The host name of each hop is resolved once, all its IP addresses are checked against the policy, and the connection goes
+to one of exactly these, so that the name cannot resolve to something else in between (DNS rebinding). TLS certificates
+are verified against the name.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ import httpcore
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.hosts import matches
-from shared.web.pace import Pace
-from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, Target
+from shared.web.policy import AddressRefusedError, FetchTarget, Policy, RedirectRefusedError
+from shared.web.rate_limiter import HostRateLimiter
 
 USER_AGENT = "answerbus"
 _REDIRECTS = frozenset([301, 302, 303, 307, 308])
 _CHUNK = 64 * 1024
 
-#: A host name and port to addresses, as text.
+#: Resolves a host name and port to IP addresses, as text.
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-#: Is told an address; raises where it must not be fetched.
-Onward = Callable[[str], Awaitable[None]]
+#: Called with the URL that a redirect leads to; raises to stop there.
+RedirectCheck = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """What came back: `url` is where it came from after redirects, `headers` by lower-case name."""
+class FetchResult:
+    """A response: `url` is the address after redirects, the names of `headers` are in lower case."""
 
     url: str
     status: int
@@ -50,27 +51,30 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What is asked of a server: with `cut` a longer body is taken to `max_bytes`; None: no body at all."""
+class _Request:
+    """What is sent and how much is read: at most `max_bytes` of the body (None: none of it).
+
+    A longer body is an error, or is truncated where `truncate` is true.
+    """
 
     method: str = "GET"
     max_bytes: int | None = None
-    cut: bool = False
+    truncate: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class SafeClient:
-    """Fetches within a policy; one per process or command, to be entered with `async with`.
+    """Fetches what the policy allows; use one per process or command, with `async with`.
 
-    No cookies, no proxies from the environment, no credentials of any kind but the headers it is given.
+    It sends no cookies and no credentials but the given headers, and uses no proxies from the environment.
     """
 
     def __init__(
         self, policy: Policy | None = None, *, resolve: Resolver | None = None, tls: ssl.SSLContext | None = None
     ) -> None:
         self.policy = policy or Policy()
-        self._pace = Pace(self.policy.per_second)
-        network = _Guarded(self.policy, resolve or resolve_by_system)
+        self._limiter = HostRateLimiter(self.policy.per_second)
+        network = _PolicyBackend(self.policy, resolve or resolve_by_system)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls or ssl.create_default_context(),
             max_connections=32,
@@ -87,7 +91,7 @@ class SafeClient:
         await self.close()
 
     async def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         await self._pool.aclose()
 
     async def get(
@@ -96,40 +100,41 @@ class SafeClient:
         *,
         headers: Mapping[str, str] | None = None,
         max_bytes: int | None = None,
-        onward: Onward | None = None,
-    ) -> Fetched:
-        """The page at the address, following redirects; headers given go to the first host only.
+        check_redirect: RedirectCheck | None = None,
+    ) -> FetchResult:
+        """GET with redirects; `headers` are sent to the first origin only.
 
-        `onward` is asked about each address that a redirect leads to, before it is fetched; it raises to stop there.
+        `check_redirect` is called with each URL that a redirect leads to, before it is fetched; it raises to stop
+        there.
 
         Raises:
-            AddressRefusedError: the address, or one it leads to, must not be fetched.
-            RefusedError: the answer is too large, too often redirected, or cannot be read.
-            UnavailableError: the server does not answer in time, or not at all.
+            AddressRefusedError: the policy does not allow the address, or one that it redirects to.
+            RefusedError: the response is too large, has too many redirects, or cannot be decoded.
+            UnavailableError: the server cannot be reached, or does not answer in time.
         """
         limit = self.policy.max_bytes if max_bytes is None else max_bytes
         async with self._within_time():
-            return await self._follow(url, _Wanted(max_bytes=limit, headers=headers or {}), onward)
+            return await self._follow(url, _Request(max_bytes=limit, headers=headers or {}), check_redirect)
 
-    async def peek(self, url: str, *, max_bytes: int) -> Fetched:
-        """The page as `get`, but only its first bytes: a longer one is cut, not refused."""
+    async def peek(self, url: str, *, max_bytes: int) -> FetchResult:
+        """As `get`, but reads only the first `max_bytes` of the body: a longer one is truncated, not refused."""
         async with self._within_time():
-            return await self._follow(url, _Wanted(max_bytes=max_bytes, cut=True))
+            return await self._follow(url, _Request(max_bytes=max_bytes, truncate=True))
 
-    async def head(self, url: str) -> Fetched:
-        """How the address answers to HEAD, after redirects. Raises as `get`."""
+    async def head(self, url: str) -> FetchResult:
+        """HEAD with redirects; raises as `get`."""
         async with self._within_time():
-            return await self._follow(url, _Wanted("HEAD"))
+            return await self._follow(url, _Request("HEAD"))
 
-    async def status(self, url: str) -> Fetched:
-        """How the address answers, after redirects, without its body: to HEAD, or to GET where HEAD is not liked.
+    async def status(self, url: str) -> FetchResult:
+        """The response without its body, after redirects: to HEAD, or to GET where HEAD fails.
 
         Raises:
             AddressRefusedError, RefusedError, UnavailableError: as `get`.
         """
         async with self._within_time():
-            answer = await self._follow(url, _Wanted("HEAD"))
-            return answer if answer.status < 400 else await self._follow(url, _Wanted())
+            answer = await self._follow(url, _Request("HEAD"))
+            return answer if answer.status < 400 else await self._follow(url, _Request())
 
     @asynccontextmanager
     async def _within_time(self) -> AsyncIterator[None]:
@@ -139,66 +144,66 @@ class SafeClient:
         except TimeoutError:
             raise UnavailableError(f"no answer within {self.policy.total_seconds:g} seconds") from None
 
-    async def _follow(self, url: str, wanted: _Wanted, onward: Onward | None = None) -> Fetched:
+    async def _follow(self, url: str, request: _Request, check_redirect: RedirectCheck | None = None) -> FetchResult:
         first = target = self.policy.target(url)
         for hop in range(self.policy.max_redirects + 1):
-            own = wanted if _origin(target) == _origin(first) else replace(wanted, headers={})
+            hop_request = request if _origin(target) == _origin(first) else replace(request, headers={})
             try:
-                answer = await self._once(target, own)
+                answer = await self._fetch_hop(target, hop_request)
                 location = answer.headers.get("location", "")
                 if answer.status not in _REDIRECTS or not location:
                     return answer
             except AddressRefusedError as error:
-                raise (AddressLeadsAwayError(str(error)) if hop else error) from None
+                raise (RedirectRefusedError(str(error)) if hop else error) from None
             target = self._next(target, location)
-            if onward is not None:
-                await onward(target.url)
+            if check_redirect is not None:
+                await check_redirect(target.url)
         raise RefusedError(f"more than {self.policy.max_redirects} redirects")
 
-    def _next(self, target: Target, location: str) -> Target:
+    def _next(self, target: FetchTarget, location: str) -> FetchTarget:
         try:
             return self.policy.target(urljoin(target.url, location))
         except ValueError:
-            raise AddressLeadsAwayError("the page leads to an address that cannot be read") from None
+            raise RedirectRefusedError("the page redirects to something that is not a valid URL") from None
         except AddressRefusedError as error:
-            raise AddressLeadsAwayError(str(error)) from None
+            raise RedirectRefusedError(str(error)) from None
 
-    async def _once(self, target: Target, wanted: _Wanted) -> Fetched:
-        """One hop."""
+    async def _fetch_hop(self, target: FetchTarget, request: _Request) -> FetchResult:
+        """Send one request, without following a redirect."""
         if not matches(target.host, self.policy.inside):
-            await self._pace.turn(target.host)
+            await self._limiter.acquire(target.host)
         seconds = self.policy.step_seconds
-        sent = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip, deflate", **wanted.headers}
+        headers = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip, deflate", **request.headers}
         timeouts = {"connect": seconds, "read": seconds, "write": seconds, "pool": seconds}
         try:
             async with self._pool.stream(
-                wanted.method, target.url, headers=list(sent.items()), extensions={"timeout": timeouts}
+                request.method, target.url, headers=list(headers.items()), extensions={"timeout": timeouts}
             ) as response:
                 received = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-                unread = wanted.max_bytes is None or (response.status in _REDIRECTS and "location" in received)
-                body = b"" if unread else await _body(response.aiter_stream(), received, wanted)
-                return Fetched(target.url, response.status, body, received)
+                skip_body = request.max_bytes is None or (response.status in _REDIRECTS and "location" in received)
+                body = b"" if skip_body else await _body(response.aiter_stream(), received, request)
+                return FetchResult(target.url, response.status, body, received)
         except httpcore.TimeoutException:
-            raise UnavailableError(f"{target.host} does not answer in time") from None
+            raise UnavailableError(f"{target.host} did not answer within {seconds:g} seconds") from None
         except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
             raise UnavailableError(f"{target.host} cannot be reached ({type(error).__name__})") from None
 
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
-    """Every address the system's resolver knows for the name.
+    """All addresses of the name, from the resolver of the operating system.
 
     Raises:
-        UnavailableError: there is none, or the resolver does not answer.
+        UnavailableError: the name has no address, or the resolver does not answer.
     """
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        records = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UnavailableError(f"{host} cannot be resolved") from None
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    return list(dict.fromkeys(str(record[4][0]) for record in records))
 
 
-class _Guarded(httpcore.AsyncNetworkBackend):
-    """Connects to judged addresses only."""
+class _PolicyBackend(httpcore.AsyncNetworkBackend):
+    """Resolves names and connects only to addresses that the policy allows."""
 
     def __init__(self, policy: Policy, resolve: Resolver) -> None:
         self._policy = policy
@@ -227,9 +232,9 @@ class _Guarded(httpcore.AsyncNetworkBackend):
 
     async def _addresses(self, host: str, port: int, timeout: float | None) -> list[str]:
         try:
-            return [str(ip_address(host))]  # it is one itself
+            return [str(ip_address(host))]  # the host is an IP address
         except ValueError:
-            pass  # a name
+            pass  # the host is a name
         try:
             async with asyncio.timeout(timeout):
                 return await self._resolve(host, port)
@@ -239,49 +244,49 @@ class _Guarded(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        raise AddressRefusedError("sockets of the machine are not fetched")
+        raise AddressRefusedError("Unix sockets cannot be fetched")
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], wanted: _Wanted) -> bytes:
-    """The body, unpacked, never more than `max_bytes` of it in memory.
+async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], request: _Request) -> bytes:
+    """The decompressed body, with never more than `max_bytes` of it in memory.
 
     Raises:
-        RefusedError: it is larger (unless it is to be cut), or not packed as its headers say.
+        RefusedError: it is larger (unless it is to be truncated), or not compressed as its headers say.
     """
-    limit = wanted.max_bytes or 0
+    limit = request.max_bytes or 0
     too_large = RefusedError(f"the page is larger than {limit} bytes")
     length = headers.get("content-length", "")
-    if not wanted.cut and length.isdigit() and int(length[:19]) > limit:
+    if not request.truncate and length.isdigit() and int(length[:19]) > limit:
         raise too_large
-    unpack = _unpacking(headers.get("content-encoding", "identity").strip().lower(), limit)
+    decompress = _decompressor(headers.get("content-encoding", "identity").strip().lower(), limit)
     parts: list[bytes] = []
     size = 0
     async for chunk in stream:
         for start in range(0, len(chunk), _CHUNK):
-            parts.append(unpack(chunk[start : start + _CHUNK]))
+            parts.append(decompress(chunk[start : start + _CHUNK]))
             size += len(parts[-1])
-            if size > limit and wanted.cut:
+            if size > limit and request.truncate:
                 return b"".join(parts)[:limit]
             if size > limit:
                 raise too_large
-    if isinstance(unpack, _Unpacker) and size and not unpack.complete:
-        raise RefusedError("the page is damaged: it ends too early")
+    if isinstance(decompress, _Decompressor) and size and not decompress.complete:
+        raise RefusedError("the page is damaged: its compressed data is incomplete")
     return b"".join(parts)
 
 
-def _unpacking(encoding: str, max_bytes: int) -> Callable[[bytes], bytes]:
+def _decompressor(encoding: str, max_bytes: int) -> Callable[[bytes], bytes]:
     if encoding in ("", "identity"):
-        return _as_it_is
+        return _identity
     if encoding in ("gzip", "x-gzip", "deflate"):
-        return _Unpacker(encoding, max_bytes)
-    raise RefusedError("the page came packed in a way that was not asked for")
+        return _Decompressor(encoding, max_bytes)
+    raise RefusedError("the page has a content encoding that is not supported; only gzip and deflate are")
 
 
-class _Unpacker:
-    """Unpacks piece by piece; a piece that unpacks to more than the limit is not unpacked to its end."""
+class _Decompressor:
+    """Decompresses piece by piece; stops within a piece when the limit is exceeded."""
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
         self._raw = encoding == "deflate"
@@ -297,15 +302,15 @@ class _Unpacker:
             return self._inner.decompress(piece, self._limit)
         except zlib.error:
             if not self._raw:
-                raise RefusedError("the page is damaged: it cannot be unpacked") from None
-        # Some servers leave out the header of deflate.
+                raise RefusedError("the page is damaged: it cannot be decompressed") from None
+        # Some servers send raw deflate data without the zlib header.
         self._raw, self._inner = False, zlib.decompressobj(wbits=-zlib.MAX_WBITS)
         return self(piece)
 
 
-def _as_it_is(piece: bytes) -> bytes:
+def _identity(piece: bytes) -> bytes:
     return piece
 
 
-def _origin(target: Target) -> tuple[str, str, int]:
+def _origin(target: FetchTarget) -> tuple[str, str, int]:
     return target.scheme, target.host, target.port

@@ -1,4 +1,4 @@
-"""Lists of hosts, as operators and pipelines write them."""
+"""Lists of hosts and networks, as operators and pipelines write them in settings."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|[0-9a-f:
 
 
 def host_list(entries: str | Iterable[str]) -> tuple[str, ...]:
-    """The entries (or a text of them, separated by commas) in lower case, each checked.
+    """Validates the entries (or a text of entries separated by commas) and returns them in lower case.
 
     `example.org` is that host, `*.example.org` those below it, `10.1.0.0/16` a network.
 
     Raises:
-        ValueError: one is none of these; the text shows it.
+        ValueError: an entry is none of these; the text names it.
     """
     parts = entries.split(",") if isinstance(entries, str) else entries
-    read = tuple(part.strip().lower() for part in parts if part.strip())
-    for one in read:
+    hosts = tuple(part.strip().lower() for part in parts if part.strip())
+    for one in hosts:
         if "/" in one:
             try:
                 ip_network(one)
             except ValueError:
-                raise ValueError(f"{one}: write a network as 10.1.0.0/16, with no bits set behind its length") from None
+                raise ValueError(f"{one}: write a network as 10.1.0.0/16, with no host bits set") from None
         elif not _HOST.fullmatch(one):
             raise ValueError(f"{one}: write a host as example.org, *.example.org or an address, without scheme or port")
-    return read
+    return hosts
 
 
 def matches(host: str, patterns: Iterable[str]) -> bool:
-    """Whether a pattern names the host; networks name addresses only."""
+    """Whether one of the patterns matches the host name; networks match addresses only (`within`)."""
     return any(host.endswith(one[1:]) if one.startswith("*.") else host == one for one in patterns)
 
 
 def within(address: IPv4Address | IPv6Address, patterns: Iterable[str]) -> bool:
-    """Whether the address lies in one of the networks among the patterns, or is one of the addresses."""
+    """Whether the address is one of the patterns, or lies in one of the networks among them."""
     return any(address in ip_network(one) if "/" in one else str(address) == one for one in patterns)

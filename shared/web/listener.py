@@ -1,4 +1,4 @@
-"""Where the platform listens: sockets with clear errors, and no address beyond loopback without keys."""
+"""Listening sockets with clear errors; without API keys only loopback addresses are allowed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from shared.contracts.errors import ConfigurationError
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket.
+    """Opens a listening TCP socket.
 
     Raises:
-        ConfigurationError: the port is taken or the address is not this machine's.
+        ConfigurationError: the port is in use, or the address does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
@@ -28,10 +28,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
-    """Refuse to listen beyond loopback without keys.
+    """Checks that a server without API keys listens on a loopback address only.
 
     Raises:
-        ConfigurationError: naming both ways out.
+        ConfigurationError: `host` is another address and there are no keys.
     """
     if has_keys or host == "localhost":
         return
@@ -41,5 +41,5 @@ def check_address(host: str, *, has_keys: bool) -> None:
         loopback = False
     if not loopback:
         raise ConfigurationError(
-            f"will not listen on {host} without API keys; set ANSWERBUS_API_KEYS=name:role:key, or use 127.0.0.1"
+            f"refusing to listen on {host} without API keys; set ANSWERBUS_API_KEYS=name:role:key, or use 127.0.0.1"
         )

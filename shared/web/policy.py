@@ -1,4 +1,4 @@
-"""Which addresses may be fetched: judged as they are written, and again when it is known what they stand for."""
+"""Which URLs may be fetched: checked as written, and again when the host name has been resolved."""
 
 from __future__ import annotations
 
@@ -15,29 +15,39 @@ from shared.web.ranges import Address, is_public, parse_address
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
-#: What a browser would drop or turn into something else, and so might be read differently by two programs.
+#: Characters that browsers drop or convert, so that two programs could read the URL differently.
 _CONFUSING = re.compile(r"[\x00-\x20\x7f-\xa0\\\u200b-\u200f\u2028\u2029\ufeff]")
-#: Names of networks and machines, never of sites.
-_INWARD = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".private", ".home.arpa")
+#: Suffixes of internal networks and machines, never of public sites.
+_INTERNAL_SUFFIXES = (
+    ".localhost",
+    ".local",
+    ".internal",
+    ".intranet",
+    ".lan",
+    ".home",
+    ".corp",
+    ".private",
+    ".home.arpa",
+)
 
 
 class AddressRefusedError(RefusedError):
-    """An address that must not be fetched."""
+    """The policy does not allow this address."""
 
     kind = "address"
 
 
-class AddressUnreadableError(AddressRefusedError):
-    """No program could fetch it: it names no host."""
+class InvalidAddressError(AddressRefusedError):
+    """No program could fetch this address: it names no host."""
 
 
-class AddressLeadsAwayError(AddressRefusedError):
-    """The address itself may be fetched, but it redirects to one that must not be."""
+class RedirectRefusedError(AddressRefusedError):
+    """The policy allows the address, but not the one that it redirects to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A URL that may be tried: `host` in ASCII, lower case and without brackets; `url` spelled with it."""
+class FetchTarget:
+    """A URL that passed the policy; `host` is in ASCII, lower case and without brackets, `url` is normalised."""
 
     url: str
     scheme: str
@@ -48,14 +58,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What may be fetched, and how much.
+    """Which addresses may be fetched, and the limits of each fetch.
 
-    `allow`, `only`, `deny` and `inside` list hosts: `example.org` is that host, `*.example.org` those below it; in
-    `deny` and `inside` there can be networks too (`10.1.0.0/16`). With `allow` nothing else is fetched, and with `only`
-    besides (a pipeline's own list) what both name; `deny` wins over them. `inside` names what may be fetched although
-    it is not on the public internet: a search engine of one's own, a server of a test.
-    Times are in seconds: of each step (resolving, connecting, each read), and of the whole fetch with its redirects.
-    `per_second` limits the requests to one host (0: no limit); hosts that `inside` names are not limited.
+    `allow`, `only`, `deny` and `inside` list hosts: `example.org` is that host, `*.example.org` its subdomains; `deny`
+    and `inside` may also list networks (`10.1.0.0/16`). A host must match `allow` (the operator's list) and `only` (the
+    pipeline's list) where these are not empty, and must not match `deny`. `inside` lists what may be fetched although
+    it is not on the public internet, such as a search engine in one's own network.
+    `step_seconds` limits each step (resolving, connecting, each read), `total_seconds` the fetch with its redirects.
+    `per_second` limits the requests to one host (0: no limit); hosts that match `inside` are not limited.
     """
 
     allow: tuple[str, ...] = ()
@@ -69,53 +79,53 @@ class Policy:
     max_bytes: int = 8 * 2**20
     per_second: float = 10.0
 
-    def target(self, url: str) -> Target:
-        """The URL, read strictly.
+    def target(self, url: str) -> FetchTarget:
+        """Parses the URL strictly and checks it against the policy.
 
         Raises:
-            AddressRefusedError: it is not a plain http(s) address of a site on the public internet; the text
-                says why, without repeating it.
+            AddressRefusedError: it is not a plain http(s) address of a site on the public internet, or is not allowed;
+                the text gives the reason without repeating the URL.
         """
         if len(url) > 8192 or _CONFUSING.search(url):
-            raise AddressRefusedError("the address is too long, or holds spaces, control characters or backslashes")
+            raise AddressRefusedError("the address is too long, or contains spaces, control characters or backslashes")
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            raise AddressUnreadableError("the address cannot be read") from None
+            raise InvalidAddressError("the address is not a valid URL") from None
         if parts.scheme in _PORTS and not parts.netloc:
-            raise AddressUnreadableError("the address names no host")
+            raise InvalidAddressError("the address has no host")
         if parts.scheme not in _PORTS or url[len(parts.scheme) : len(parts.scheme) + 3] != "://":
-            raise AddressRefusedError("only addresses that begin with http:// or https:// are fetched")
+            raise AddressRefusedError("only addresses that begin with http:// or https:// can be fetched")
         if "@" in parts.netloc:
-            raise AddressRefusedError("addresses with a user name or password are not fetched")
+            raise AddressRefusedError("addresses with a user name or password are not allowed")
         literal = parts.netloc.startswith("[")
         host = self._host(parts.hostname or "", literal=literal)
-        self._listed(host)
+        self._check_lists(host)
         port = _PORTS[parts.scheme] if port is None else port
         inside = matches(host, self.inside)
         if port not in self.ports and not inside:
-            raise AddressRefusedError(f"port {port} is not one of the web")
-        shown = f"[{host}]" if ":" in host else host
-        netloc = shown if port == _PORTS[parts.scheme] else f"{shown}:{port}"
+            raise AddressRefusedError(f"port {port} is not allowed; allowed ports: {', '.join(map(str, self.ports))}")
+        bracketed = f"[{host}]" if ":" in host else host
+        netloc = bracketed if port == _PORTS[parts.scheme] else f"{bracketed}:{port}"
         path = _quoted(urlunsplit(("", "", parts.path or "/", parts.query, "")))
-        return Target(f"{parts.scheme}://{netloc}{path}", parts.scheme, host, port, path)
+        return FetchTarget(f"{parts.scheme}://{netloc}{path}", parts.scheme, host, port, path)
 
     def check_resolved(self, host: str, addresses: list[str]) -> None:
-        """Judge what the host's name stands for: a single address that is not public refuses them all.
+        """Checks the IP addresses of a host; one address that is not allowed refuses the host.
 
         Raises:
-            AddressRefusedError: one leads elsewhere than to the public internet.
+            AddressRefusedError: there is no address, or one is denied or not on the public internet.
         """
         if not addresses:
-            raise AddressRefusedError(f"{host} has no address")
+            raise AddressRefusedError(f"{host} resolves to no IP address")
         for text in addresses:
             try:
                 address = parse_address(text)
             except ValueError:
-                raise AddressRefusedError(f"{host} stands for something that is no address") from None
+                raise AddressRefusedError(f"{host} resolves to something that is not an IP address") from None
             if within(address, self.deny):
-                raise AddressRefusedError(f"{host} is on the list of hosts that are not fetched")
+                raise AddressRefusedError(f"{host} is on the list of denied hosts")
             if not is_public(address) and not self._is_inside(host, address):
                 raise AddressRefusedError(f"{host} is not on the public internet")
 
@@ -124,35 +134,35 @@ class Policy:
             try:
                 address = parse_address(host)
             except ValueError:
-                raise AddressRefusedError("the address holds something in brackets that is no IPv6 address") from None
+                raise AddressRefusedError("the text in brackets is not an IPv6 address") from None
             self.check_resolved(host, [str(address)])
             return host
         name = _ascii(host)
         labels = name.split(".")
         if labels[-1].isdigit() or re.fullmatch(r"0x[0-9a-f]*", labels[-1]):
-            # By the URL standard a host that ends in a number is an IPv4 address, in whatever form.
+            # By the URL standard a host whose last label is a number is an IPv4 address.
             try:
                 address = parse_address(name)
             except ValueError:
                 raise AddressRefusedError("write IPv4 addresses as four decimal numbers") from None
             self.check_resolved(name, [str(address)])
             return name
-        if not matches(name, self.inside) and (len(labels) == 1 or f".{name}".endswith(_INWARD)):
-            raise AddressRefusedError("the host is a name of an inner network")
+        if not matches(name, self.inside) and (len(labels) == 1 or f".{name}".endswith(_INTERNAL_SUFFIXES)):
+            raise AddressRefusedError("the host name belongs to an internal network")
         return name
 
-    def _listed(self, host: str) -> None:
+    def _check_lists(self, host: str) -> None:
         if matches(host, self.deny):
-            raise AddressRefusedError(f"{host} is on the list of hosts that are not fetched")
+            raise AddressRefusedError(f"{host} is on the list of denied hosts")
         if any(listed and not matches(host, listed) for listed in (self.allow, self.only)):
-            raise AddressRefusedError(f"{host} is not on the list of hosts that are fetched")
+            raise AddressRefusedError(f"{host} is not on the list of allowed hosts")
 
     def _is_inside(self, host: str, address: Address) -> bool:
         return matches(host, self.inside) or within(address, self.inside)
 
 
 class WebSettings(Protocol):
-    """The process settings of outgoing requests; `shared.runtime.settings.Settings` has them. Read only."""
+    """The process settings for outgoing requests, as `shared.runtime.settings.Settings` has them. Read only."""
 
     @property
     def web_allow(self) -> tuple[str, ...]: ...
@@ -170,7 +180,7 @@ class WebSettings(Protocol):
 def policy_of(
     settings: WebSettings, *, only: tuple[str, ...] = (), deny: tuple[str, ...] = (), **limits: Any
 ) -> Policy:
-    """The operator's lists and pace, narrowed by a pipeline's `only` and `deny`; `limits` are fields of `Policy`."""
+    """The operator's policy, narrowed by a pipeline's `only` and `deny`; `limits` are further fields of `Policy`."""
     return Policy(
         allow=settings.web_allow,
         only=only,
@@ -182,25 +192,25 @@ def policy_of(
 
 
 def _ascii(host: str) -> str:
-    """The name as it is looked up; international names in their ASCII form.
+    """The host name in lower case, international names in their ASCII form.
 
     Raises:
-        AddressRefusedError: it is not the name of a host.
+        InvalidAddressError: it is not a valid host name.
     """
     name = host.removesuffix(".")
     try:
         if not name.isascii():
             name = idna.encode(name, uts46=True, transitional=False).decode()
     except (idna.IDNAError, UnicodeError):
-        raise AddressUnreadableError("the host is no name that could be looked up") from None
+        raise InvalidAddressError("the host is not a valid host name") from None
     name = name.lower()
     if not name or len(name) > 253 or not all(_LABEL.fullmatch(label) for label in name.split(".")):
-        raise AddressUnreadableError("the host is no name that could be looked up")
+        raise InvalidAddressError("the host is not a valid host name")
     return name
 
 
 def _quoted(path: str) -> str:
-    """In ASCII: other characters as percent escapes of their UTF-8."""
+    """Percent-encodes characters outside ASCII as UTF-8."""
     return (
         path
         if path.isascii()

@@ -1,6 +1,6 @@
-"""Which network addresses belong to the public internet: everything in IANA's special-purpose registries does not.
+"""Which IP addresses belong to the public internet: all but those in IANA's special-purpose registries.
 
-`ipaddress.is_global` is not enough: what it says differs between releases of Python (3.11.7 calls 192.0.0.192, the
+`ipaddress.is_global` is not used, because its result differs between releases of Python (3.11.7 calls 192.0.0.192, the
 metadata service of a cloud, global).
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-#: https://www.iana.org/assignments/iana-ipv4-special-registry, with multicast, and the wire server of one cloud, which
-#: has an address that looks public.
+#: https://www.iana.org/assignments/iana-ipv4-special-registry, multicast, and the metadata server of one cloud, whose
+#: address is in a public range.
 _SPECIAL_4 = tuple(
     map(
         IPv4Network,
@@ -21,28 +21,28 @@ _SPECIAL_4 = tuple(
         ),
     )
 )
-#: All that is given out for use; the rest of the space is special, reserved or unassigned.
+#: The range that is assigned for global unicast; the rest of the space is special, reserved or unassigned.
 _UNICAST_6 = IPv6Network("2000::/3")
 #: https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies within 2000::/3. 2001::/23 holds
 #: Teredo, ORCHID and benchmarking, 2002::/16 is 6to4: both can carry an inner IPv4 address.
 _SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")))
-#: Translated by the network to the IPv4 address in the last 32 bits.
+#: Gateways translate these addresses to the IPv4 address in the last 32 bits.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 Address = IPv4Address | IPv6Address
 
 
 def parse_address(text: str) -> Address:
-    """The address, an IPv4-mapped or translated (NAT64) IPv6 address as the IPv4 address it leads to.
+    """Parses an address; IPv4-mapped and NAT64 IPv6 addresses become the IPv4 address they lead to.
 
     Raises:
-        ValueError: it is not an address, or one of a zone (`fe80::1%eth0`).
+        ValueError: the text is not an IP address, or has a zone (`fe80::1%eth0`).
     """
     address = ip_address(text)
     if isinstance(address, IPv4Address):
         return address
     if address.scope_id:
-        raise ValueError("an address of a zone")
+        raise ValueError(f"{text}: addresses with a zone are not supported")
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address in _NAT64:
@@ -51,7 +51,7 @@ def parse_address(text: str) -> Address:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it belongs to the public internet. Give it what `parse_address` returned."""
+    """Whether the address, as returned by `parse_address`, belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_4)
     return address in _UNICAST_6 and not any(address in network for network in _SPECIAL_6)

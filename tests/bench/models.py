@@ -21,7 +21,6 @@ import httpx2
 import orjson
 from pydantic import BaseModel
 
-from shared.llm.choose import models_of
 from shared.llm.fallback import FallbackModels
 from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
@@ -139,7 +138,7 @@ async def _callers(url: str) -> AsyncIterator[dict[str, tuple[Step, Stream]]]:
 
 def _ours(url: str) -> FallbackModels:
     endpoint = {"name": "bench", "base_url": url, "model": "m", "json_mode": "schema", "concurrency": 200}
-    return models_of(ModelsSettings.model_validate({"endpoints": [endpoint]}))
+    return FallbackModels.from_settings(ModelsSettings.model_validate({"endpoints": [endpoint]}))
 
 
 def _spoken() -> list[dict[str, str]]:

@@ -19,7 +19,7 @@ from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import PermanentError
 from shared.contracts.facts import QuestionApproved, QuestionAsked
 from shared.history.dead_letters import collected
-from shared.observability import telemetry
+from shared.observability.logging import configure_logging
 from tests.integration.rig import Rig, asked, rig_on, stage_of, until
 from tests.support.servers import nats_server
 
@@ -124,7 +124,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> Section:
     Raises:
         RuntimeError: a good event was harmed, or a poisonous one is not in dead letters with its reason.
     """
-    telemetry.configure_logging("bench", level="info", form="json")  # as a worker tells it: a line for each failure
+    configure_logging("bench", level="info", form="json")  # as a worker tells it: a line for each failure
     good, bad = (QUICK, BAD * QUICK // GOOD) if quick else (GOOD, BAD)
     section = Section(
         name="poison",

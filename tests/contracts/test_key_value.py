@@ -1,4 +1,4 @@
-"""What every KeyValue keeps to, tried on real servers; and the object store beside it."""
+"""The contract of every KeyValue and of the object store, on real servers."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ async def test_a_changed_value_is_missing_after_its_time(store: KeyValue) -> Non
     await until_gone(store, "changed")
 
 
-async def test_redis_that_is_away_is_unavailable_without_naming_its_password() -> None:
+async def test_an_unavailable_redis_raises_an_error_without_its_password() -> None:
     store = RedisKeyValue(f"redis://:secret@127.0.0.1:{free_port()}/0", "sessions:")
 
     for attempt in (

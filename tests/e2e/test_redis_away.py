@@ -99,5 +99,5 @@ async def test_questions_are_answered_without_redis_and_repeats_are_given_again_
             assert max(taken) < 5.0  # what connecting may take: nobody waited for it
             redis.start()  # empty
             await until_reused(http, 60)
-        warnings = [line for line in platform.log.read_text().splitlines() if "server away" in line]
+        warnings = [line for line in platform.log.read_text().splitlines() if "server unavailable" in line]
         assert 1 <= len(warnings) <= WORKERS

@@ -26,7 +26,7 @@ async def test_a_missing_bucket_is_told_once_and_costs_no_question_a_try(rig: Ri
         for _ in range(50):
             with pytest.raises(UnavailableError):
                 await store.get("key")
-    assert [entry["event"] for entry in logs] == ["server away; going on without it until it is back"]
+    assert [entry["event"] for entry in logs] == ["server unavailable; continuing without it"]
 
     client = await nats.connect(rig.server.url)
     await client.jetstream().create_key_value(KeyValueConfig(bucket="nowhere", direct=True))

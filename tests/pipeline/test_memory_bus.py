@@ -282,7 +282,7 @@ async def test_followers_hear_what_is_stored_and_what_is_spoken_until_they_stop(
     async with MemoryBus(one(approve)) as bus:
         stops = [await bus.log.follow(subject, note) for subject in ("live.qa.*.*.*.*", "live.progress.*")]
         asked = await bus.question("Why?")
-        await bus.speak(asked.correlation_id, Progress(stage="answer", message="thinking"))
+        await bus.publish_signal(asked.correlation_id, Progress(stage="answer", message="thinking"))
         for stop in stops:
             await stop()
         await bus.question("Again?")

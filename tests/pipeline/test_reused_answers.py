@@ -204,7 +204,7 @@ async def test_what_is_not_an_answer_or_has_private_data_is_never_given_again(tm
 async def test_without_the_store_or_when_it_is_off_every_question_is_answered_anew(tmp_path: Path) -> None:
     async with town(tmp_path / "away") as here:
         await here.ask()
-        here.bus.key_value(ANSWERS_BUCKET).away = True
+        here.bus.key_value(ANSWERS_BUCKET).unavailable = True
         assert (await here.ask())["result"]["outcome"] == "answered"
 
     async with town(tmp_path / "off", {"gateway": {"cache": False}}) as here:

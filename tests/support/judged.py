@@ -16,7 +16,7 @@ from services.gateway.http_server import HttpFace
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
-from shared.llm.choose import models_of
+from shared.llm.fallback import FallbackModels
 from shared.llm.settings import read_models
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
@@ -64,7 +64,7 @@ async def platform(
     sections = {"answer": {"engine": "chat"}, "verifier": VERIFIER, **sections}
     with ModelServer(script) as server:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
-        models = models_of(read_models("", environment=environment))
+        models = FallbackModels.from_settings(read_models("", environment=environment))
         settings = Settings(data_dir=folder, port=0)
         async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections, models=models) as bus:
             for document in documents(folder / "corpus"):

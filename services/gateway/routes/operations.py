@@ -12,7 +12,7 @@ from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
-from shared.observability.worker_status import tell_backlog
+from shared.observability.worker_status import set_backlog_metrics
 from shared.text.sanitizer import cleaned
 
 router = APIRouter(tags=["operations"])
@@ -47,9 +47,9 @@ async def health(here: Here) -> Response:
 async def metrics(here: Here, _: Operator) -> Response:
     """Prometheus metrics of this gateway, and every stage's backlog; each worker serves its own on its probe port."""
     try:
-        tell_backlog(await here.context.overview())
+        set_backlog_metrics(await here.context.overview())
     except UnavailableError:
-        tell_backlog([])  # none rather than old ones: somebody scales by them
+        set_backlog_metrics([])  # none rather than old ones: somebody scales by them
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -1,11 +1,11 @@
-"""Somebody may be in danger: looked for before anything else, and answered whatever else is said."""
+"""Detects people in danger; this runs before all checks and overrides their results."""
 
 from __future__ import annotations
 
-from services.moderation.checks.verdict import Look
+from services.moderation.checks.verdict import CheckInput
 from services.moderation.settings import ModerationSettings
 
 
-def in_danger(look: Look, settings: ModerationSettings) -> bool:
-    """Whether the asker's words are those of somebody in danger, in any way of reading them."""
-    return any(hit.kind == "crisis" for hit in look.hits(settings.lexicon))
+def in_danger(check_input: CheckInput, settings: ModerationSettings) -> bool:
+    """Whether an entry of the `crisis` lists occurs in any normalized form of the text."""
+    return any(hit.kind == "crisis" for hit in check_input.hits(settings.lexicon))

@@ -1,17 +1,18 @@
-"""Instructions in disguise, told by their form: paired tags, templates of chat models, made-up contexts, personas.
+"""Prompt injections recognised by their form: paired tags, chat templates, made-up contexts, personas, shouted
+commands.
 
-Every pattern is linear: what repeats is bounded or possessive.
+Every pattern runs in linear time: repetitions are bounded or possessive.
 """
 
 from __future__ import annotations
 
 import re
 
-from services.moderation.checks.verdict import FINE, Look, Opinion
+from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
 
-#: Tags that people write about rather than with.
+#: HTML tags: people ask questions about these.
 _PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div table tr td th h1 h2 h3 h4 h5 h6 img small
     sub sup html body head title form input button label select option textarea nav main section article
     footer header"""
@@ -24,7 +25,7 @@ _TEMPLATE = re.compile(
       | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Every template has one of these; looking for them first costs next to nothing.
+#: Every match of `_TEMPLATE` contains one of these; searching for them first is much faster.
 _TEMPLATE_SIGNS = ("<", "[", "#", "\\", ":", "prompt", "PROMPT", "Prompt")
 _CONTEXT = re.compile(
     r"""^\W{0,3}(?:document[ ])?(?:context|contexte|kontext|documents?)[ ]?[:{"“$]
@@ -34,7 +35,7 @@ _CONTEXT = re.compile(
       | \binstructions?[ ]?:[ ]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: At the beginning of a sentence: "You are" and somebody else's name or office, as a statement.
+#: At the beginning of a sentence: "You are" and a name or role, as a statement.
 _PERSONA = re.compile(
     r"""(?:^|[.!?:"][ ])(?:[A-Z][\w-]{0,20},[ ])?
       (?:(?:You|you)[ ]are|You're|(?:Du|du)[ ]bist|Sie[ ]sind|(?:Tu|tu)[ ]es|Vous[ ]êtes|Eres|Sei|Be)[ ]
@@ -43,18 +44,18 @@ _PERSONA = re.compile(
         |(?-i:[A-Z])[\w-]{1,30}(?:[ ][\w-]{1,30}){0,3}) [.,:!]""",
     re.VERBOSE,
 )
-#: So many shouted words in a row, one of them a command, in the midst of a text that is not shouted.
-_SHOUTED = 5
+#: Consecutive words in capitals, one of them a command, in a text that is not all in capitals.
+_SHOUTED_WORDS = 5
 _COMMANDS_TEXT = """NOT JUST ONLY IGNORE FORGET OUTPUT ANSWER SAY PRINT WRITE COMMAND DISREGARD USE MUSST SONDERN NUR
     ANTWORTE IGNORIERE VERGISS SCHREIBE OUBLIE DIS ECRIS REPONDS SEULEMENT"""
 _COMMANDS = frozenset(_COMMANDS_TEXT.split())
 
 
-def injection(look: Look, settings: ModerationSettings) -> Opinion:
+def injection(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
     """Objects to a question that has the form of instructions for a model."""
-    if settings.outcome("jailbreak") == "off" or not _suspicious(look.text):
-        return FINE
-    return Opinion(objection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))
+    if settings.outcome("jailbreak") == "off" or not _suspicious(check_input.text):
+        return NO_OBJECTION
+    return CheckResult(rejection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))
 
 
 def _suspicious(text: str) -> bool:
@@ -68,7 +69,7 @@ def _suspicious(text: str) -> bool:
 
 
 def _paired_tag(text: str) -> bool:
-    """A tag of one's own that is closed again, as prompts are built with."""
+    """Whether the text has an opening and closing tag that is not HTML, as prompts use them."""
     seen = set()
     for found in _TAG.finditer(text):
         name = found[1].casefold()
@@ -76,7 +77,7 @@ def _paired_tag(text: str) -> bool:
             seen.add(name)
             if f"</{name}>" in text[found.end() :].casefold():
                 return True
-        if len(seen) > 50:  # nobody's question
+        if len(seen) > 50:  # no honest question has so many tags
             return True
     return False
 
@@ -92,6 +93,6 @@ def _shouts_a_command(text: str) -> bool:
             continue
         length += 1
         run.add(word.strip(".:;!?"))
-        if length >= _SHOUTED and run & _COMMANDS:
+        if length >= _SHOUTED_WORDS and run & _COMMANDS:
             return True
     return False

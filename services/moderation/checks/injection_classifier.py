@@ -1,18 +1,18 @@
-"""The trained classifier of injections, where the pipeline names one."""
+"""The trained injection classifier, where the pipeline configures one."""
 
 from __future__ import annotations
 
-from services.moderation.checks.verdict import FINE, Look, Opinion
+from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.classifier import classifier_of
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
 
 
-def classified(look: Look, settings: ModerationSettings) -> Opinion:
-    """Objects when the model is sure enough that this is an injection."""
+def injection_classifier(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
+    """Rejects the text when its probability of being an injection reaches the threshold."""
     if not settings.injection_model or settings.outcome("jailbreak") == "off":
-        return FINE
+        return NO_OBJECTION
     model = classifier_of(settings.injection_model)
-    if model is None or model.probability(look.text) < settings.injection_threshold:
-        return FINE
-    return Opinion(objection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))
+    if model is None or model.probability(check_input.text) < settings.injection_threshold:
+        return NO_OBJECTION
+    return CheckResult(rejection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))

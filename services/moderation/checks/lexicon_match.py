@@ -1,35 +1,35 @@
-"""Words and phrases of the lexicons: threats, manipulation, attempts to lift the rules, coarse language, off-topic."""
+"""Checks for entries of the lexicons: threats, manipulation, jailbreaks, profanity, off-topic subjects."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from services.moderation.checks.verdict import FINE, Check, Look, Opinion
-from services.moderation.private.span import masked
+from services.moderation.checks.verdict import NO_OBJECTION, Check, CheckInput, CheckResult
+from services.moderation.private.span import mask
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
 
-Listed = Literal["threat", "manipulation", "jailbreak", "profanity", "off_topic"]
+LexiconCheckKind = Literal["threat", "manipulation", "jailbreak", "profanity", "off_topic"]
 
 
-def listed(kind: Listed) -> Check:
-    """The check for one kind: objects to every entry of its lists, and masks it with XXX (but for a topic)."""
+def lexicon_match(kind: LexiconCheckKind) -> Check:
+    """The check for one kind of list: rejects a text with an entry and masks it (except for `off_topic`)."""
 
-    def check(look: Look, settings: ModerationSettings) -> Opinion:
+    def check(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
         if settings.outcome(kind) == "off":
-            return FINE
-        hits = sorted((hit.start, hit.end) for hit in look.hits(settings.lexicon) if hit.kind == kind)
+            return NO_OBJECTION
+        hits = sorted((hit.start, hit.end) for hit in check_input.hits(settings.lexicon) if hit.kind == kind)
         if not hits:
-            return FINE
+            return NO_OBJECTION
         pieces = _merged(hits)
-        text = None if kind == "off_topic" else masked(look.text, pieces)
-        return Opinion(objection=kind, text=text, findings=(Finding(kind=kind, count=len(pieces)),))
+        text = None if kind == "off_topic" else mask(check_input.text, pieces)
+        return CheckResult(rejection=kind, text=text, findings=(Finding(kind=kind, count=len(pieces)),))
 
     return check
 
 
 def _merged(hits: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Without overlaps: what touches is one piece."""
+    """The places in order, overlapping ones merged."""
     pieces = [hits[0]]
     for start, end in hits[1:]:
         if start < pieces[-1][1]:

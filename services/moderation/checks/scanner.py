@@ -1,11 +1,11 @@
-"""Probes of vulnerability scanners, and text that was spelled out to get past the lists."""
+"""Rejects probes of vulnerability scanners, and sentences in spaced-out letters that evade the lexicons."""
 
 from __future__ import annotations
 
 import re
 
-from services.moderation.checks.verdict import FINE, Look, Opinion
-from services.moderation.normalizer import fold, spaced_out
+from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
+from services.moderation.normalizer import normalize, spaced_out
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
 
@@ -23,20 +23,20 @@ _PROBES = re.compile(
       | \bphp://(?:input|filter) | \bfile:///(?:etc|c:) | \b(?:acunetix|nessus|sqlmap|nikto|burpcollaborator)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Every probe has one of these; looking for them first costs next to nothing.
+#: Every probe contains one of these; searching for them first is much faster.
 _SIGNS_TEXT = """< = ; | % ${ {{ $( ../ ..\\ /etc/ javascript: union select drop xp_cmd waitfor sleep( benchmark( .exe php://
     file:/// boot.ini acunetix nessus sqlmap nikto burpcollaborator"""
 _SIGNS = tuple(_SIGNS_TEXT.split())
-#: Letters that stand alone, in a row: a word that is spelled is shorter.
-_SPELLED = 10
+#: Consecutive single letters; an honestly spelled word is shorter.
+_SPACED_LETTERS = 10
 
 
-def scanner(look: Look, settings: ModerationSettings) -> Opinion:
-    """Objects to probes for holes, and to a sentence whose letters stand apart."""
+def scanner(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
+    """Rejects a text with a probe for vulnerabilities, or with a long run of spaced-out letters."""
     if settings.outcome("manipulation") == "off":
-        return FINE
-    lowered = look.text.casefold()
-    probes = any(sign in lowered for sign in _SIGNS) and _PROBES.search(look.text)
-    if probes or (" " in look.text and spaced_out(fold(look.text)) >= _SPELLED):
-        return Opinion(objection="manipulation", findings=(Finding(kind="manipulation", count=1),))
-    return FINE
+        return NO_OBJECTION
+    lowered = check_input.text.casefold()
+    probes = any(sign in lowered for sign in _SIGNS) and _PROBES.search(check_input.text)
+    if probes or (" " in check_input.text and spaced_out(normalize(check_input.text)) >= _SPACED_LETTERS):
+        return CheckResult(rejection="manipulation", findings=(Finding(kind="manipulation", count=1),))
+    return NO_OBJECTION

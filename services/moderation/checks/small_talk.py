@@ -1,29 +1,29 @@
-"""Greetings, thanks and chat: nothing to look up, so that the asker gets a friendly line instead of an answer."""
+"""Rejects greetings, thanks and chat, so that the asker gets a friendly message instead of a search."""
 
 from __future__ import annotations
 
-from services.moderation.checks.verdict import FINE, Look, Opinion
+from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 
-#: Longer texts are not tried: small talk is short.
+#: Characters; a longer text is not small talk.
 _LONGEST = 120
 _GREETING = frozenset(["greeting"])
 _POLITE = frozenset(["greeting", "thanks"])
 _CHAT = frozenset(["greeting", "thanks", "chitchat"])
 
 
-def small_talk(look: Look, settings: ModerationSettings) -> Opinion:
-    """Objects to a text that is small talk from beginning to end; a question after a greeting is none.
+def small_talk(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
+    """Rejects a text that is small talk as a whole; a question after a greeting passes.
 
-    In the midst of a conversation "yes" or "what do you think" may mean something, and is let be.
+    Within a conversation, chat such as "yes" or "what do you think" may be meaningful and passes.
     """
-    if settings.outcome("not_a_question") == "off" or len(look.text) > _LONGEST:
-        return FINE
-    kinds = {hit.kind for hit in look.hits(settings.lexicon)} & _CHAT
-    if not kinds or not settings.lexicon.covers(look.text, _CHAT):
-        return FINE
+    if settings.outcome("not_a_question") == "off" or len(check_input.text) > _LONGEST:
+        return NO_OBJECTION
+    kinds = {hit.kind for hit in check_input.hits(settings.lexicon)} & _CHAT
+    if not kinds or not settings.lexicon.covers(check_input.text, _CHAT):
+        return NO_OBJECTION
     if kinds <= _GREETING:
-        return Opinion(objection="not_a_question", message="greeting")
-    if kinds <= _POLITE or settings.lexicon.covers(look.text, _POLITE):
-        return Opinion(objection="not_a_question", message="thanks")
-    return FINE if look.turns else Opinion(objection="not_a_question")
+        return CheckResult(rejection="not_a_question", message="greeting")
+    if kinds <= _POLITE or settings.lexicon.covers(check_input.text, _POLITE):
+        return CheckResult(rejection="not_a_question", message="thanks")
+    return NO_OBJECTION if check_input.turns else CheckResult(rejection="not_a_question")

@@ -1,1 +1,1 @@
-"""Finding private data by its shape, without a model."""
+"""Detection of private data by patterns, without a model."""

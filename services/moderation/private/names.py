@@ -1,4 +1,4 @@
-"""Names of people: after a title, or as somebody says their own. Pure; English and French."""
+"""Finds names of people after a title, or where the writer states their own (English and French). Pure."""
 
 from __future__ import annotations
 
@@ -23,48 +23,51 @@ _DECLARED = re.compile(
     rf"(?P<name>{_WORD}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_WORD}){{0,2}})",
     re.IGNORECASE,
 )
-#: What may follow "my name is" and begin no name, or follow one and be no part of it.
-_NO_NAMES_TEXT = """not on in at the a an my your misspelled misspelt spelled spelt wrong incorrect different missing
+#: Words after "my name is" that do not begin a name, or end one.
+_NOT_NAMES_TEXT = """not on in at the a an my your misspelled misspelt spelled spelt wrong incorrect different missing
     changed still now too very listed written showing used known correct right same no only also being
     so it its there this that what which and or but i im we you he she they is am are was were have has
     had do does did can could will would should want need please if when how where who why to from for
     with as of by live lives lived here speaking calling common long short et ou mais je j tu il elle
     nous vous pas mal bien sur dans le la les un une est suis ai mon ma mes que qui comment écrit erroné
     différent manquant changé toujours voudrais veux souhaite habite et, au aux pour"""
-_NO_NAMES = frozenset(_NO_NAMES_TEXT.split())
-#: Who has a title and is no private person: offices rather than names.
+_NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
+#: Words after a title that are offices rather than names.
 _OFFICES_TEXT = """President Minister Speaker Chair Chairman Chairwoman Secretary Justice Judge Mayor Governor Prime
     Ambassador Commissioner Director Premier Président Présidente Ministre Juge Maire Directeur
     Directrice Who What When Where How Why Le La Les"""
 _OFFICES = frozenset(_OFFICES_TEXT.split())
-#: Without one of these nobody says a name.
-_SAYING = ("name", "nom", "called", "call me", "appelle", "speaking", "calling")
+#: Every declared name is preceded by one of these.
+_DECLARING_WORDS = ("name", "nom", "called", "call me", "appelle", "speaking", "calling")
 
 
 def names(text: str) -> Iterator[Span]:
-    """Titled names, then declared ones; the title itself is left."""
+    """Yields names after a title (without the title), then declared names."""
     for found in _TITLED.finditer(text):
         if found["name"].split()[0] not in _OFFICES:
             yield Span("name", found.start("name"), found.end("name"))
     lowered = text.casefold()
-    for found in _DECLARED.finditer(text) if any(word in lowered for word in _SAYING) else ():
-        length = _own_name(found["name"])
+    for found in _DECLARED.finditer(text) if any(word in lowered for word in _DECLARING_WORDS) else ():
+        length = _name_length(found["name"])
         if length:
             yield Span("name", found.start("name"), found.start("name") + length)
 
 
-def _own_name(said: str) -> int:
-    """How many characters of what follows "my name is" are a name: as far as big letters, or common words, go."""
-    length = place = 0
-    words = said.split(" ")
-    big = words[0][:1].isupper()
+def _name_length(text: str) -> int:
+    """The length of the name at the beginning of the text that follows "my name is".
+
+    It ends at a word that is not a name, or at a lower-case word where the name began with a capital.
+    """
+    length = position = 0
+    words = text.split(" ")
+    capitalised = words[0][:1].isupper()
     for word in words:
-        end = place + len(word)
-        if word.casefold() in _NO_NAMES or (
-            big and length and word[:1].islower() and not re.fullmatch(_PARTICLE, word)
+        end = position + len(word)
+        if word.casefold() in _NOT_NAMES or (
+            capitalised and length and word[:1].islower() and not re.fullmatch(_PARTICLE, word)
         ):
             break
-        if word[:1].isupper() or not big:
+        if word[:1].isupper() or not capitalised:
             length = end
-        place = end + 1
+        position = end + 1
     return length

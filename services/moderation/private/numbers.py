@@ -1,4 +1,4 @@
-"""Which numbers are what they look like: check digits of cards, accounts and identification numbers. Pure."""
+"""Validation of numbers by their check digits and ranges: cards, accounts, identification numbers. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def luhn(number: str) -> bool:
     return total % 10 == 0 and number.strip("0") != ""
 
 
-#: How the numbers of card issuers begin.
+#: The first digits of card numbers by issuer.
 _ISSUERS = re.compile(r"4|5[0-8]|2[2-7]|3[0-9]|6|1800|2131|2014|2149")
 
 

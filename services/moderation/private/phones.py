@@ -1,4 +1,4 @@
-"""Telephone numbers: as each region writes them, and in any way where the words around say what the digits are."""
+"""Telephone numbers: in the national formats of each region, and in any format where the context says so."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _BRITAIN = rf"""
 """
 _BRAZIL = rf"\( \d{{2}} \) [ ]? 9? \d{{4}} {_GAP} \d{{4}} | \d{{2}} [ ] 9 \d{{4}} - \d{{4}}"
 _NORTH = rf"0 \d{{1,3}} {_GAP} \d{{2,4}} {_GAP} \d{{2}} (?: {_GAP} \d{{2}} )?"
-#: Region -> how numbers are written there; a country that is not here still has the international form.
-_WRITTEN = {
+#: Region -> its national formats; numbers of other countries are found in the international format.
+_FORMATS = {
     "CA": _NANP, "US": _NANP, "FR": _FRANCE, "GB": _BRITAIN, "IE": _BRITAIN, "ZA": _BRITAIN, "AU": _BRITAIN,
     "BR": _BRAZIL, "CH": _NORTH, "BE": _NORTH, "SE": _NORTH, "FI": _NORTH, "NL": _NORTH,
 }  # fmt: skip
-REGIONS = tuple(_WRITTEN)
+REGIONS = tuple(_FORMATS)
 _INTERNATIONAL = rf"""
     \+ \d (?: [ .()/{_DASH}]{{0,3}} \d ){{7,14}}                                               # +44 20 7946 0958
   | 00 [1-9] (?: [ .(){_DASH}]{{0,2}} \d ){{8,13}}                                             # 0033 1 70 18 99 00
 """
 
-#: Words before a number, or after it, that say it is one to call.
+#: Words before or after a number that mark it as a telephone number.
 _BEFORE = re.compile(
     r"\b(?:call(?:ing|ed)?|phone[ds]?|telephones?|tel|cell|mobile|fax|desk|home|work|reach(?:ed|able)?|text|ring|dial"
     r"|answering|messages? to|sms|whatsapp|number(?: is| was|:)|contact|office"
@@ -59,13 +59,13 @@ _A_DATE = re.compile(r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}\Z|\d{1,2}[-./]\d{
 
 
 def phones(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
-    """Every phone number as one of the regions writes it, internationally, or as the words around it say."""
+    """Every phone number in a format of the regions or the international one, or with a marking word beside it."""
     for found in _pattern(regions).finditer(text):
         yield Span("phone", found.start(), found.end())
     candidates = [found for found in _DIGITS.finditer(text) if not _A_DATE.match(found[0])]
-    told = {found.end() for found in _BEFORE.finditer(text)} if candidates else set()
+    marked = {found.end() for found in _BEFORE.finditer(text)} if candidates else set()
     for found in candidates:
-        if found.start() in told or _AFTER.match(text, found.end()):
+        if found.start() in marked or _AFTER.match(text, found.end()):
             yield Span("phone", found.start(), found.end())
 
 
@@ -74,7 +74,7 @@ _patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
 def _pattern(regions: tuple[str, ...]) -> re.Pattern[str]:
     if regions not in _patterns:
-        written = dict.fromkeys(_WRITTEN[region] for region in regions if region in _WRITTEN)
-        shapes = "|".join([_INTERNATIONAL, *written])
+        formats = dict.fromkeys(_FORMATS[region] for region in regions if region in _FORMATS)
+        shapes = "|".join([_INTERNATIONAL, *formats])
         _patterns[regions] = re.compile(f"{_BEGIN}(?:{shapes}){_EXTENSION}{_END}", re.VERBOSE | re.IGNORECASE)
     return _patterns[regions]

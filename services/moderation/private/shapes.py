@@ -1,7 +1,7 @@
-"""Private data that is told by its shape: numbers, addresses of machines and people, secrets that are named.
+"""Private data with a recognisable form: numbers, e-mail and IP addresses, postal codes, stated passwords.
 
-Every pattern is linear in the text: what repeats is bounded or possessive, and begins only where a run begins. Dates,
-amounts of money and pieces of longer reference numbers are let be.
+Every pattern runs in linear time: repetitions are bounded or possessive, and start only where a run starts. Dates,
+amounts of money and parts of longer reference numbers are not matched.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from services.moderation.settings import PrivateKind
 
 _DASH = r"\-\u2010-\u2015"
 _GAP = rf"[ .{_DASH}]"  # within a number: a space, a point, or a dash of any width
-#: A number begins: not within a word, a longer reference (`A-123`, `12.5`) or an amount of money.
+#: The beginning of a number: not within a word, a longer reference (`A-123`, `12.5`) or an amount of money.
 BEGIN = rf"(?<!\w)(?<!\d[.,])(?<!\w[/{_DASH}])(?<![$€£¥])(?<![$€£¥][ \d])(?<![$€£¥]\d[ \d])(?<![$€£¥]\d\d[ ])"
-#: ... and ends: not before more of the same, nor before a currency.
+#: The end of a number: not before more of the same, nor before a currency.
 END = rf"(?!\w)(?![/{_DASH}]\w)(?![.,]\d)(?![ ]?(?:[$€£¥%]|(?:dollars?|euros?|cad|usd|eur|gbp)\b))"
 
 _EMAIL = r"""
@@ -49,23 +49,24 @@ _POSTAL = r"""
   | (?: \b(?i:zip|postal|postcode|postale?)\b (?:[ ](?i:code))? (?:[ ](?i:is|est))? [ :]{1,3} ) (?P<code> \d{4,5} )\b
   | \b(?i:code[ ]postal) (?:[ ](?i:est))? [ :]{1,3} (?P<french> \d{5} )\b
 """
-_TOLD = r"""
+_STATED = r"""
     \b (?P<mine> (?: my | mon | ma | our | notre ) [ ] (?: \w{1,12} [ ] ){0,2} )?
     (?: password | passcode | passwd | pwd | mot [ ] de [ ] passe | mdp | pin (?: [ ] (?: code | number ) )? | nip
       | code [ ] secret | access [ ] code | secret [ ] key | api [ ] key )
     (?P<told> [ ]? [:=] [ ]? | [ ] (?: is | was | est | était | c'est ) [ ]? :? [ ]? )
     (?P<secret> "[^"]{3,64}" | [^\s"]{3,64} )
 """
-#: What follows "the password is" when none is told.
-_NO_SECRETS_TEXT = """not required incorrect wrong needed valid invalid expired case the too also being still now always
+#: Words after "the password is" that are not a password.
+_NOT_SECRETS_TEXT = """not required incorrect wrong needed valid invalid expired case the too also being still now
+always
     never that asked sent reset blocked locked unknown lost forgotten set case-sensitive changed missing
     mandatory optional what required, correct rejected refused secure weak strong working for there this
     pas requis invalide expiré obligatoire nécessaire refusé demandé oublié perdu bloqué le la un une
     trop toujours valide faux encore"""
-_NO_SECRETS = frozenset(_NO_SECRETS_TEXT.split())
+_NOT_SECRETS = frozenset(_NOT_SECRETS_TEXT.split())
 
 _Test = Callable[[str], bool]
-#: In the order in which they are believed: an address may hold a number, a card nine digits.
+#: In order of precedence: an IBAN may contain a card number, a card number nine digits.
 _NUMBERS: tuple[tuple[PrivateKind, re.Pattern[str], _Test], ...] = (
     ("iban", re.compile(_IBAN, re.VERBOSE), numbers.is_iban),
     ("card", re.compile(_CARD, re.VERBOSE), numbers.is_card),
@@ -77,17 +78,17 @@ _IPS = re.compile(_IP, re.VERBOSE)
 _EMAILS = re.compile(_EMAIL, re.VERBOSE)
 _ID_NUMBERS = re.compile(BEGIN + _ID_NUMBER + END, re.VERBOSE | re.IGNORECASE)
 _POSTAL_CODES = re.compile(_POSTAL, re.VERBOSE)
-_PASSWORDS = re.compile(_TOLD, re.VERBOSE | re.IGNORECASE)
-#: Without one of these no secret is told.
+_PASSWORDS = re.compile(_STATED, re.VERBOSE | re.IGNORECASE)
+#: Every match of `_STATED` contains one of these.
 _SECRET_WORDS = ("pass", "pwd", "mdp", "pin", "nip", "code", "key")
-#: A number of an account, a person or a telephone has so many digits.
+#: Digits of the shortest account, identification or telephone number.
 _FEWEST_DIGITS = 6
 _DIGIT = re.compile(r"\d")
 _TWO_COLONS = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:")
 
 
 def shapes(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
-    """Every span, the more certain kinds first; they may overlap. `regions` are those whose phone numbers count."""
+    """Yields every span, the more reliable kinds first; spans may overlap. `regions` are those of phone formats."""
     if "@" in text:
         yield from (Span("email", found.start(), found.end()) for found in _EMAILS.finditer(text))
     lowered = text.casefold()
@@ -111,7 +112,7 @@ def _passwords(text: str) -> Iterator[Span]:
     for found in _PASSWORDS.finditer(text):
         secret = found["secret"].rstrip(".,;!?)")
         plain = secret.strip('"').casefold()
-        if plain in _NO_SECRETS or len(plain) < 3:
+        if plain in _NOT_SECRETS or len(plain) < 3:
             continue
         odd = not plain.isalpha() or not secret.islower()
         if (odd and (found["mine"] or not plain.isalpha() or found["told"].strip() in (":", "="))) or found["mine"]:

@@ -1,4 +1,4 @@
-"""Where private data stands in a text. Pure."""
+"""Positions of private data in a text, and masking. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ MASK = "XXX"
 
 
 class Span(NamedTuple):
-    """Private data of a kind from `start` to before `end`."""
+    """Private data of a kind at the characters `start` to `end` (exclusive)."""
 
     kind: PrivateKind
     start: int
     end: int
 
 
-def apart(spans: Iterable[Span]) -> list[Span]:
-    """Without overlaps, in order of the text: those that overlap become one, of the kind that was given first."""
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order of the text; overlapping ones are merged and get the kind of the one that was given first."""
     kept: list[tuple[int, Span]] = []
     for rank, span in sorted(enumerate(spans), key=lambda one: (one[1].start, one[0])):
         if not kept or span.start >= kept[-1][1].end:
@@ -31,11 +31,11 @@ def apart(spans: Iterable[Span]) -> list[Span]:
     return [span for _, span in kept]
 
 
-def masked(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """The text with XXX for every place (start, end); they do not overlap and are in order."""
-    pieces = []
-    place = 0
+def mask(text: str, places: Iterable[tuple[int, int]]) -> str:
+    """Replaces each place (start, end) by XXX; places must be in order and must not overlap."""
+    parts = []
+    position = 0
     for start, end in places:
-        pieces += [text[place:start], MASK]
-        place = end
-    return "".join([*pieces, text[place:]])
+        parts += [text[position:start], MASK]
+        position = end
+    return "".join([*parts, text[position:]])

@@ -52,7 +52,7 @@ class StreamAccumulator:
     def __init__(self) -> None:
         self.tokens: list[Token] = []
 
-    async def speak(self, correlation_id: str, signal: Signal) -> None:
+    async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
         assert isinstance(signal, Token)
         self.tokens.append(signal)
 
@@ -143,7 +143,7 @@ async def test_a_json_object_is_read_where_the_pipeline_asks_for_one() -> None:
     draft = await drafted(models, format="json")
 
     assert draft.answer.content == "The library opens at nine. [1]"
-    assert "JSON" in models.asked[0].messages[0].text
+    assert "JSON" in models.calls[0].messages[0].text
 
 
 async def test_a_sentence_without_a_number_gets_the_passage_that_says_it() -> None:
@@ -180,7 +180,7 @@ async def test_the_prompt_holds_passages_notes_turns_and_feedback_as_data_and_th
 
     await drafted(models, found, project_introduction="You work for the town of Aldon.")
 
-    system, user = (message.text for message in models.asked[0].messages)
+    system, user = (message.text for message in models.calls[0].messages)
     assert "is data" in system
     assert "You work for the town of Aldon." in system
     assert "French" not in system  # the prefix is the same for every question
@@ -237,7 +237,7 @@ async def test_nobody_is_asked_back_on_the_final_turn(case: dict[str, object]) -
     assert isinstance(fact, AnswerDrafted)
     assert fact.engine == "extractive"
     assert heard.text() == fact.answer.content
-    assert "Do not ask back" in models.asked[0].messages[0].text
+    assert "Do not ask back" in models.calls[0].messages[0].text
 
 
 @pytest.mark.parametrize("completion", ["", "   ", "<answer></answer>", "<think>hm</think>", ModelError("away")])
@@ -269,7 +269,7 @@ async def test_an_answer_in_another_language_is_asked_for_again() -> None:
     draft = await drafted(models)
 
     assert draft.answer.content == CONTENT
-    assert "English only" in models.asked[1].messages[-1].text
+    assert "English only" in models.calls[1].messages[-1].text
 
 
 async def test_a_model_that_keeps_to_another_language_is_replaced_by_quotes() -> None:

@@ -43,7 +43,7 @@ class StreamAccumulator:
     def __init__(self) -> None:
         self.tokens: list[Token] = []
 
-    async def speak(self, correlation_id: str, signal: Signal) -> None:
+    async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
         assert isinstance(signal, Token)
         self.tokens.append(signal)
 

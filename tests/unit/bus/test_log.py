@@ -17,6 +17,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import InvalidEventError, TransientError
 from shared.contracts.facts import QuestionAsked, QuestionWithdrawn
 from shared.observability import telemetry
+from shared.observability.logging import configure_logging
 
 REF = PipelineRef(name="default", revision=1)
 ASKED = opening("gateway", QuestionAsked(text="zanzibar?"), pipeline=REF, deadline_seconds=60)
@@ -63,7 +64,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     before = structlog.get_config()
     output = io.StringIO()
     monkeypatch.setattr(sys, "stderr", output)
-    telemetry.configure_logging("moderation", level="info", form="json")
+    configure_logging("moderation", level="info", form="json")
     yield output
     structlog.configure(**before)
     structlog.contextvars.clear_contextvars()

@@ -60,7 +60,7 @@ async def test_the_background_lane_reads_neither_sessions_nor_kept_answers() -> 
         await here.bus.key_value(SESSIONS_BUCKET).put(
             session_key("town", "c-1"), encode_session(Session(turns=(kept,)))
         )
-        here.bus.key_value(SESSIONS_BUCKET).away = here.bus.key_value(ANSWERS_BUCKET).away = True
+        here.bus.key_value(SESSIONS_BUCKET).unavailable = here.bus.key_value(ANSWERS_BUCKET).unavailable = True
         turns = (Turn(question="older", answer="x"), BEFORE)
 
         event = await here.reception.ask(Asking("When?", conversation_id="c-1", lane=Lane.BACKGROUND, turns=turns))

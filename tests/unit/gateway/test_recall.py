@@ -90,7 +90,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
     )
     for away in (False, True):
         here = Desk(*exchanges)
-        here.sessions.away = away
+        here.sessions.unavailable = away
 
         told = await here.recall.turns("c-1", 3, recent=1800)
 
@@ -99,7 +99,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
 
 async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
     here = Desk()
-    here.record.away = here.sessions.away = True
+    here.record.away = here.sessions.unavailable = True
 
     assert [await here.turns() for _ in range(5)] == [None] * 5
     assert here.record.asked == 1
@@ -117,7 +117,7 @@ async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -
 
 async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_its_question() -> None:
     here = Desk()
-    here.sessions.away = here.record.away = True
+    here.sessions.unavailable = here.record.away = True
     for event in run("At eight."):
         await here.log.publish(event)
 

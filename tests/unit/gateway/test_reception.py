@@ -86,7 +86,7 @@ async def test_a_question_without_a_conversation_to_follow_has_no_turns(turns: i
 async def test_without_the_session_store_a_question_is_asked_without_turns_and_that_is_counted() -> None:
     async with desk(tenant="town") as here:
         await remember(here, "c-1")
-        here.bus.key_value(SESSIONS_BUCKET).away = True
+        here.bus.key_value(SESSIONS_BUCKET).unavailable = True
         before = DEGRADED.labels("sessions")._value.get()
 
         event = await here.reception.ask(Asking("And then?", conversation_id="c-1"))

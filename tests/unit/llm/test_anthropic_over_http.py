@@ -1,14 +1,14 @@
-"""Anthropic's models play roles like any other, with the system prompt marked for the provider's cache."""
+"""Anthropic's models serve roles like any other, with prompt caching of the system prompt."""
 
 from __future__ import annotations
 
 import pytest
 
 from shared.contracts.errors import ModelError
-from shared.llm.call_context import at_work
+from shared.llm.call_context import model_calls
 from shared.llm.ports import Message, Tool, ToolCall
 from tests.support.model_server import ModelServer, ScriptedReply
-from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, served
+from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, served
 
 pytest.importorskip("langchain_anthropic", reason="the extra `anthropic` is not installed")
 
@@ -20,15 +20,15 @@ def claude(server: ModelServer, **settings: object) -> dict[str, object]:
     return endpoint(server.url.removesuffix("/v1"), "claude", kind="anthropic", price=PRICE, **settings)
 
 
-async def test_reply_is_heard_as_it_is_written_and_priced() -> None:
-    heard = StreamAccumulator()
+async def test_reply_is_streamed_and_priced() -> None:
+    listener = RecordingListener()
     with ModelServer([ScriptedReply("It stands in Paris.", usage=USAGE)], token=0.01) as server:  # type: ignore[arg-type]
         async with served(claude(server)) as models:
-            with at_work("answer") as work:
-                reply = await models.converse("main", "answer", ASKED, listener=heard)
+            with model_calls("answer") as work:
+                reply = await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == reply.text == "It stands in Paris."
-    assert len(heard.pieces) > 2
+    assert listener.text == reply.text == "It stands in Paris."
+    assert len(listener.pieces) > 2
     assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.output_tokens) == (1000, 800, 50)
     assert reply.usage.cost_usd == pytest.approx((200 * 3 + 800 * 0.3 + 50 * 15) / 1e6)
     assert work.calls[0].model == "model-claude"

@@ -1,4 +1,4 @@
-"""Tokens and cost are seen from outside: in the result, in the record, and in a question's biography."""
+"""Tokens and cost are shown in the result, in the record, and in a question's history."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_result_sums_what_every_step_cost() -> None:
     assert result_json(drafted_and_verified()[-1])["usage"] == SUM.model_dump()
 
 
-def test_refusal_that_a_model_made_says_what_it_cost() -> None:
+def test_rejection_by_a_model_has_its_cost() -> None:
     refused = QuestionRejected(kind="off_topic", text="?", message="no")
 
     assert result_json(following("moderation", refused, ASKED, model_calls=[GATE]))["usage"]["input_tokens"] == 10
@@ -68,7 +68,7 @@ def test_record_keeps_the_sum_and_each_call() -> None:
     assert [call["step"] for call in exchange.details["model_calls"]] == ["gate", "answer"]
 
 
-def test_biography_lists_each_call_once() -> None:
+def test_history_lists_each_call_once() -> None:
     rows = [dict(zip(CALL_COLUMNS, row, strict=True)) for row in model_calls([*map(shown, drafted_and_verified())])]
 
     assert [(row["stage"], row["step"], row["prompt"], row["tries"]) for row in rows] == [

@@ -1,4 +1,4 @@
-"""Providers fail in every way they know; a step hears of it only when nobody is left. Over real HTTP."""
+"""Failures of providers reach a step only when no endpoint is left. Over real HTTP."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.contracts.errors import ModelError
-from shared.llm.call_context import at_work
+from shared.llm.call_context import model_calls
 from tests.support.model_server import ModelServer, ScriptedReply
 from tests.support.servers import free_port
-from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, metric, served, until
+from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, served, until
 
 FINE = {"relevant": True}
 
@@ -31,7 +31,7 @@ def soon(seconds: float) -> datetime:
 async def test_error_that_may_pass_is_tried_again(status: int) -> None:
     with ModelServer([ScriptedReply(status=status), FINE]) as server:
         async with served(endpoint(server)) as models:
-            with at_work("moderation") as work:
+            with model_calls("moderation") as work:
                 verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     assert verdict.relevant
@@ -84,7 +84,7 @@ async def test_retry_after_beyond_the_deadline_is_not_waited_for() -> None:
     began = time.monotonic()
     with ModelServer([ScriptedReply(status=429, headers={"retry-after": "30"})]) as server:
         async with served(endpoint(server)) as models:
-            with at_work("moderation", soon(4)), pytest.raises(ModelError, match="status_429"):
+            with model_calls("moderation", soon(4)), pytest.raises(ModelError, match="status_429"):
                 await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     assert time.monotonic() - began < 1.5
@@ -95,7 +95,7 @@ async def test_next_endpoint_answers_when_the_first_is_down_and_the_breaker_spar
     with ModelServer(lambda _: "Paris.") as server:
         first = down(breaker_seconds=30)
         async with served(first, endpoint(server, "two")) as models:
-            with at_work("answer") as work:
+            with model_calls("answer") as work:
                 for _ in range(10):
                     assert (await models.converse("main", "answer", ASKED)).text == "Paris."
 
@@ -136,10 +136,10 @@ async def test_endpoint_that_is_back_is_used_again_after_its_window() -> None:
 async def test_everyone_down_is_known_quickly() -> None:
     async with served(down("a"), down("b")) as models:
         began = time.monotonic()
-        with at_work("answer", soon(30)) as work, pytest.raises(ModelError, match="connection"):
+        with model_calls("answer", soon(30)) as work, pytest.raises(ModelError, match="connection"):
             await models.converse("main", "answer", ASKED)
         first, began = time.monotonic() - began, time.monotonic()
-        with at_work("answer", soon(30)), pytest.raises(ModelError, match="breaker_open"):
+        with model_calls("answer", soon(30)), pytest.raises(ModelError, match="breaker_open"):
             await models.converse("main", "answer", ASKED)
 
     assert work.calls[0].outcome == "connection"
@@ -152,14 +152,14 @@ async def test_endpoint_that_never_answers_leaves_time_for_the_next_and_for_the_
     with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute, ModelServer(["Paris."]) as other:
         async with served(endpoint(mute), endpoint(other, "two")) as models:
             began = time.monotonic()
-            with at_work("answer", soon(4)):
+            with model_calls("answer", soon(4)):
                 reply = await models.converse("main", "answer", ASKED)
             assert reply.text == "Paris."
             assert time.monotonic() - began < 3
     with ModelServer(lambda _: ScriptedReply("never", stall_after=0)) as mute:
         async with served(endpoint(mute)) as models:
             began = time.monotonic()
-            with at_work("moderation", soon(2)), pytest.raises(ModelError, match="timeout"):
+            with model_calls("moderation", soon(2)), pytest.raises(ModelError, match="timeout"):
                 await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
             assert time.monotonic() - began < 1.5
 
@@ -185,42 +185,42 @@ async def test_time_of_a_try_is_bounded_by_the_endpoint_too() -> None:
         (ScriptedReply("The tower stands in Rome", cut_after=3), "connection"),
     ],
 )
-async def test_reply_that_breaks_off_is_taken_back_and_begun_anew_elsewhere(said: ScriptedReply, reason: str) -> None:
-    heard = StreamAccumulator()
+async def test_interrupted_reply_is_restarted_at_the_next_endpoint(said: ScriptedReply, reason: str) -> None:
+    listener = RecordingListener()
     before = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
     with ModelServer(lambda _: said) as broken, ModelServer(["It stands in Paris."]) as other:
         async with served(endpoint(broken, stall_seconds=0.3, tries=1), endpoint(other, "two")) as models:
-            reply = await models.converse("main", "answer", ASKED, listener=heard)
+            reply = await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == reply.text == "It stands in Paris."
-    assert heard.restarts == 1
+    assert listener.text == reply.text == "It stands in Paris."
+    assert listener.restarts == 1
     calls = metric("answerbus_model_calls_total", role="main", step="answer", endpoint="one", outcome=reason)
     assert calls == before + 1
 
 
-async def test_reply_that_breaks_off_everywhere_is_taken_back_before_the_rule_takes_over() -> None:
-    heard = StreamAccumulator()
+async def test_reply_interrupted_at_every_endpoint_is_discarded_before_the_rule_is_used() -> None:
+    listener = RecordingListener()
     with ModelServer(lambda _: ScriptedReply("The tower stands", cut_after=2)) as broken:
         async with served(endpoint(broken, tries=2)) as models:
             with pytest.raises(ModelError):
-                await models.converse("main", "answer", ASKED, listener=heard)
+                await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.pieces == []
-    assert heard.restarts == 2
+    assert listener.pieces == []
+    assert listener.restarts == 2
 
 
 async def test_slow_listener_is_no_stall() -> None:
-    class Slow(StreamAccumulator):
+    class Slow(RecordingListener):
         async def piece(self, text: str) -> None:
             await super().piece(text)
             await asyncio.sleep(0.15)
 
-    heard = Slow()
+    listener = Slow()
     with ModelServer(["one two three"], token=0.05) as server:
         async with served(endpoint(server, stall_seconds=0.12)) as models:
-            await models.converse("main", "answer", ASKED, listener=heard)
+            await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == "one two three"
+    assert listener.text == "one two three"
     assert len(server.asked) == 1
 
 
@@ -278,7 +278,7 @@ async def test_place_that_does_not_come_free_in_time_sends_the_call_on() -> None
         async with served(endpoint(full, concurrency=1), endpoint(other, "two")) as models:
             holding = asyncio.create_task(models.converse("main", "answer", ASKED))
             await until(lambda: bool(full.asked))
-            with at_work("answer", soon(1)):
+            with model_calls("answer", soon(1)):
                 reply = await models.converse("main", "answer", ASKED)
             holding.cancel()
             await asyncio.gather(holding, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Which endpoint plays which role is read from the environment, and what is wrong with it is said without keys."""
+"""The endpoints of each role are read from the environment; errors never contain keys."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_same_settings_may_stand_in_a_file_or_in_the_yaml_of_all_settings(
         (TWO.replace("main: [openai]", "embed: [openai, groq]"), "role embed: one endpoint only"),
     ],
 )
-def test_what_is_wrong_is_named_without_its_keys(text: str, told: str) -> None:
+def test_errors_name_the_setting_without_its_keys(text: str, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as raised:
         read_models(text)
     with pytest.raises(ValidationError) as refused:

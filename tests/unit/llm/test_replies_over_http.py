@@ -1,4 +1,4 @@
-"""What a model says reaches the step: over real HTTP, against the model server."""
+"""Replies of a model reach the step: over real HTTP, against the model server."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
-from shared.llm.call_context import at_work
+from shared.llm.call_context import model_calls
 from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompts import revision
 from tests.support.model_server import Asked, ModelServer, ScriptedReply
-from tests.unit.llm.served import ASKED, StreamAccumulator, Verdict, endpoint, metric, served
+from tests.unit.llm.endpoints import ASKED, RecordingListener, Verdict, endpoint, metric, served
 
 SEARCH = Tool(name="search", description="Searches.", parameters={"type": "object", "properties": {}})
 
@@ -42,7 +42,7 @@ async def test_schema_is_sent_where_the_endpoint_takes_one() -> None:
 async def test_system_text_of_a_step_is_the_same_for_every_question() -> None:
     with ModelServer() as server:
         async with served(endpoint(server, json_mode="schema")) as models:
-            with at_work("moderation") as work:
+            with model_calls("moderation") as work:
                 for question in ("Is it?", "Are they?"):
                     await models.invoke("fast", "gate", "Judge it. " * 50, question, Verdict)
 
@@ -81,7 +81,7 @@ async def test_json_is_found_inside_what_is_written_around_it(text: str) -> None
 async def test_reply_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(bad: str, named: str) -> None:
     with ModelServer([bad, {"relevant": True}]) as server:
         async with served(endpoint(server)) as models:
-            with at_work("moderation") as work:
+            with model_calls("moderation") as work:
                 verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     assert verdict.relevant
@@ -95,7 +95,7 @@ async def test_second_reply_that_does_not_fit_leaves_the_step_to_its_rule() -> N
     before = metric("answerbus_model_fallbacks_total", step="gate", reason="malformed")
     with ModelServer(["no", "never, my password is hunter2"]) as server:
         async with served(endpoint(server)) as models:
-            with at_work("moderation") as work, pytest.raises(ModelError) as raised:
+            with model_calls("moderation") as work, pytest.raises(ModelError) as raised:
                 await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
 
     assert len(server.asked) == 2
@@ -105,17 +105,17 @@ async def test_second_reply_that_does_not_fit_leaves_the_step_to_its_rule() -> N
     assert metric("answerbus_model_fallbacks_total", step="gate", reason="malformed") == before + 1
 
 
-async def test_reply_is_heard_in_order_as_it_is_written() -> None:
+async def test_reply_is_streamed_in_order() -> None:
     text = "The tower stands in Paris, on the left bank."
-    heard = StreamAccumulator()
+    listener = RecordingListener()
     with ModelServer([text], first=0.05, token=0.005) as server:
         async with served(endpoint(server)) as models:
-            with at_work("answer") as work:
-                reply = await models.converse("main", "answer", ASKED, listener=heard)
+            with model_calls("answer") as work:
+                reply = await models.converse("main", "answer", ASKED, listener=listener)
 
-    assert heard.text == reply.text == text
-    assert len(heard.pieces) >= 5
-    assert heard.restarts == 0
+    assert listener.text == reply.text == text
+    assert len(listener.pieces) >= 5
+    assert listener.restarts == 0
     (call,) = work.calls
     assert (call.stage, call.step, call.role, call.model) == ("answer", "answer", "main", "model-one")
     assert call.prompt == revision("Answer briefly.")
@@ -130,7 +130,7 @@ async def test_usage_is_priced_with_the_cached_part_at_its_own_rate() -> None:
     cost = metric("answerbus_model_cost_usd_total")
     with ModelServer([said, said, ScriptedReply(json.dumps({"relevant": True}), usage=said.usage)]) as server:
         async with served(endpoint(server, price=price)) as models:
-            with at_work("answer") as work:
+            with model_calls("answer") as work:
                 reply = await models.converse("main", "answer", ASKED)
                 await models.converse("main", "answer", ASKED)
                 await models.invoke("fast", "gate", "Judge.", "Is it?", Verdict)
@@ -203,14 +203,14 @@ async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
 
 
 async def test_megabyte_of_reply_is_cut_and_no_more_of_it_is_read() -> None:
-    heard = StreamAccumulator()
+    listener = RecordingListener()
     with ModelServer([ScriptedReply("x" * 1_000_000)]) as server:
         async with served(endpoint(server, max_reply_chars=50_000)) as models:
-            reply = await models.converse("main", "answer", ASKED, listener=heard)
+            reply = await models.converse("main", "answer", ASKED, listener=listener)
 
     assert reply.cut
     assert 50_000 < len(reply.text) < 400_000
-    assert heard.text == reply.text
+    assert listener.text == reply.text
 
 
 async def test_megabyte_where_json_was_wanted_is_repaired_or_given_up() -> None:

@@ -1,4 +1,4 @@
-"""Somebody in danger is told of help first: no rail, no other outcome and no silence comes before."""
+"""Emergencies are escalated before everything else: before guardrails, rejections and silent outcomes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rails:
         self._seconds = seconds
         self.cancelled = False
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         try:
             await asyncio.sleep(self._seconds)
         except asyncio.CancelledError:
@@ -72,7 +72,7 @@ async def test_danger_that_only_the_model_sees_wins_over_rails_that_object() -> 
 
 
 @pytest.mark.parametrize("said", [CALM, ModelError("away")])
-async def test_rails_count_where_the_model_sees_no_danger(said: str | Exception) -> None:
+async def test_guardrails_count_where_the_model_sees_no_danger(said: str | Exception) -> None:
     rejected = await ask(MISSED, Rails(), said)
 
     assert isinstance(rejected, QuestionRejected)

@@ -1,4 +1,4 @@
-"""NeMo Guardrails as a check: Colang 1 flows with our own model behind them, and what follows when they fail."""
+"""NeMo Guardrails as a check: Colang 1 flows on the models of this process, and how they fail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.moderation.answer_guard import AnswerGuarding
+from services.moderation.answer_guard import AnswerGuardHandler
 from services.moderation.guardrails import NemoGuard
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import PipelineRef
@@ -38,11 +38,11 @@ def guarded(**changes: object) -> ModerationSettings:
     return ModerationSettings.model_validate({"guardrails_colang": COLANG, "guardrails_config": CONFIG, **changes})
 
 
-async def objects(models: Models, settings: ModerationSettings, *, remaining: float = 60) -> bool:
+async def blocks_question(models: Models, settings: ModerationSettings, *, remaining: float = 60) -> bool:
     guard = NemoGuard(models)
     await guard.open()
     try:
-        return await guard.objects("How do I renew my passport?", settings, remaining)
+        return await guard.blocks_question("How do I renew my passport?", settings, remaining)
     finally:
         await guard.close()
 
@@ -51,33 +51,36 @@ async def test_a_flow_asks_the_model_and_its_word_counts() -> None:
     models = ScriptedModels(guardrails=["yes", "no"])
     guard = NemoGuard(models)
 
-    assert await guard.objects("Tell me how to rob a bank", guarded(), 60)
-    assert not await guard.objects("How do I renew my passport?", guarded(), 60)
-    assert models.asked[0].role == "fast"
-    assert "rob a bank" in " ".join(message.text for message in models.asked[0].messages)
+    assert await guard.blocks_question("Tell me how to rob a bank", guarded(), 60)
+    assert not await guard.blocks_question("How do I renew my passport?", guarded(), 60)
+    assert models.calls[0].role == "fast"
+    assert "rob a bank" in " ".join(message.text for message in models.calls[0].messages)
     await guard.close()
 
 
 async def test_a_pipeline_without_flows_asks_nobody() -> None:
     models = ScriptedModels()
 
-    assert not await objects(models, ModerationSettings())
-    assert models.asked == []
+    assert not await blocks_question(models, ModerationSettings())
+    assert models.calls == []
 
 
 @pytest.mark.parametrize(("fails", "objected"), [("open", False), ("closed", True)])
 async def test_flows_that_cannot_be_read_fail_as_the_pipeline_says(fails: str, objected: bool) -> None:
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
-    assert await objects(ScriptedModels(), guarded(guardrails_config="rails: [", guardrails_fail=fails)) is objected
+    assert (
+        await blocks_question(ScriptedModels(), guarded(guardrails_config="rails: [", guardrails_fail=fails))
+        is objected
+    )
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
 
 
 @pytest.mark.parametrize(("fails", "objected"), [("open", False), ("closed", True)])
-async def test_a_model_that_is_away_fails_as_the_pipeline_says(fails: str, objected: bool) -> None:
+async def test_an_unavailable_model_fails_as_the_pipeline_says(fails: str, objected: bool) -> None:
     models = ScriptedModels(guardrails=[ModelError("away")] * 3)
 
-    assert await objects(models, guarded(guardrails_fail=fails)) is objected
+    assert await blocks_question(models, guarded(guardrails_fail=fails)) is objected
 
 
 class Waiting(ScriptedModels):
@@ -95,7 +98,7 @@ async def test_flows_that_take_too_long_fail_as_the_pipeline_says(fails: str, ob
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
     began = time.monotonic()
-    assert await guard.objects("How do I renew my passport?", patient, 60) is objected
+    assert await guard.blocks_question("How do I renew my passport?", patient, 60) is objected
     assert time.monotonic() - began < 5
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
     await guard.close()
@@ -104,7 +107,7 @@ async def test_flows_that_take_too_long_fail_as_the_pipeline_says(fails: str, ob
 async def test_flows_leave_most_of_the_time_to_the_rest() -> None:
     began = time.monotonic()
 
-    assert await objects(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
+    assert await blocks_question(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
     assert time.monotonic() - began < 10
 
 
@@ -130,7 +133,7 @@ async def guard_answer(models: Models, settings: ModerationSettings, *, seconds:
         seconds=seconds,
     )
     try:
-        return await AnswerGuarding(guard, section).guard_answer(request)
+        return await AnswerGuardHandler(guard, section).guard_answer(request)
     finally:
         await guard.close()
 
@@ -142,7 +145,7 @@ async def test_an_output_flow_judges_an_answer_beside_its_question(word: str, ki
     said = await guard_answer(models, guarded(guardrails_config=OUTPUT))
 
     assert said == GuardAnswerReply(objection=bool(kind), kind=kind)
-    (asked,) = models.asked
+    (asked,) = models.calls
     assert "To What does a passport cost? somebody said Ask a forger for {{ one }} and $more." in asked.messages[0].text
 
 
@@ -151,21 +154,21 @@ async def test_without_output_flows_an_answer_is_let_through_and_nobody_is_asked
     models = ScriptedModels()
 
     assert await guard_answer(models, settings) == GuardAnswerReply()
-    assert models.asked == []
+    assert models.calls == []
 
 
 async def test_output_flows_alone_have_nothing_against_a_question() -> None:
     models = ScriptedModels()
 
-    assert not await objects(models, guarded(guardrails_config=OUTPUT))
-    assert models.asked == []
+    assert not await blocks_question(models, guarded(guardrails_config=OUTPUT))
+    assert models.calls == []
 
 
 @pytest.mark.parametrize("fails", ["open", "closed"])
 @pytest.mark.parametrize(
     "models", [ScriptedModels(guardrails=[ModelError("away")] * 6), Waiting()], ids=["away", "slow"]
 )
-async def test_output_flows_that_cannot_judge_fail_as_the_pipeline_says(models: Models, fails: str) -> None:
+async def test_failing_output_flows_fail_as_the_pipeline_says(models: Models, fails: str) -> None:
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
 
     said = await guard_answer(models, guarded(guardrails_config=OUTPUT, guardrails_fail=fails), seconds=3)

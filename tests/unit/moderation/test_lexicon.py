@@ -1,4 +1,4 @@
-"""Phrases are found in whatever way they are written, where words begin and end, in linear time."""
+"""Phrases are found in every disguise, at word boundaries only, in linear time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.moderation.canonical_text import tidy
-from services.moderation.checks import FIRST_LOOK, Look, in_danger, judge
-from services.moderation.lexicon import Hit, Lexicon, LexiconError
-from services.moderation.normalizer import fold, origins, readings
+from services.moderation.canonical_text import canonicalize
+from services.moderation.checks import QUESTION_CHECKS, CheckInput, in_danger, judge
+from services.moderation.lexicon import Lexicon, LexiconError, LexiconHit
+from services.moderation.normalizer import normalize, normalized_texts, source_offsets
 from services.moderation.packaged_lexicons import packaged
 from services.moderation.settings import ModerationSettings
 
@@ -88,35 +88,35 @@ def test_every_entry_of_every_packaged_list_fires_alone() -> None:
 
 
 @pytest.mark.parametrize("line", ["!!!", "(a|b", "word @nowhere", "( | )", "x", ".."])
-def test_an_entry_that_cannot_fire_stops_the_list_with_its_name(line: str) -> None:
+def test_an_entry_that_can_never_match_stops_the_list_with_its_name(line: str) -> None:
     with pytest.raises(LexiconError, match=r"bad\.en"):
         Lexicon([("bad", "en", ("fine words", line))])
 
 
-def test_an_entry_hidden_by_an_allowed_phrase_cannot_fire() -> None:
-    with pytest.raises(LexiconError, match=r"bad\.en: the entry 'grunt work' can never fire"):
+def test_an_entry_hidden_by_an_allowed_phrase_can_never_match() -> None:
+    with pytest.raises(LexiconError, match=r"bad\.en: the entry 'grunt work' can never match"):
         Lexicon([("bad", "en", ("grunt work",)), ("allowed", "any", ("grunt work",))])
 
 
 @given(st.text(max_size=60))
 def test_every_folded_letter_has_its_place(text: str) -> None:
-    folded, places = fold(text), origins(text)
+    normalized, places = normalize(text), source_offsets(text)
 
-    assert len(folded) == len(places)
+    assert len(normalized) == len(places)
     assert places == sorted(places)
     assert all(0 <= place <= len(text) for place in places)
 
 
 @given(st.text(max_size=60))
 def test_folding_twice_changes_nothing(text: str) -> None:
-    assert fold(fold(text)) == fold(text)
+    assert normalize(normalize(text)) == normalize(text)
 
 
 @given(st.text(max_size=80))
 def test_every_hit_lies_within_the_text(text: str) -> None:
     for hit in WORDS.find(text, lambda: "eng"):
         assert 0 <= hit.start < hit.end <= len(text)
-        assert hit == Hit(hit.kind, hit.start, hit.end, hit.language)
+        assert hit == LexiconHit(hit.kind, hit.start, hit.end, hit.language)
 
 
 PIECES = [
@@ -143,9 +143,9 @@ def test_no_mixture_of_pieces_takes_long_or_breaks_a_check(text: str) -> None:
 
 def looked(text: str) -> float:
     began = time.process_time()
-    look = Look(tidy(text))
-    in_danger(look, SETTINGS)
-    judge(look, SETTINGS, FIRST_LOOK)
+    check_input = CheckInput(canonicalize(text))
+    in_danger(check_input, SETTINGS)
+    judge(check_input, SETTINGS, QUESTION_CHECKS)
     return time.process_time() - began
 
 
@@ -157,4 +157,4 @@ SETTINGS = ModerationSettings(languages=("eng", "fra"))
 
 
 def test_there_is_a_bound_on_the_ways_to_read_a_text() -> None:
-    assert sum(1 for _ in readings("a b c " * 3 + "1f0o " * 100)) < 10
+    assert sum(1 for _ in normalized_texts("a b c " * 3 + "1f0o " * 100)) < 10

@@ -1,4 +1,4 @@
-"""Moderation as its hearers see it: approved, rejected, or cleared at the second look."""
+"""The facts that moderation publishes: approved, rejected, or cleared after the check of a translation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.moderation.canonical_text import tidy
+from services.moderation.canonical_text import canonicalize
 from services.moderation.handler import Moderator
 from services.moderation.model_steps import ModelSteps
 from services.moderation.private.span import Span
@@ -36,14 +36,14 @@ class NoEngine:
     async def spans(self, text: str, settings: ModerationSettings) -> tuple[Span, ...]:
         return ()
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         return False
 
 
 class Stopper(NoEngine):
     """Objects to everything."""
 
-    async def objects(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
+    async def blocks_question(self, text: str, settings: ModerationSettings, remaining: float) -> bool:
         return True
 
 
@@ -69,8 +69,8 @@ async def ask(
     return await moderator().moderate(asked, envelope(), ModerationSettings.model_validate(settings))
 
 
-async def look_again(translated: QuestionTranslated, settings: ModerationSettings) -> object:
-    return await moderator().look_again(translated, envelope(), settings)
+async def moderate_translation(translated: QuestionTranslated, settings: ModerationSettings) -> object:
+    return await moderator().moderate_translation(translated, envelope(), settings)
 
 
 def counted(pipeline: str, kind: str) -> float:
@@ -179,7 +179,7 @@ async def test_a_pipeline_replaces_one_message_and_keeps_the_others() -> None:
 async def test_the_second_look_clears_a_harmless_translation() -> None:
     question = Question(text="Comment faire ?", language="fra", pivot_text="How to?", pivot_language="eng")
 
-    said = await look_again(QuestionTranslated(question=question), ModerationSettings())
+    said = await moderate_translation(QuestionTranslated(question=question), ModerationSettings())
 
     assert said == QuestionCleared(question=question)
 
@@ -187,7 +187,7 @@ async def test_the_second_look_clears_a_harmless_translation() -> None:
 async def test_the_second_look_rejects_what_the_translation_brought_to_light() -> None:
     question = Question(text="...", language="fra", pivot_text="Call me at 613-555-0142", pivot_language="eng")
 
-    said = await look_again(QuestionTranslated(question=question), ModerationSettings())
+    said = await moderate_translation(QuestionTranslated(question=question), ModerationSettings())
 
     assert isinstance(said, QuestionRejected)
     assert said.text == "Call me at XXX"
@@ -372,12 +372,12 @@ def test_an_entry_that_cannot_fire_is_named_with_its_list(lists: dict[str, dict[
 
 @given(st.text(max_size=100))
 def test_tidying_twice_changes_nothing(text: str) -> None:
-    once = tidy(text)
+    once = canonicalize(text)
 
-    assert tidy(once) == once
+    assert canonicalize(once) == once
     assert once == once.strip()
 
 
 def test_tidying_keeps_the_joiners_that_letters_need() -> None:
-    assert tidy("می\u200cخواهم") == "می\u200cخواهم"
-    assert tidy("a\u202eb\u00adc\x07 e\u0301") == "abc é"
+    assert canonicalize("می\u200cخواهم") == "می\u200cخواهم"
+    assert canonicalize("a\u202eb\u00adc\x07 e\u0301") == "abc é"

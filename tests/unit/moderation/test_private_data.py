@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.moderation.canonical_text import tidy
+from services.moderation.canonical_text import canonicalize
 from services.moderation.checks.private_data import private_data
-from services.moderation.checks.verdict import Look, Opinion
+from services.moderation.checks.verdict import CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 
 DATA = Path(__file__).parents[3] / "../shared/data/pii_presidio/synth_dataset_v2.jsonl"
 
 
-def look(text: str, **pii: str) -> Opinion:
-    return private_data(Look(tidy(text)), ModerationSettings.model_validate({"pii": pii}))
+def check(text: str, **pii: str) -> CheckResult:
+    return private_data(CheckInput(canonicalize(text)), ModerationSettings.model_validate({"pii": pii}))
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def look(text: str, **pii: str) -> Opinion:
     ],
 )
 def test_private_data_is_masked_and_objected_to(text: str, left: str) -> None:
-    opinion = look(text)
+    result = check(text)
 
-    assert opinion.text == left
-    assert opinion.objection == "pii"
+    assert result.text == left
+    assert result.rejection == "pii"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_private_data_is_masked_and_objected_to(text: str, left: str) -> None:
     ],
 )
 def test_dates_amounts_and_references_are_let_be(text: str) -> None:
-    assert look(text) == Opinion()
+    assert check(text) == CheckResult()
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_dates_amounts_and_references_are_let_be(text: str) -> None:
     ],
 )
 def test_what_a_question_can_do_without_is_masked_and_let_through(text: str, left: str) -> None:
-    opinion = look(text)
+    result = check(text)
 
-    assert opinion.text == left
-    assert opinion.objection is None
+    assert result.text == left
+    assert result.rejection is None
 
 
 @pytest.mark.parametrize(
@@ -128,33 +128,33 @@ def test_what_a_question_can_do_without_is_masked_and_let_through(text: str, lef
         "open 9:00-17:00 from 1 to 5",
     ],
 )
-def test_what_only_looks_private_is_let_be(text: str) -> None:
-    assert look(text) == Opinion()
+def test_text_that_only_looks_private_is_unchanged(text: str) -> None:
+    assert check(text) == CheckResult()
 
 
 def test_phone_numbers_are_those_of_the_regions() -> None:
     paris = "le 01 70 18 99 00 demain"
 
-    assert private_data(Look(paris), ModerationSettings(phone_regions=("CA",))).text is None
-    assert private_data(Look(paris), ModerationSettings(phone_regions=("FR",))).text == "le XXX demain"
+    assert private_data(CheckInput(paris), ModerationSettings(phone_regions=("CA",))).text is None
+    assert private_data(CheckInput(paris), ModerationSettings(phone_regions=("FR",))).text == "le XXX demain"
 
 
 def test_findings_are_kinds_and_counts_without_the_text() -> None:
-    opinion = look("bob@example.org and eve@example.org, 613-555-0142")
+    result = check("bob@example.org and eve@example.org, 613-555-0142")
 
-    assert [(finding.kind, finding.count) for finding in opinion.findings] == [("email", 2), ("phone", 1)]
-    assert "example" not in repr(opinion.findings)
+    assert [(finding.kind, finding.count) for finding in result.findings] == [("email", 2), ("phone", 1)]
+    assert "example" not in repr(result.findings)
 
 
 def test_a_kind_that_is_only_redacted_does_not_block() -> None:
-    opinion = look("Is bob@example.org a good address?", email="redact")
+    result = check("Is bob@example.org a good address?", email="redact")
 
-    assert opinion.objection is None
-    assert opinion.text == "Is XXX a good address?"
+    assert result.rejection is None
+    assert result.text == "Is XXX a good address?"
 
 
 def test_a_kind_that_is_off_is_left_as_it_is() -> None:
-    assert look("bob@example.org", email="off") == Opinion()
+    assert check("bob@example.org", email="off") == CheckResult()
 
 
 @given(
@@ -166,7 +166,7 @@ def test_a_kind_that_is_off_is_left_as_it_is() -> None:
     after=st.sampled_from(["", ".", "?", " please", ")", "\n"]),
 )
 def test_redaction_never_leaves_the_matched_digits(before: str, digits: str, after: str) -> None:
-    masked = look(before + digits + after).text
+    masked = check(before + digits + after).text
 
     assert masked is not None
     assert not re.search(r"\d", masked)
@@ -174,9 +174,9 @@ def test_redaction_never_leaves_the_matched_digits(before: str, digits: str, aft
 
 @given(st.text(max_size=200))
 def test_what_was_masked_is_not_found_again(text: str) -> None:
-    once = look(text)
+    once = check(text)
     if once.text is not None:
-        assert look(once.text) == Opinion()
+        assert check(once.text) == CheckResult()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     text = (piece * 100_000)[:100_000]
 
     began = time.process_time()
-    look(text)
+    check(text)
 
     # Twice the 50 ms it may take, for a machine that is busy; a pattern that backtracks takes seconds.
     assert time.process_time() - began < 0.4
@@ -217,5 +217,5 @@ def test_every_e_mail_address_and_security_number_of_the_presidio_set_is_masked(
     for line in filter(None, DATA.read_text("utf-8").split("\n")):
         record = json.loads(line)
         values = [span["entity_value"] for span in record["spans"] if span["entity_type"] in wanted]
-        left = look(record["full_text"]).text or ""
+        left = check(record["full_text"]).text or ""
         assert not any(value in left for value in values)

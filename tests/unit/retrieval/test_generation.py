@@ -72,11 +72,11 @@ async def test_a_removal_begins_one_where_something_was_removed() -> None:
 
 async def test_documents_do_not_wait_for_a_store_that_is_away_which_is_told_when_it_is_back() -> None:
     store = MemoryKeyValue()
-    store.away = True
+    store.unavailable = True
     generation = Generation(librarian(), store)
 
     told = await generation.index(submitted(), SETTINGS)
-    store.away = False
+    store.unavailable = False
 
     assert isinstance(told, DocumentIndexed)
     async with asyncio.timeout(10):

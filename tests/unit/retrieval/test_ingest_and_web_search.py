@@ -13,7 +13,7 @@ from services.retrieval.retrievers.web.searxng import SearxngSearch
 from services.retrieval.source_index import SourceIndex
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument, KbIndexRequest
-from shared.web.client import Fetched
+from shared.web.client import FetchResult
 
 
 class _Engine:
@@ -25,12 +25,12 @@ class _Engine:
         self.asked: list[str] = []
         self.closed = False
 
-    async def get(self, url: str, *, max_bytes: int) -> Fetched:
+    async def get(self, url: str, *, max_bytes: int) -> FetchResult:
         self.asked.append(url)
         if isinstance(self._answer, Exception):
             raise self._answer
         body = self._answer if isinstance(self._answer, bytes) else json.dumps(self._answer).encode()
-        return Fetched(url, self._status, body)
+        return FetchResult(url, self._status, body)
 
     async def close(self) -> None:
         self.closed = True

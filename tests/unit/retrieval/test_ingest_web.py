@@ -12,7 +12,7 @@ from cli.crawler.robots import Manners
 from cli.crawler.sitemap import Listed, read_sitemap
 from cli.crawler.web_pages import WebCollector
 from shared.contracts.errors import RefusedError, UnavailableError
-from shared.web.client import Fetched
+from shared.web.client import FetchResult
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 
@@ -20,17 +20,17 @@ HTML = {"content-type": "text/html; charset=utf-8"}
 class _Web:
     """Pages by address, instead of the web; each asked for is remembered."""
 
-    def __init__(self, **pages: Fetched | Exception | list[Fetched]) -> None:
-        self.pages: dict[str, Fetched | Exception | list[Fetched]] = dict(pages)
+    def __init__(self, **pages: FetchResult | Exception | list[FetchResult]) -> None:
+        self.pages: dict[str, FetchResult | Exception | list[FetchResult]] = dict(pages)
         self.asked: list[str] = []
 
     def put(self, url: str, body: str | bytes = b"", status: int = 200, **headers: str) -> None:
         given = {name.replace("_", "-"): value for name, value in headers.items()} or HTML
-        self.pages[url] = Fetched(url, status, body.encode() if isinstance(body, str) else body, given)
+        self.pages[url] = FetchResult(url, status, body.encode() if isinstance(body, str) else body, given)
 
-    async def get(self, url: str, *, max_bytes: int | None = None, onward: object = None) -> Fetched:
+    async def get(self, url: str, *, max_bytes: int | None = None, check_redirect: object = None) -> FetchResult:
         self.asked.append(url)
-        page = self.pages.get(url, Fetched(url, 404, b""))
+        page = self.pages.get(url, FetchResult(url, 404, b""))
         if isinstance(page, Exception):
             raise page
         return page.pop(0) if isinstance(page, list) else page
@@ -186,8 +186,8 @@ async def test_pages_of_one_host_are_a_pause_apart_and_those_of_others_are_not()
 
 async def test_busy_site_is_asked_once_more_when_it_says_when() -> None:
     web = _Web()
-    busy = Fetched("https://example.org/a", 429, b"", {"retry-after": "3"})
-    web.pages["https://example.org/a"] = [busy, Fetched("https://example.org/a", 200, b"<p>A", HTML)]
+    busy = FetchResult("https://example.org/a", 429, b"", {"retry-after": "3"})
+    web.pages["https://example.org/a"] = [busy, FetchResult("https://example.org/a", 200, b"<p>A", HTML)]
     pages, sleeps = _pages(web, pause=0)
     assert len(await _all(pages.addresses(["https://example.org/a"]))) == 1
     assert sleeps == [3]

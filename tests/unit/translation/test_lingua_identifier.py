@@ -9,7 +9,7 @@ import pytest
 
 from services.translation import adapters
 from services.translation.adapters import LinguaIdentifier
-from services.translation.ports import Guess
+from services.translation.ports import LanguageGuess
 from shared.contracts.errors import ConfigurationError
 from shared.text.languages import LANGUAGES
 
@@ -36,7 +36,7 @@ async def identifier(shared_identifier: LinguaIdentifier) -> AsyncIterator[Lingu
         ("horaires d'ouverture", "fra"),
     ],
 )
-async def test_english_and_french_are_told_apart(identifier: LinguaIdentifier, text: str, language: str) -> None:
+async def test_english_and_french_are_identified(identifier: LinguaIdentifier, text: str, language: str) -> None:
     guess = await identifier.identify(text, BOTH)
 
     assert guess.language == language
@@ -44,14 +44,14 @@ async def test_english_and_french_are_told_apart(identifier: LinguaIdentifier, t
 
 
 @pytest.mark.parametrize("text", ["", "12345", "?!"])
-async def test_a_text_without_letters_says_nothing(identifier: LinguaIdentifier, text: str) -> None:
+async def test_a_text_without_letters_has_no_language(identifier: LinguaIdentifier, text: str) -> None:
     guess = await identifier.identify(text, BOTH)
 
     assert guess.margin < 0.1
 
 
 async def test_one_language_needs_no_model() -> None:
-    assert await LinguaIdentifier().identify("anything", ("fra",)) == Guess("fra", 1.0)
+    assert await LinguaIdentifier().identify("anything", ("fra",)) == LanguageGuess("fra", 1.0)
 
 
 async def test_a_set_of_languages_is_loaded_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ async def test_a_set_of_languages_is_loaded_once_however_many_ask(monkeypatch: p
     assert loads == [frozenset(BOTH)]
 
 
-async def test_a_failed_load_is_told_to_whoever_asks_and_tried_again() -> None:
+async def test_a_failed_load_is_raised_to_every_caller_and_tried_again() -> None:
     identifier = LinguaIdentifier()
 
     for _ in range(2):

@@ -29,7 +29,7 @@ async def test_the_judge_is_asked_only_where_the_pipeline_wants_one() -> None:
 
     await check(drafted(), models=models)
 
-    assert models.asked == []
+    assert models.calls == []
 
 
 async def test_a_verdict_is_weighed_and_named_in_the_answer() -> None:
@@ -65,7 +65,7 @@ async def test_what_the_rules_know_for_certain_needs_no_judge() -> None:
     said = await check(drafted("A passport costs 130 dollars."), models=models, judge=True)
 
     assert isinstance(said, AnswerRefuted)
-    assert models.asked == []
+    assert models.calls == []
 
 
 async def test_with_a_judge_own_words_need_not_be_those_of_the_passages() -> None:
@@ -109,7 +109,7 @@ async def test_answer_and_passages_are_data_that_cannot_leave_their_blocks() -> 
 
     await check(drafted(attack, passages=(poisoned,)), models=models, judge=True)
 
-    (asked,) = models.asked
+    (asked,) = models.calls
     system, user = (message.text for message in asked.messages)
     assert (asked.role, asked.step) == ("judge", "judge")
     assert DATA_RULES in system
@@ -143,6 +143,6 @@ async def test_the_prompt_begins_with_what_never_changes() -> None:
     for draft in (drafted(), drafted(VALID)):
         await check(draft, models=models, judge=True, project_introduction="Passports of Atlantis.")
 
-    first, second = (asked.messages[0].text for asked in models.asked)
+    first, second = (asked.messages[0].text for asked in models.calls)
     assert first == second
     assert "Passports of Atlantis." in first

@@ -1,4 +1,4 @@
-"""The client that fetches addresses somebody wrote: what it connects to, what it refuses, how much it takes."""
+"""The client for untrusted URLs: what it connects to, what it refuses, how much it reads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pydantic import ValidationError
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.runtime.settings import Settings
-from shared.web.client import Fetched, SafeClient
-from shared.web.pace import Pace
-from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, Policy, policy_of
+from shared.web.client import FetchResult, SafeClient
+from shared.web.policy import AddressRefusedError, Policy, RedirectRefusedError, policy_of
 from shared.web.ranges import is_public, parse_address
+from shared.web.rate_limiter import HostRateLimiter
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ssrf_urls"
 Answer = tuple[str, dict[str, str], bytes]
@@ -81,7 +81,7 @@ def _stub(**names: list[str]) -> Callable[[str, int], Awaitable[list[str]]]:
 HERE = Policy(inside=("127.0.0.1", "here.example"))
 
 
-async def _get(url: str, policy: Policy = HERE, **more: int) -> Fetched:
+async def _get(url: str, policy: Policy = HERE, **more: int) -> FetchResult:
     async with SafeClient(policy, resolve=_stub(here_example=["127.0.0.1"])) as client:
         return await client.get(url, **more)  # type: ignore[arg-type]
 
@@ -186,7 +186,7 @@ async def test_machine_itself_is_refused_unless_it_is_named() -> None:
     assert requests == []
 
 
-async def test_name_is_resolved_once_and_connected_to_as_it_was_judged() -> None:
+async def test_name_is_resolved_once_and_the_checked_address_is_connected_to() -> None:
     answers = [["127.0.0.1"], ["169.254.169.254"]]
 
     async def resolve(host: str, port: int) -> list[str]:
@@ -238,25 +238,25 @@ async def test_redirects_are_followed_and_each_is_judged() -> None:
                 await _get(f"{url}{path}")
 
 
-async def test_chain_of_redirects_into_the_network_is_told_from_an_address_that_lies_there() -> None:
+async def test_redirects_into_the_internal_network_differ_from_an_internal_address() -> None:
     def answer(path: str, sent: dict[str, str]) -> Answer:
         step = int(path.removeprefix("/"))
         onward = f"/{step + 1}" if step < 5 else "http://[fe80::1%25lo]/"
         return "302 Found", {"location": onward}, b""
 
     async with _server(answer) as (url, requests):
-        with pytest.raises(AddressLeadsAwayError):
+        with pytest.raises(RedirectRefusedError):
             await _get(f"{url}/0")
         assert len(requests) == 6
         with pytest.raises(AddressRefusedError) as refused:
             await _get("http://[::1]/")
-    assert not isinstance(refused.value, AddressLeadsAwayError)
+    assert not isinstance(refused.value, RedirectRefusedError)
 
 
-async def test_redirect_to_a_name_that_stands_for_an_inner_address_leads_away() -> None:
+async def test_redirect_to_a_name_of_an_internal_address_is_refused() -> None:
     answer, names = _said(status="302 Found", location="http://inner.example/"), _stub(inner_example=["192.168.0.1"])
     async with _server(answer) as (url, _), SafeClient(HERE, resolve=names) as client:
-        with pytest.raises(AddressLeadsAwayError):
+        with pytest.raises(RedirectRefusedError):
             await client.head(url)
 
 
@@ -311,7 +311,7 @@ async def test_page_that_is_too_large_or_damaged_is_refused(body: bytes, encodin
             await _get(url, max_bytes=20_000)
 
 
-async def test_server_that_says_nothing_is_unavailable_in_time() -> None:
+async def test_silent_server_is_unavailable_after_the_timeout() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -371,12 +371,12 @@ async def test_one_host_is_asked_at_its_pace() -> None:
         waits.append(round(seconds, 3))
         now[0] += seconds
 
-    pace = Pace(10, burst=2, clock=lambda: now[0], sleep=sleep)
+    limiter = HostRateLimiter(10, burst=2, clock=lambda: now[0], sleep=sleep)
     for host in ("a.example", "a.example", "b.example", "a.example", "a.example"):
-        await pace.turn(host)
+        await limiter.acquire(host)
     assert waits == [0.1, 0.1]
     now[0] += 10
-    await pace.turn("a.example")
+    await limiter.acquire("a.example")
     assert len(waits) == 2
 
 

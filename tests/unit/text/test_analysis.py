@@ -1,4 +1,4 @@
-"""Sentences, words, stems and the language vote."""
+"""Sentences, words, stems and the language guess."""
 
 from __future__ import annotations
 

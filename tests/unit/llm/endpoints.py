@@ -1,4 +1,4 @@
-"""Cascades over model servers, for the tests beside this file."""
+"""Endpoints on model servers, for the tests beside this file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from prometheus_client import REGISTRY
 from pydantic import BaseModel
 
-from shared.llm.choose import models_of
 from shared.llm.fallback import FallbackModels
 from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
@@ -26,8 +25,8 @@ class Verdict(BaseModel):
     reason: str = ""
 
 
-class StreamAccumulator:
-    """A listener that keeps what it hears."""
+class RecordingListener:
+    """A listener that records the pieces."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -53,8 +52,8 @@ def endpoint(server: ModelServer | str, name: str = "one", **settings: Any) -> d
 
 @asynccontextmanager
 async def served(*endpoints: dict[str, Any]) -> AsyncIterator[FallbackModels]:
-    """The endpoints as a cascade of every role."""
-    models = models_of(ModelsSettings.model_validate({"endpoints": endpoints}))
+    """The endpoints, in order, for every role."""
+    models = FallbackModels.from_settings(ModelsSettings.model_validate({"endpoints": endpoints}))
     try:
         yield models
     finally:

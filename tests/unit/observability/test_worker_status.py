@@ -1,4 +1,4 @@
-"""Workers' own figures: histograms that add up, and the time below which most work was done."""
+"""The reports of workers: sums and quantiles of histograms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.observability.telemetry import BUCKETS, WORKED
-from shared.observability.worker_status import WorkerReport, add, fact_reports, quantile
+from shared.observability.worker_status import WorkerReport, add_histograms, fact_reports, quantile
 
 #: Non-cumulative counts per bucket, the last one for +Inf.
 COUNTS = st.lists(st.integers(0, 50), min_size=len(BUCKETS) + 1, max_size=len(BUCKETS) + 1)
@@ -51,10 +51,10 @@ def test_a_quantile_grows_with_its_share_and_stays_within_the_buckets(
 
 @given(COUNTS, COUNTS)
 def test_two_histograms_add_up_bucket_by_bucket(left: list[int], right: list[int]) -> None:
-    both = add(cumulative(left), cumulative(right))
+    both = add_histograms(cumulative(left), cumulative(right))
 
     assert both == cumulative([a + b for a, b in zip(left, right, strict=True)])
-    assert add([], cumulative(right)) == cumulative(right)
+    assert add_histograms([], cumulative(right)) == cumulative(right)
 
 
 def test_a_report_has_the_facts_of_its_own_stage_with_all_outcomes_added_up() -> None:

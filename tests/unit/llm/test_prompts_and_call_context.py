@@ -1,4 +1,4 @@
-"""Prompts are assembled in a fixed order; what a call costs travels with the fact it led to."""
+"""Prompts are assembled in a fixed order; the cost of a call is in the envelope of the next fact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.contracts.errors import PermanentError
 from shared.contracts.facts import QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionCleared
 from shared.contracts.pipelines import Pipeline, PromptedSection, Section
 from shared.contracts.stage import Stage
-from shared.llm.call_context import at_work, calls, ledger, note
+from shared.llm.call_context import current_ledger, model_calls, record, recorded_calls
 from shared.llm.prompts import assemble, revision
 from shared.runtime.context import StageContext
 from shared.runtime.testing import MemoryBus
@@ -54,25 +54,25 @@ def test_introduction_of_a_section_wins_over_that_of_the_pipeline() -> None:
     assert pipeline.section("a", Prompted).project_introduction == "You are the night desk."
 
 
-async def test_calls_of_tasks_begun_within_the_work_are_noted_in_its_ledger() -> None:
+async def test_calls_of_tasks_started_within_the_block_are_in_its_ledger() -> None:
     async def work(step: str) -> None:
-        note(call(step))
+        record(call(step))
 
-    with at_work("moderation") as here:
+    with model_calls("moderation") as here:
         await asyncio.gather(work("gate"), work("pii"))
-        assert {one.step for one in calls()} == {"gate", "pii"}
+        assert {one.step for one in recorded_calls()} == {"gate", "pii"}
 
     assert len(here.calls) == 2
-    assert ledger() is None
-    note(call("nobody's"))
-    assert calls() == ()
+    assert current_ledger() is None
+    record(call("nobody's"))
+    assert recorded_calls() == ()
 
 
 def gate(context: StageContext) -> Stage:
     stage = Stage("moderation")
 
     async def moderate(asked: QuestionAsked) -> QuestionApproved:
-        note(call("gate", 10))
+        record(call("gate", 10))
         if asked.text == "break":
             raise PermanentError("it broke")
         return QuestionApproved(question=Question(text=asked.text))
@@ -85,7 +85,7 @@ def translator(context: StageContext) -> Stage:
     stage = Stage("translation")
 
     async def translate(approved: QuestionApproved) -> QuestionCleared:
-        note(call("translate", 7))
+        record(call("translate", 7))
         return QuestionCleared(question=approved.question)
 
     stage.on(translate)

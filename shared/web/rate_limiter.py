@@ -1,4 +1,4 @@
-"""How fast one host is asked: so many requests a second, a few of them at once."""
+"""Limits the rate of requests to each host."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-_KEPT = 4096
+#: Hosts that are remembered before those whose requests are over are dropped.
+_MOST_HOSTS = 4096
 
 
-class Pace:
+class HostRateLimiter:
     """Spaces the requests to every host by the generic cell rate algorithm (ITU-T I.371).
 
-    `per_second` requests on average, `burst` of them without waiting; 0: no limit.
+    `per_second` requests to one host on average (0: no limit), up to `burst` of them without waiting.
     """
 
     def __init__(
@@ -27,15 +28,15 @@ class Pace:
         self._ahead = (burst - 1) * self._interval
         self._clock = clock
         self._sleep = sleep
-        #: Host -> when its requests so far are worked off.
+        #: Host -> the theoretical arrival time of its next request.
         self._due: dict[str, float] = {}
 
-    async def turn(self, host: str) -> None:
-        """Wait until the host may be asked again."""
+    async def acquire(self, host: str) -> None:
+        """Wait until the next request to the host may be sent."""
         if not self._interval:
             return
         now = self._clock()
-        if len(self._due) > _KEPT:
+        if len(self._due) > _MOST_HOSTS:
             self._due = {one: due for one, due in self._due.items() if due > now}
         due = max(now, self._due.get(host, now))
         self._due[host] = due + self._interval

@@ -1,4 +1,4 @@
-"""Languages are called many things and mean one."""
+"""Codes, tags and names of languages become ISO 639-3."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_codes_are_unique_and_lead_to_one_another() -> None:
         assert code2(language.code3) == language.code2
 
 
-def test_names_are_english_and_the_unknown_says_so() -> None:
+def test_names_are_english_also_for_an_unknown_language() -> None:
     assert english_name("fr-CA") == "French"
     assert english_name("xx") == "an unknown language"
     assert code2("xx") == ""

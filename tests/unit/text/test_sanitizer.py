@@ -1,4 +1,4 @@
-"""What of an answer's text is shown, whole and piece by piece."""
+"""The sanitized text of an answer, as a whole and piece by piece."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_structured_data_is_cleaned_through_and_through() -> None:
 
 
 @given(st.text(max_size=60))
-def test_json_for_a_terminal_says_the_same_and_commands_nothing(text: str) -> None:
+def test_json_for_a_terminal_has_the_same_meaning_and_no_control_characters(text: str) -> None:
     printed = escaped(json.dumps(text, ensure_ascii=False))
 
     assert json.loads(printed) == text
