@@ -19,7 +19,7 @@ import orjson
 import structlog
 from pydantic import ValidationError
 
-from shared.bus.ports import EventLog, FactPublisher, StoredEvent, readable
+from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Value
 from shared.contracts.envelope import IMPORTED, Envelope, Event, following
@@ -204,13 +204,13 @@ class DeadlineWatch:
         fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE)
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
             log.warning("a question had no ending at its deadline", silent=stage, after=last.fact)
-        telemetry.SILENT.labels(stage).inc()
+        telemetry.DEADLINES_MISSED.labels(stage).inc()
         await self._publisher.publish(following("persistence", fact, last))
 
 
 def silent(biography: list[StoredEvent]) -> tuple[Event[Fact] | None, str]:
     """The last step of a question, and the stage that heard it and said nothing."""
-    steps = [event for event in readable(biography) if not event.payload.out_of_band]
+    steps = [event for event in decodable_events(biography) if not event.payload.out_of_band]
     if not steps:
         return None, ""
     last = steps[-1]

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from services.persistence.ports import Entry, Evaluation, Feedback
-from shared.bus.ports import Eraser, EventLog, readable
+from shared.bus.ports import Eraser, EventLog, decodable_events
 from shared.contracts.answer_cache import place_of
 from shared.contracts.domain import Value
 from shared.contracts.envelope import Envelope
@@ -95,7 +95,7 @@ class Forgetting:
         question = envelope.correlation_id
         try:
             await self._traces.mark([mark("question", question, envelope.tenant)], envelope.occurred_at)
-            await self._eraser.question(question)
+            await self._eraser.erase_question(question)
             await self._cached([Trace(id=question, conversation_id=envelope.conversation_id)], envelope.tenant)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
@@ -108,7 +108,7 @@ class Forgetting:
         await self._traces.mark([mark("question", one, envelope.tenant) for one in ids], envelope.occurred_at)
         counts = {"events": 0, "dead_letters": 0}
         for one in ids:
-            erased = await self._eraser.question(one)
+            erased = await self._eraser.erase_question(one)
             counts["events"] += erased.events
             counts["dead_letters"] += erased.dead_letters
         await self._cached(found, envelope.tenant)
@@ -134,7 +134,7 @@ class Forgetting:
 
     async def _logged(self, question: str) -> list[Trace]:
         """A question that is not on record, as the log has it; itself alone when that knows nothing either."""
-        events = readable(await self._log.history(question))
+        events = decodable_events(await self._log.history(question))
         last = events[-1] if events else None
         told = (last.conversation_id, last.reuse_key) if last else (question, "")
         return [Trace(id=question, conversation_id=told[0], reuse_key=told[1])]

@@ -57,7 +57,7 @@ class RawText:
         self.pause = min(lead / 4, OFTEN)
 
     async def look(self, now: datetime) -> int:
-        erased = await self._eraser.raw_text(now - self._age)
+        erased = await self._eraser.erase_raw_text(now - self._age)
         telemetry.RAW_ERASED.inc(erased.events + erased.dead_letters)
         return erased.events + erased.dead_letters
 
@@ -75,7 +75,7 @@ class Stragglers:
         until = now - OVER
         erased = 0
         for question in await self._traces.marked(self._looked_to or until - BACK, until):
-            erased += (await self._eraser.question(question)).events
+            erased += (await self._eraser.erase_question(question)).events
         self._looked_to = until
         return erased
 

@@ -33,7 +33,7 @@ PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes tried ag
 REFUSED = Counter("answerbus_questions_refused_total", "Questions refused because of the backlog")
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter("answerbus_publish_duplicates_total", "Facts the broker already had", ["stage"])
-ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])
+ENDINGS_REJECTED = Counter("answerbus_endings_rejected_total", "Terminal facts rejected: another was first", ["stage"])
 MODEL_CALLS = Counter("answerbus_model_calls_total", "Tries at a model", ["role", "step", "endpoint", "outcome"])
 MODEL_SECONDS = Histogram(
     "answerbus_model_seconds", "Time of a try at a model", ["role", "step", "endpoint"], buckets=BUCKETS
@@ -61,7 +61,11 @@ SIMILAR = Counter(
     "answerbus_similar_questions_total", "Questions compared with those that were answered before", ["outcome"]
 )
 NOT_PERMITTED = Counter("answerbus_not_permitted_total", "Times the bus refused this process's user", ["what"])
-SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
+DEADLINES_MISSED = Counter(
+    "answerbus_deadlines_missed_total",
+    "Questions ended after their deadline",
+    ["stage"],
+)
 RAW_ERASED = Counter("answerbus_raw_erased_total", "Raw questions erased before they expired")
 FORGOTTEN = Counter("answerbus_forgotten_total", "Questions of which everything was erased")
 EXCHANGES = Counter("answerbus_exchanges_total", "Live questions on record, by how they ended", ["pipeline", "outcome"])
@@ -76,7 +80,7 @@ SCORES = Counter("answerbus_scores_sum_total", "Sum of their scores, each 0 to 1
 TOKENS = Counter("answerbus_exchange_tokens_total", "Tokens of live questions", ["pipeline", "model", "kind"])
 COST = Counter("answerbus_exchange_cost_usd_total", "What they cost, in US dollars", ["pipeline", "model"])
 EXPIRED = Counter("answerbus_record_expired_total", "Exchanges deleted because of their age")
-_DURABLE = ["stage", "heard", "lane"]
+_DURABLE = ["stage", "subscription", "lane"]
 BACKLOG_PENDING = Gauge("answerbus_backlog_pending", "Events that wait for a worker", _DURABLE)
 BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers hold", _DURABLE)
 BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not done", _DURABLE)

@@ -97,7 +97,7 @@ async def test_without_the_record_the_log_alone_says_what_is_over() -> None:
 
     assert [type(one) for one in await endings(log, ended.correlation_id)] == [QuestionRejected]
     assert [type(one) for one in await endings(log, silent.correlation_id)] == [QuestionAbandoned]
-    assert log.lost == []
+    assert log.rejected == []
 
 
 async def test_a_question_is_looked_at_by_its_own_deadline_in_whatever_order_it_was_asked() -> None:
@@ -159,10 +159,10 @@ async def test_while_the_bus_is_away_nothing_is_forgotten() -> None:
     asked = await ask(log)
     watching = watch(log)
     await watching.look(asked.occurred_at)
-    log.away = True
+    log.unavailable = True
     with pytest.raises(UnavailableError):
         await watching.look(asked.deadline + MARGIN)
-    log.away = False
+    log.unavailable = False
 
     await watching.look(asked.deadline + MARGIN)
 

@@ -13,7 +13,7 @@ from services.persistence import projection
 from services.persistence.erasure import BATCH, Forgetting, Trace, is_forgotten, mark
 from services.persistence.ports import Evaluation, Feedback
 from services.persistence.purge import OVER, RawText, Stragglers
-from shared.bus.ports import Erased
+from shared.bus.ports import ErasureCounts
 from shared.contracts.domain import Scores
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import ErasureRequested, Forgettable, QuestionsForgotten
@@ -57,16 +57,16 @@ class MemoryErasures:
     before: list[datetime] = field(default_factory=list)
     fails_at: int = -1
 
-    async def question(self, correlation_id: str) -> Erased:
+    async def erase_question(self, correlation_id: str) -> ErasureCounts:
         self.fails_at -= 1
         if self.fails_at == 0:
             raise UnavailableError("away for the test")
         self.questions.append(correlation_id)
-        return Erased(events=3, dead_letters=1)
+        return ErasureCounts(events=3, dead_letters=1)
 
-    async def raw_text(self, before: datetime) -> Erased:
+    async def erase_raw_text(self, before: datetime) -> ErasureCounts:
         self.before.append(before)
-        return Erased(events=2)
+        return ErasureCounts(events=2)
 
 
 class Office:

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from shared.bus import Publisher
-from shared.bus.message_processor import Job
+from shared.bus.delivery import Delivery
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import Event, opening
@@ -76,17 +76,17 @@ async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int 
     stage.on(moderate)
     stage.on(record)
     failures = RetryPolicy(stage, cast("Publisher", bus), most, "default")
-    seen = SimpleNamespace(subject=event.subject, data=event.encode(), delivery=delivery, sequence=7, message=bus)
-    return await failures.handle(cast("Job", seen), event, error)
+    seen = SimpleNamespace(subject=event.subject, data=event.encode(), count=delivery, sequence=7, message=bus)
+    return await failures.handle(cast("Delivery", seen), event, error)
 
 
 @pytest.mark.parametrize(
     "error", [TransientError("no"), UnavailableError("no"), ConfigurationError("no"), ValueError("a bug")]
 )
-async def test_work_that_may_succeed_later_is_handed_back(error: Exception) -> None:
+async def test_work_that_may_succeed_later_is_retried(error: Exception) -> None:
     bus = Bus()
 
-    assert await failing(bus, error, question()) == "handed_back"
+    assert await failing(bus, error, question()) == "retried"
     assert bus.did == ["nack"]
 
 
@@ -115,7 +115,7 @@ async def test_what_has_happened_is_tried_for_as_long_as_its_store_is_away(fact:
 
     outcomes = [await failing(bus, UnavailableError("no"), event, delivery) for delivery in (1, 8, 500)]
 
-    assert outcomes == ["handed_back"] * 3
+    assert outcomes == ["retried"] * 3
     assert bus.delays[0] == 0.5
     assert max(bus.delays) <= 60
 
@@ -126,7 +126,7 @@ async def test_the_question_ends_before_its_event_is_kept_and_both_before_it_is_
 
     outcome = await failing(bus, PermanentError("no rule", message="Ask another way.", kind="rules"), event)
 
-    assert outcome == "given_up"
+    assert outcome == "dead_letter"
     assert bus.did == ["say", "bury", "ack"]
     (abandoned,) = bus.said
     assert abandoned.payload == QuestionAbandoned(stage="moderation", kind="rules", message="Ask another way.")
@@ -137,7 +137,7 @@ async def test_the_question_ends_before_its_event_is_kept_and_both_before_it_is_
 async def test_the_last_delivery_of_a_step_gives_up_whatever_the_error() -> None:
     bus = Bus()
 
-    assert await failing(bus, TransientError("no"), question(), delivery=8) == "given_up"
+    assert await failing(bus, TransientError("no"), question(), delivery=8) == "dead_letter"
     assert cast("QuestionAbandoned", bus.said[0].payload).kind == "internal"
     assert cast("QuestionAbandoned", bus.said[0].payload).message == DEFAULT_MESSAGE
 
@@ -182,7 +182,7 @@ async def test_a_dead_letter_has_the_original_bytes_and_says_why_in_one_line_eac
     assert (subject, data) == (f"dead.moderation.{event.correlation_id}.0", event.encode())
     assert headers["Answerbus-Error"] == "first\\nsecond"
     assert headers["Answerbus-Subject"] == event.subject
-    assert "test_failures.py" in headers["Answerbus-Stack"]
+    assert "test_retry_policy.py" in headers["Answerbus-Stack"]
     assert not [value for value in headers.values() if "\n" in value or "\r" in value]
 
 
@@ -203,18 +203,20 @@ async def test_headers_stay_small_however_long_the_reason_is() -> None:
     assert max(map(len, bus.dead[0][2].values())) <= 4000
 
 
-async def give_up(bus: Bus, subject: str, data: bytes) -> None:
+async def move_to_dead_letters(bus: Bus, subject: str, data: bytes) -> None:
     """What becomes of bytes that could not be read."""
     stage = Stage("moderation")
     stage.on(moderate)
-    await RetryPolicy(stage, cast("Publisher", bus), 8, "default").give_up(subject, data, None, InvalidEventError("no"))
+    await RetryPolicy(stage, cast("Publisher", bus), 8, "default").move_to_dead_letters(
+        subject, data, None, InvalidEventError("no")
+    )
 
 
 async def test_an_event_whose_payload_does_not_fit_still_knows_its_question() -> None:
     bus = Bus()
     event = question()
 
-    await give_up(bus, event.subject, event.encode().replace(b'"text"', b'"words"'))
+    await move_to_dead_letters(bus, event.subject, event.encode().replace(b'"text"', b'"words"'))
 
     (abandoned,) = bus.said
     assert (abandoned.correlation_id, abandoned.pipeline) == (event.correlation_id, REF)
@@ -225,7 +227,7 @@ async def test_bytes_that_are_no_event_end_the_question_of_their_subject_under_t
     bus = Bus()
     event = question()
 
-    await give_up(bus, event.subject, b"\xff")
+    await move_to_dead_letters(bus, event.subject, b"\xff")
 
     (abandoned,) = bus.said
     assert (abandoned.correlation_id, abandoned.pipeline.name) == (event.correlation_id, "default")
@@ -234,7 +236,7 @@ async def test_bytes_that_are_no_event_end_the_question_of_their_subject_under_t
 async def test_a_subject_of_no_question_leaves_nothing_but_a_dead_letter() -> None:
     bus = Bus()
 
-    await give_up(bus, "qa.question.asked.nobody.0", b"{}")
+    await move_to_dead_letters(bus, "qa.question.asked.nobody.0", b"{}")
 
     assert bus.did == ["bury"]
     assert bus.dead[0][0] == "dead.moderation.unknown.0"
