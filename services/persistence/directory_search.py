@@ -1,4 +1,4 @@
-"""Who and what fits a request: by the words they share. Pure."""
+"""Finds experts and content for a request, by shared words. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from shared.text.languages import UNKNOWN, code3
 
 T = TypeVar("T")
 
-#: Words that say only that somebody is looked for.
-_ASKING = frozenset(stems("expert talk someone somebody person help need want session book article video content"))
+#: Words of a request that say nothing about its topic.
+_STOP_STEMS = frozenset(stems("expert talk someone somebody person help need want session book article video content"))
 
 
-def fitting_experts(
+def matching_experts(
     experts: Iterable[Expert], *, topic: str, session_type: str, language: str, limit: int
 ) -> tuple[Expert, ...]:
-    """Those who take such sessions and speak the language, best match of the topic first.
+    """Experts who offer such sessions and speak the language, best match of the topic first.
 
-    A topic that nobody's words share is no reason to send anybody away empty-handed: then all of them are told.
+    If the topic matches nobody, all of them are returned.
     """
     spoken = code3(language)
     able = [
@@ -37,22 +37,22 @@ def fitting_experts(
     return tuple(_ranked(able, topic, _of_expert) or able)[:limit]
 
 
-def fitting_content(
+def matching_content(
     items: Iterable[ContentItem], *, topic: str, kind: str, language: str, limit: int
 ) -> tuple[ContentItem, ...]:
-    """Items of that kind about the topic, those in the language first; nothing when none is about it."""
+    """Items of that kind that match the topic, those in the language first."""
     spoken = code3(language)
     able = [item for item in items if not kind or item.kind == kind]
-    found = _ranked(able, topic, _of_item) if frozenset(stems(topic)) - _ASKING else able
+    found = _ranked(able, topic, _of_item) if frozenset(stems(topic)) - _STOP_STEMS else able
     return tuple(sorted(found, key=lambda item: spoken not in (UNKNOWN, code3(item.language))))[:limit]
 
 
-def named(experts: Sequence[Expert], name: str) -> Expert:
-    """The expert of that id or name.
+def expert_by_name(experts: Sequence[Expert], name: str) -> Expert:
+    """The expert of that id, name, or part of a name.
 
     Raises:
-        NotFoundError: there is none.
-        RefusedError: several could be meant.
+        NotFoundError: none matches.
+        RefusedError: several match.
     """
     wanted = normalise(name).strip()
     found = [expert for expert in experts if wanted in (normalise(expert.id), normalise(expert.name))]
@@ -60,20 +60,20 @@ def named(experts: Sequence[Expert], name: str) -> Expert:
         parts = frozenset(wanted.replace(".", " ").split()) - {"dr", "prof", "mr", "ms", "mrs"}
         found = [one for one in experts if parts and parts <= frozenset(normalise(one.name).replace(".", " ").split())]
     if not found:
-        raise NotFoundError("nobody of that name is in the directory; search_experts says who is")
+        raise NotFoundError("no expert of that name; find one with search_experts")
     if len(found) > 1:
-        raise RefusedError(f"several people could be meant: {', '.join(f'{one.name} ({one.id})' for one in found[:5])}")
+        raise RefusedError(f"several experts match: {', '.join(f'{one.name} ({one.id})' for one in found[:5])}")
     return found[0]
 
 
-def _ranked(found: Sequence[T], topic: str, said: Callable[[T], tuple[frozenset[str], frozenset[str]]]) -> list[T]:
-    """Those that share words with the topic, most first; a word among the topics counts twice."""
-    wanted = frozenset(stems(topic)) - _ASKING
+def _ranked(found: Sequence[T], topic: str, words_of: Callable[[T], tuple[frozenset[str], frozenset[str]]]) -> list[T]:
+    """Candidates that share words with the topic, most first; words of their own topics count twice."""
+    wanted = frozenset(stems(topic)) - _STOP_STEMS
     if not wanted:
         return list(found)
     scored = []
     for at, one in enumerate(found):
-        topics, further = said(one)
+        topics, further = words_of(one)
         score = 2 * len(wanted & topics) + len(wanted & (further - topics))
         if score:
             scored.append((-score, at, one))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.persistence.answer_cache import AnswerShelf
-from services.persistence.conversation_summary import Summaries
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Answer, Lane, Question, Scores
@@ -47,11 +47,11 @@ class Desk:
         self.kept = MemoryRecord()
         self.sessions = MemoryKeyValue()
         self.answers = MemoryKeyValue()
-        summaries = Summaries(self.sessions, NoModels())
-        self.recorder = Recorder(self.kept, summaries, AnswerShelf(self.answers))
+        summaries = ConversationSummarizer(self.sessions, NoModels())
+        self.recorder = Recorder(self.kept, summaries, AnswerCache(self.answers))
 
     async def hear(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
-        return [await self.recorder.record(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
+        return [await self.recorder.record_ending(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
 
     @property
     def turns(self) -> list[tuple[str, str]]:
@@ -226,11 +226,14 @@ class Contested(MemoryKeyValue):
 async def test_two_workers_that_hear_of_one_conversation_at_once_lose_no_turn(desk: Desk) -> None:
     desk.sessions = Contested()
     workers = [
-        Recorder(MemoryRecord(), Summaries(desk.sessions, NoModels()), AnswerShelf(desk.answers)) for _ in range(2)
+        Recorder(MemoryRecord(), ConversationSummarizer(desk.sessions, NoModels()), AnswerCache(desk.answers))
+        for _ in range(2)
     ]
     events = [numbered(number) for number in range(5)]
 
-    await asyncio.gather(*(workers[at % 2].record(event.payload, event, SETTINGS) for at, event in enumerate(events)))
+    await asyncio.gather(
+        *(workers[at % 2].record_ending(event.payload, event, SETTINGS) for at, event in enumerate(events))
+    )
 
     assert len(desk.turns) == 5
 
@@ -257,10 +260,10 @@ async def test_feedback_is_kept_before_and_after_its_exchange(desk: Desk) -> Non
     early = said(FeedbackGiven(rating=1), stage="gateway", number=0)
     late = said(FeedbackGiven(rating=-1), stage="gateway", number=1)
 
-    await desk.recorder.feedback(early.payload, early, SETTINGS)
+    await desk.recorder.record_feedback(early.payload, early, SETTINGS)
     await desk.hear(said(verified()))
-    await desk.recorder.feedback(late.payload, late, SETTINGS)
-    await desk.recorder.feedback(late.payload, late, SETTINGS)
+    await desk.recorder.record_feedback(late.payload, late, SETTINGS)
+    await desk.recorder.record_feedback(late.payload, late, SETTINGS)
 
     assert [entry.rating for entry in desk.kept.feedback.values()] == [1, -1]
 
@@ -271,9 +274,9 @@ async def test_documents_and_evaluations_are_kept(desk: Desk) -> None:
     failed = said(DocumentRefused(source="kb:b.md", reason="empty"))
     judged = said(ExchangeEvaluated(record=question_id(), scores=scores))
 
-    await desk.recorder.indexed(done.payload, done)
-    await desk.recorder.refused(failed.payload, failed)
-    await desk.recorder.evaluated(judged.payload, judged)
+    await desk.recorder.record_indexed(done.payload, done)
+    await desk.recorder.record_refused(failed.payload, failed)
+    await desk.recorder.record_evaluation(judged.payload, judged)
 
     assert {source: entry.status for source, entry in desk.kept.documents.items()} == {
         "kb:a.md": "indexed",

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from services.persistence.answer_cache import AnswerShelf
-from services.persistence.conversation_summary import Summaries
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
-from services.persistence.session_policy import TOGETHER
+from services.persistence.session_policy import SUMMARY_BATCH
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Turn
 from shared.contracts.errors import ModelError
@@ -53,15 +53,15 @@ class Desk:
 
     def __init__(self, models: Any) -> None:
         self.sessions = MemoryKeyValue()
-        self.summaries = Summaries(self.sessions, models)
-        shelf = AnswerShelf(MemoryKeyValue())
-        self.recorder = Recorder(MemoryRecord(), self.summaries, shelf)
+        self.summaries = ConversationSummarizer(self.sessions, models)
+        answer_cache = AnswerCache(MemoryKeyValue())
+        self.recorder = Recorder(MemoryRecord(), self.summaries, answer_cache)
 
     async def hear(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
         for number in numbers:
             fact = verified(f"Question {number}?", f"Answer {number}.")
             event = said(fact, question=question_id(number), at=NOON + timedelta(seconds=number))
-            await self.recorder.record(event.payload, event, settings)
+            await self.recorder.record_ending(event.payload, event, settings)
             await asyncio.gather(*self.summaries._writing.values())
 
     @property
@@ -73,10 +73,10 @@ async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time() -> 
     model = Notes()
     desk = Desk(model)
 
-    await desk.hear(range(1, 3 + TOGETHER))
+    await desk.hear(range(1, 3 + SUMMARY_BATCH))
     assert model.told == []
 
-    await desk.hear([3 + TOGETHER])
+    await desk.hear([3 + SUMMARY_BATCH])
     assert desk.session.summary == "Summary 1."
     assert [turn.question for turn in desk.session.turns] == ["Question 4?", "Question 5?", "Question 6?"]
     assert "Question 3?" in model.told[0]
@@ -87,7 +87,7 @@ async def test_the_next_summary_goes_on_from_the_one_before() -> None:
     model = Notes()
     desk = Desk(model)
 
-    await desk.hear(range(1, 4 + 2 * TOGETHER))
+    await desk.hear(range(1, 4 + 2 * SUMMARY_BATCH))
 
     assert "Summary 1." in model.told[1]
     assert desk.session.summary == "Summary 2."
@@ -96,7 +96,7 @@ async def test_the_next_summary_goes_on_from_the_one_before() -> None:
 
 async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_heard_again() -> None:
     desk = Desk(Notes())
-    await desk.hear(range(1, 4 + TOGETHER))
+    await desk.hear(range(1, 4 + SUMMARY_BATCH))
     before = desk.session
 
     await desk.hear([1, 2])
@@ -109,7 +109,7 @@ async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again
     model.fails = True
     desk = Desk(model)
     await desk.hear(range(1, 20))
-    assert (desk.session.summary, len(desk.session.turns)) == ("", 3 + 2 * TOGETHER)
+    assert (desk.session.summary, len(desk.session.turns)) == ("", 3 + 2 * SUMMARY_BATCH)
 
     model.fails = False
     await desk.hear([20])
@@ -152,7 +152,7 @@ async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes
         Session(turns=(SessionTurn(id="new", at=0.0, question="New?", answer="Yes."),)) if goes_on else None
     )
 
-    await desk.hear(range(1, 4 + TOGETHER))
+    await desk.hear(range(1, 4 + SUMMARY_BATCH))
 
     assert model.told
     assert decode_session(desk.sessions.values.get(KEY)) == (model.meanwhile or Session())
@@ -160,7 +160,7 @@ async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes
 
 async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
     desk = Desk(Endless())
-    subscription = asyncio.create_task(desk.hear(range(1, 4 + TOGETHER)))
+    subscription = asyncio.create_task(desk.hear(range(1, 4 + SUMMARY_BATCH)))
     async with asyncio.timeout(5):
         while not desk.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
             await asyncio.sleep(0)
