@@ -24,8 +24,6 @@ from shared.runtime.context import StageContext
 #: It reads the log to end questions whose deadline has passed, and deletes single events for erasure: only that removes
 #: them from the disk. It may not purge.
 ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET), log=True, erases=True)
-#: Events of one subscription in work at once: those that wait together are committed together.
-CONCURRENCY = 128
 
 
 def build(context: StageContext) -> Stage:
@@ -38,12 +36,9 @@ def build(context: StageContext) -> Stage:
     erasure = ErasureHandler(erasure_store, context.log, context.eraser, sessions, answers)
     raw_text = (RawTextPurge(context.eraser, settings.raw_ttl_seconds),) if settings.raw_erase_share else ()
 
+    # Many at once: events that wait together are committed together.
     stage = Stage(
-        "persistence",
-        handles_max_deliveries=True,
-        settings=PersistenceSettings,
-        concurrency=CONCURRENCY,
-        access=ACCESS,
+        "persistence", handles_max_deliveries=True, settings=PersistenceSettings, concurrency=128, access=ACCESS
     )
     stage.opens(record)
     stage.opens(RecordExpiry(record, settings.record_days))

@@ -23,7 +23,7 @@ def matching_experts(
 
     If the topic matches nobody, all of them are returned.
     """
-    spoken = code3(language)
+    language_code = code3(language)
     able = [
         expert
         for expert in experts
@@ -32,7 +32,7 @@ def matching_experts(
             or not expert.session_types
             or normalise(session_type) in map(normalise, expert.session_types)
         )
-        and (spoken == UNKNOWN or not expert.languages or spoken in map(code3, expert.languages))
+        and (language_code == UNKNOWN or not expert.languages or language_code in map(code3, expert.languages))
     ]
     return tuple(_ranked(able, topic, _of_expert) or able)[:limit]
 
@@ -41,10 +41,10 @@ def matching_content(
     items: Iterable[ContentItem], *, topic: str, kind: str, language: str, limit: int
 ) -> tuple[ContentItem, ...]:
     """Items of that kind that match the topic, those in the language first."""
-    spoken = code3(language)
+    language_code = code3(language)
     able = [item for item in items if not kind or item.kind == kind]
     found = _ranked(able, topic, _of_item) if frozenset(stems(topic)) - _STOP_STEMS else able
-    return tuple(sorted(found, key=lambda item: spoken not in (UNKNOWN, code3(item.language))))[:limit]
+    return tuple(sorted(found, key=lambda item: language_code not in (UNKNOWN, code3(item.language))))[:limit]
 
 
 def expert_by_name(experts: Sequence[Expert], name: str) -> Expert:
@@ -54,10 +54,10 @@ def expert_by_name(experts: Sequence[Expert], name: str) -> Expert:
         NotFoundError: none matches.
         RefusedError: several match.
     """
-    wanted = normalise(name).strip()
-    found = [expert for expert in experts if wanted in (normalise(expert.id), normalise(expert.name))]
+    normalised = normalise(name).strip()
+    found = [expert for expert in experts if normalised in (normalise(expert.id), normalise(expert.name))]
     if not found:
-        parts = frozenset(wanted.replace(".", " ").split()) - {"dr", "prof", "mr", "ms", "mrs"}
+        parts = frozenset(normalised.replace(".", " ").split()) - {"dr", "prof", "mr", "ms", "mrs"}
         found = [one for one in experts if parts and parts <= frozenset(normalise(one.name).replace(".", " ").split())]
     if not found:
         raise NotFoundError("no expert of that name; find one with search_experts")
@@ -68,13 +68,13 @@ def expert_by_name(experts: Sequence[Expert], name: str) -> Expert:
 
 def _ranked(found: Sequence[T], topic: str, words_of: Callable[[T], tuple[frozenset[str], frozenset[str]]]) -> list[T]:
     """Candidates that share words with the topic, most first; words of their own topics count twice."""
-    wanted = frozenset(stems(topic)) - _STOP_STEMS
-    if not wanted:
+    topic_stems = frozenset(stems(topic)) - _STOP_STEMS
+    if not topic_stems:
         return list(found)
     scored = []
     for at, one in enumerate(found):
         topics, further = words_of(one)
-        score = 2 * len(wanted & topics) + len(wanted & (further - topics))
+        score = 2 * len(topic_stems & topics) + len(topic_stems & (further - topics))
         if score:
             scored.append((-score, at, one))
     return [one for _, _, one in sorted(scored, key=lambda each: each[:2])]

@@ -141,8 +141,8 @@ def ratings(exchange_id: str) -> Select[Any]:
 
 def latest_evaluation(exchange_id: str) -> Select[Any]:
     """The latest evaluation, preferably of the live run: a replay has the id of its question."""
-    wanted = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
-    mine = select(*wanted).where(evaluations.c.exchange_id == exchange_id)
+    columns = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
+    mine = select(*columns).where(evaluations.c.exchange_id == exchange_id)
     return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
 
 

@@ -111,9 +111,9 @@ class EntryWriter:
         return fresh
 
     async def _states(self, connection: AsyncConnection, ids: list[str]) -> dict[str, dict[str, Any]]:
-        wanted = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
-        wanted = wanted.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
-        rows = await connection.execute(wanted.with_for_update())
+        statement = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
+        statement = statement.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
+        rows = await connection.execute(statement.with_for_update())
         return {row["id"]: dict(row) for row in rows.mappings()}
 
     async def _add(self, connection: AsyncConnection, totals: dict[RollupKey, Rollup]) -> None:
@@ -131,8 +131,8 @@ class EntryWriter:
         )
 
     async def _kept(self, connection: AsyncConnection, places: list[RollupKey]) -> dict[RollupKey, Rollup]:
-        wanted = select(tallies).where(tuple_(*_PLACE).in_(places)).order_by(*_PLACE).with_for_update()
-        rows = (await connection.execute(wanted)).all()
+        statement = select(tallies).where(tuple_(*_KEY).in_(places)).order_by(*_KEY).with_for_update()
+        rows = (await connection.execute(statement)).all()
         return {RollupKey(row.span, row.starts_at, row.pipeline): Rollup.from_json(row.figures) for row in rows}
 
 
@@ -154,10 +154,10 @@ def _replaces(new: Exchange, kept: Mapping[str, Any]) -> bool:
     return new.event_id != kept["event_id"] and new.ended_at >= ended.astimezone(UTC)
 
 
-_PLACE = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
+_KEY = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
 _ADD = (
     update(tallies)
-    .where(*(column == bindparam(f"at_{column.name}") for column in _PLACE))
+    .where(*(column == bindparam(f"at_{column.name}") for column in _KEY))
     .values(figures=bindparam("figures"))
 )
 _REPLACE = (

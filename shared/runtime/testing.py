@@ -402,8 +402,8 @@ class MemoryEraser:
     async def erase_raw_text(self, before: datetime) -> ErasureCounts:
         return self._erase(lambda one: one.time < before and subjects.is_raw(one.subject))
 
-    def _erase(self, wanted: Callable[[StoredEvent], bool]) -> ErasureCounts:
-        events = [one for one in self._log.stored if wanted(one)]
+    def _erase(self, condition: Callable[[StoredEvent], bool]) -> ErasureCounts:
+        events = [one for one in self._log.stored if condition(one)]
         letters = [one for one in self._log.dead if any(one.data == event.data for event in events)]
         self._log.stored[:] = [one for one in self._log.stored if one not in events]
         self._log.dead[:] = [one for one in self._log.dead if one not in letters]
