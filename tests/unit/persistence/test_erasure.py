@@ -69,7 +69,7 @@ class MemoryErasures:
         return ErasureCounts(events=2)
 
 
-class Office:
+class ErasureHarness:
     """Forgetting, with so many questions of one conversation on record."""
 
     def __init__(self, count: int = 2) -> None:
@@ -82,7 +82,7 @@ class Office:
         self.answers = MemoryKeyValue({f"p{one}": b"answer" for one in ids})
         self.forgetting = ErasureHandler(self.store, MemoryLog(), self.eraser, self.sessions, self.answers)
 
-    async def hear(self, fact: Any) -> QuestionsForgotten | None:
+    async def deliver(self, fact: Any) -> QuestionsForgotten | None:
         event = said(fact, stage="gateway", question=question_id(999_999))
         if isinstance(fact, ErasureRequested):
             return await self.forgetting.erase_requested(fact, event)
@@ -90,56 +90,56 @@ class Office:
 
 
 async def test_a_conversation_leaves_nothing_in_any_store() -> None:
-    office = Office()
+    harness = ErasureHarness()
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
 
     assert told is not None
-    assert told.questions == tuple(office.ids) == tuple(office.eraser.questions)
+    assert told.questions == tuple(harness.ids) == tuple(harness.eraser.questions)
     assert told.erased == {"events": 6, "dead_letters": 2, "exchanges": 2}
-    assert (office.store.kept, office.sessions.values, office.answers.values) == ({}, {}, {})
+    assert (harness.store.kept, harness.sessions.values, harness.answers.values) == ({}, {}, {})
     assert not told.rest
 
 
 async def test_many_questions_are_forgotten_step_by_step() -> None:
-    office = Office(2 * BATCH + 1)
+    harness = ErasureHarness(2 * BATCH + 1)
     steps = []
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
     while told is not None:
         steps.append(len(told.questions))
-        told = await office.hear(told)
+        told = await harness.deliver(told)
 
     assert steps == [BATCH, BATCH, 1]
-    assert office.store.kept == {}
+    assert harness.store.kept == {}
 
 
 @pytest.mark.parametrize("where", ["the log", "the record", "the sessions"])
 async def test_what_fails_in_the_middle_is_tried_again_and_completes(where: str) -> None:
-    office = Office(5)
-    office.eraser.fails_at = 3 if where == "the log" else -1
-    office.store.away = where == "the record"
-    office.sessions.away = where == "the sessions"
+    harness = ErasureHarness(5)
+    harness.eraser.fails_at = 3 if where == "the log" else -1
+    harness.store.away = where == "the record"
+    harness.sessions.away = where == "the sessions"
     with pytest.raises(TransientError):
-        await office.hear(REQUEST)
-    assert len(office.store.kept) == 5  # what tells which questions there are goes last
-    office.sessions.away = False
+        await harness.deliver(REQUEST)
+    assert len(harness.store.kept) == 5  # what tells which questions there are goes last
+    harness.sessions.away = False
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
 
     assert told is not None
-    assert set(told.questions) == set(office.ids) <= set(office.eraser.questions)
-    assert (office.store.kept, office.sessions.values, office.answers.values) == ({}, {}, {})
+    assert set(told.questions) == set(harness.ids) <= set(harness.eraser.questions)
+    assert (harness.store.kept, harness.sessions.values, harness.answers.values) == ({}, {}, {})
 
 
 async def test_a_question_that_is_not_on_record_is_erased_from_the_log() -> None:
-    office = Office(0)
+    harness = ErasureHarness(0)
 
-    told = await office.hear(ErasureRequested(what="question", key=question_id(7)))
+    told = await harness.deliver(ErasureRequested(what="question", key=question_id(7)))
 
     assert told is not None
     assert told.questions == (question_id(7),)
-    assert office.eraser.questions == [question_id(7)]
+    assert harness.eraser.questions == [question_id(7)]
 
 
 async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_after_it_is_kept() -> None:

@@ -40,7 +40,7 @@ SETTINGS = PersistenceSettings()
 KEY = session_key("default", "conversation")
 
 
-class Desk:
+class RecorderHarness:
     """A recorder on stores in memory."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Desk:
         summaries = ConversationSummarizer(self.sessions, NoModels())
         self.recorder = Recorder(self.kept, summaries, AnswerCache(self.answers))
 
-    async def hear(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
+    async def deliver(self, *events: Event[Fact], settings: PersistenceSettings = SETTINGS) -> list[ExchangeRecorded]:
         return [await self.recorder.record_ending(event.payload, event, settings) for event in events]  # type: ignore[arg-type]
 
     @property
@@ -59,8 +59,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def harness() -> RecorderHarness:
+    return RecorderHarness()
 
 
 def numbered(number: int, lane: Lane = Lane.LIVE) -> Event[Fact]:
@@ -69,78 +69,82 @@ def numbered(number: int, lane: Lane = Lane.LIVE) -> Event[Fact]:
     return said(fact, question=question_id(number), at=NOON + timedelta(seconds=number), lane=lane)
 
 
-async def test_an_ending_is_recorded_and_said_so(desk: Desk) -> None:
+async def test_a_terminal_fact_is_recorded_and_published(harness: RecorderHarness) -> None:
     event = said(verified())
 
-    (fact,) = await desk.hear(event)
+    (fact,) = await harness.deliver(event)
 
     assert fact == ExchangeRecorded(record=event.correlation_id, outcome="answered")
-    assert list(desk.kept.exchanges) == [event.correlation_id]
+    assert list(harness.kept.exchanges) == [event.correlation_id]
 
 
-async def test_an_ending_heard_twice_is_one_exchange_and_one_turn(desk: Desk) -> None:
-    first, second = await desk.hear(said(verified()), said(verified()))
+async def test_a_terminal_fact_delivered_twice_is_one_exchange_and_one_turn(harness: RecorderHarness) -> None:
+    first, second = await harness.deliver(said(verified()), said(verified()))
 
     assert first == second
-    assert len(desk.kept.exchanges) == 1
-    assert desk.turns == [("How do I renew?", "You renew online.")]
+    assert len(harness.kept.exchanges) == 1
+    assert harness.turns == [("How do I renew?", "You renew online.")]
 
 
-async def test_a_session_keeps_the_last_turns_in_the_order_they_ended(desk: Desk) -> None:
-    await desk.hear(*(numbered(number) for number in (1, 3, 2, 5, 4, 7, 6)))
+async def test_a_session_keeps_the_last_turns_in_the_order_they_ended(harness: RecorderHarness) -> None:
+    await harness.deliver(*(numbered(number) for number in (1, 3, 2, 5, 4, 7, 6)))
 
-    assert [question for question, _ in desk.turns] == [f"Question {number}?" for number in (3, 4, 5, 6, 7)]
-
-
-async def test_an_old_ending_that_comes_again_changes_nothing(desk: Desk) -> None:
-    await desk.hear(*(numbered(number) for number in range(1, 8)))
-    before = desk.turns
-
-    await desk.hear(numbered(1), numbered(4))
-
-    assert desk.turns == before
+    assert [question for question, _ in harness.turns] == [f"Question {number}?" for number in (3, 4, 5, 6, 7)]
 
 
-async def test_every_turn_starts_the_session_anew(desk: Desk) -> None:
-    await desk.hear(numbered(1), settings=PersistenceSettings(session_ttl_seconds=60))
+async def test_an_old_ending_that_comes_again_changes_nothing(harness: RecorderHarness) -> None:
+    await harness.deliver(*(numbered(number) for number in range(1, 8)))
+    before = harness.turns
 
-    assert desk.sessions.ttls == {KEY: 60}
+    await harness.deliver(numbered(1), numbered(4))
+
+    assert harness.turns == before
 
 
-async def test_a_long_answer_is_cut_at_a_word(desk: Desk) -> None:
-    await desk.hear(said(verified(answer="word " * 100)), settings=PersistenceSettings(turn_chars=52))
+async def test_every_turn_starts_the_session_anew(harness: RecorderHarness) -> None:
+    await harness.deliver(numbered(1), settings=PersistenceSettings(session_ttl_seconds=60))
 
-    ((_, answer),) = desk.turns
+    assert harness.sessions.ttls == {KEY: 60}
+
+
+async def test_a_long_answer_is_cut_at_a_word(harness: RecorderHarness) -> None:
+    await harness.deliver(said(verified(answer="word " * 100)), settings=PersistenceSettings(turn_chars=52))
+
+    ((_, answer),) = harness.turns
     assert answer == "word " * 9 + "word…"
 
 
-async def test_a_clarification_is_remembered_with_its_options(desk: Desk) -> None:
+async def test_a_clarification_is_remembered_with_its_options(harness: RecorderHarness) -> None:
     asked_back = ClarificationRequested(
         question=Question(text="Renew?"), clarification="Which card?", options=("red", "blue")
     )
 
-    await desk.hear(said(asked_back))
+    await harness.deliver(said(asked_back))
 
-    assert desk.turns == [("Renew?", "Which card? (red; blue)")]
-
-
-async def test_a_reused_answer_is_remembered(desk: Desk) -> None:
-    await desk.hear(said(AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")))
-
-    assert desk.turns == [("Again?", "Yes.")]
+    assert harness.turns == [("Renew?", "Which card? (red; blue)")]
 
 
-async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebody_follows_up(desk: Desk) -> None:
+async def test_a_reused_answer_is_remembered(harness: RecorderHarness) -> None:
+    await harness.deliver(
+        said(AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache"))
+    )
+
+    assert harness.turns == [("Again?", "Yes.")]
+
+
+async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebody_follows_up(
+    harness: RecorderHarness,
+) -> None:
     repeat = AnswerReused(question=Question(text="Again?"), answer=Answer(content="Yes."), origin="cache")
     opening = question_id(1)
 
-    await desk.hear(said(repeat, question=opening, conversation=opening))
-    assert desk.sessions.values == {}
+    await harness.deliver(said(repeat, question=opening, conversation=opening))
+    assert harness.sessions.values == {}
 
-    await desk.hear(
+    await harness.deliver(
         said(verified("And then?"), question=question_id(2), conversation=opening, at=NOON + timedelta(seconds=9))
     )
-    (stored,) = desk.sessions.values.values()
+    (stored,) = harness.sessions.values.values()
     assert [turn.question for turn in decode_session(stored).turns] == ["Again?", "And then?"]
 
 
@@ -153,62 +157,64 @@ async def test_a_repeat_that_opens_a_conversation_is_in_the_session_once_somebod
     ],
     ids=lambda ending: type(ending).__name__,
 )
-async def test_what_was_not_answered_is_recorded_but_not_remembered(desk: Desk, ending: Ending) -> None:
-    await desk.hear(said(ending))
+async def test_what_was_not_answered_is_recorded_but_not_remembered(harness: RecorderHarness, ending: Ending) -> None:
+    await harness.deliver(said(ending))
 
-    assert len(desk.kept.exchanges) == 1
-    assert desk.turns == []
-
-
-async def test_a_background_run_is_not_remembered(desk: Desk) -> None:
-    await desk.hear(numbered(1, Lane.BACKGROUND))
-
-    assert desk.turns == []
+    assert len(harness.kept.exchanges) == 1
+    assert harness.turns == []
 
 
-async def test_a_pipeline_without_memory_writes_no_session(desk: Desk) -> None:
-    await desk.hear(numbered(1), settings=PersistenceSettings(turns=0))
+async def test_a_background_run_is_not_remembered(harness: RecorderHarness) -> None:
+    await harness.deliver(numbered(1, Lane.BACKGROUND))
 
-    assert desk.sessions.values == {}
+    assert harness.turns == []
 
 
-async def test_a_session_store_that_is_away_costs_no_record_and_is_counted(desk: Desk) -> None:
-    desk.sessions.away = True
+async def test_a_pipeline_without_memory_writes_no_session(harness: RecorderHarness) -> None:
+    await harness.deliver(numbered(1), settings=PersistenceSettings(turns=0))
+
+    assert harness.sessions.values == {}
+
+
+async def test_a_session_store_that_is_unavailable_costs_no_record_and_is_counted(harness: RecorderHarness) -> None:
+    harness.sessions.away = True
     counted = DEGRADED.labels("sessions")._value
     before = counted.get()
 
-    (fact,) = await desk.hear(numbered(1))
+    (fact,) = await harness.deliver(numbered(1))
 
     assert fact.outcome == "answered"
-    assert len(desk.kept.exchanges) == 1
+    assert len(harness.kept.exchanges) == 1
     assert counted.get() == before + 1
 
 
-async def test_a_session_nobody_can_read_starts_anew(desk: Desk) -> None:
-    desk.sessions.values[KEY] = b"not JSON"
+async def test_a_session_nobody_can_read_starts_anew(harness: RecorderHarness) -> None:
+    harness.sessions.values[KEY] = b"not JSON"
 
-    await desk.hear(numbered(1))
+    await harness.deliver(numbered(1))
 
-    assert desk.turns == [("Question 1?", "Answer 1.")]
+    assert harness.turns == [("Question 1?", "Answer 1.")]
 
 
-async def test_a_record_that_is_away_fails_the_fact_and_the_next_try_adds_no_second_turn(desk: Desk) -> None:
-    desk.kept.failure = TransientError("away")
+async def test_a_record_that_is_unavailable_fails_the_fact_and_the_next_try_adds_no_second_turn(
+    harness: RecorderHarness,
+) -> None:
+    harness.kept.failure = TransientError("away")
     with pytest.raises(TransientError):
-        await desk.hear(numbered(1))
+        await harness.deliver(numbered(1))
 
-    desk.kept.failure = None
-    await desk.hear(numbered(1))
+    harness.kept.failure = None
+    await harness.deliver(numbered(1))
 
-    assert len(desk.turns) == len(desk.kept.exchanges) == 1
+    assert len(harness.turns) == len(harness.kept.exchanges) == 1
 
 
-async def test_turns_of_one_conversation_heard_at_once_are_all_kept(desk: Desk) -> None:
+async def test_turns_of_one_conversation_delivered_at_once_are_all_kept(harness: RecorderHarness) -> None:
     events = [numbered(number) for number in range(5)]
 
-    await asyncio.gather(*(desk.hear(event) for event in events))
+    await asyncio.gather(*(harness.deliver(event) for event in events))
 
-    assert len(desk.turns) == 5
+    assert len(harness.turns) == 5
 
 
 class Contested(MemoryKeyValue):
@@ -223,10 +229,10 @@ class Contested(MemoryKeyValue):
                 return
 
 
-async def test_two_workers_that_hear_of_one_conversation_at_once_lose_no_turn(desk: Desk) -> None:
-    desk.sessions = Contested()
+async def test_two_workers_that_record_one_conversation_at_once_lose_no_turn(harness: RecorderHarness) -> None:
+    harness.sessions = Contested()
     workers = [
-        Recorder(MemoryRecord(), ConversationSummarizer(desk.sessions, NoModels()), AnswerCache(desk.answers))
+        Recorder(MemoryRecord(), ConversationSummarizer(harness.sessions, NoModels()), AnswerCache(harness.answers))
         for _ in range(2)
     ]
     events = [numbered(number) for number in range(5)]
@@ -235,54 +241,54 @@ async def test_two_workers_that_hear_of_one_conversation_at_once_lose_no_turn(de
         *(workers[at % 2].record_ending(event.payload, event, SETTINGS) for at, event in enumerate(events))
     )
 
-    assert len(desk.turns) == 5
+    assert len(harness.turns) == 5
 
 
-async def test_a_session_that_was_lost_goes_on_with_the_turns_of_the_record(desk: Desk) -> None:
-    await desk.hear(*(numbered(number) for number in (1, 2, 3)))
-    desk.sessions.values.clear()
+async def test_a_session_that_was_lost_is_restored_from_the_turns_of_the_record(harness: RecorderHarness) -> None:
+    await harness.deliver(*(numbered(number) for number in (1, 2, 3)))
+    harness.sessions.values.clear()
 
-    await desk.hear(numbered(4))
+    await harness.deliver(numbered(4))
 
-    assert [question for question, _ in desk.turns] == [f"Question {number}?" for number in (1, 2, 3, 4)]
-
-
-async def test_after_a_long_silence_a_session_begins_anew(desk: Desk) -> None:
-    await desk.hear(numbered(1))
-    desk.sessions.values.clear()
-
-    await desk.hear(numbered(1 + SETTINGS.session_ttl_seconds + 1))
-
-    assert len(desk.turns) == 1
+    assert [question for question, _ in harness.turns] == [f"Question {number}?" for number in (1, 2, 3, 4)]
 
 
-async def test_feedback_is_kept_before_and_after_its_exchange(desk: Desk) -> None:
+async def test_after_a_long_silence_a_session_begins_anew(harness: RecorderHarness) -> None:
+    await harness.deliver(numbered(1))
+    harness.sessions.values.clear()
+
+    await harness.deliver(numbered(1 + SETTINGS.session_ttl_seconds + 1))
+
+    assert len(harness.turns) == 1
+
+
+async def test_feedback_is_kept_before_and_after_its_exchange(harness: RecorderHarness) -> None:
     early = said(FeedbackGiven(rating=1), stage="gateway", number=0)
     late = said(FeedbackGiven(rating=-1), stage="gateway", number=1)
 
-    await desk.recorder.record_feedback(early.payload, early, SETTINGS)
-    await desk.hear(said(verified()))
-    await desk.recorder.record_feedback(late.payload, late, SETTINGS)
-    await desk.recorder.record_feedback(late.payload, late, SETTINGS)
+    await harness.recorder.record_feedback(early.payload, early, SETTINGS)
+    await harness.deliver(said(verified()))
+    await harness.recorder.record_feedback(late.payload, late, SETTINGS)
+    await harness.recorder.record_feedback(late.payload, late, SETTINGS)
 
-    assert [entry.rating for entry in desk.kept.feedback.values()] == [1, -1]
+    assert [entry.rating for entry in harness.kept.feedback.values()] == [1, -1]
 
 
-async def test_documents_and_evaluations_are_kept(desk: Desk) -> None:
+async def test_documents_and_evaluations_are_kept(harness: RecorderHarness) -> None:
     scores = Scores(groundedness=1, relevancy=1, completeness=1, overall=1)
     done = said(DocumentIndexed(source="kb:a.md", digest="d", chunks=3))
     failed = said(DocumentRefused(source="kb:b.md", reason="empty"))
     judged = said(ExchangeEvaluated(record=question_id(), scores=scores))
 
-    await desk.recorder.record_indexed(done.payload, done)
-    await desk.recorder.record_refused(failed.payload, failed)
-    await desk.recorder.record_evaluation(judged.payload, judged)
+    await harness.recorder.record_indexed(done.payload, done)
+    await harness.recorder.record_refused(failed.payload, failed)
+    await harness.recorder.record_evaluation(judged.payload, judged)
 
-    assert {source: entry.status for source, entry in desk.kept.documents.items()} == {
+    assert {source: entry.status for source, entry in harness.kept.documents.items()} == {
         "kb:a.md": "indexed",
         "kb:b.md": "refused",
     }
-    assert [entry.scores for entry in desk.kept.evaluations.values()] == [scores]
+    assert [entry.scores for entry in harness.kept.evaluations.values()] == [scores]
 
 
 turn_lists = st.lists(
