@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from cli.operations.dead_letters import Letters
-    from shared.bus.ports import DeadLetter, DeadLetters, Wanted
+    from shared.bus.ports import DeadLetter, DeadLetterFilter, DeadLetters
     from shared.runtime.settings import Settings
 
 dead_app = typer.Typer(help="Dead letters: events that could not be worked on.", no_args_is_help=True)
@@ -71,11 +71,11 @@ def show(
 ) -> None:
     """One letter: the event, the reason and where in the code; texts only with --full."""
     from cli.output import print_json
-    from shared.bus.ports import Wanted
+    from shared.bus.ports import DeadLetterFilter
     from shared.history.dead_letters import collected, shown
     from shared.text.sanitizer import visible
 
-    (letter,) = _looked_at(nats_url, data, lambda letters: collected(letters, [number], Wanted()))
+    (letter,) = _looked_at(nats_url, data, lambda letters: collected(letters, [number], DeadLetterFilter()))
     story = shown(letter, full=full or payload)
     if payload:
         print_json(story["payload"])
@@ -174,12 +174,12 @@ def drop(
     _each("Drop", numbers, wanted, every, yes, nats_url, data, as_json, work)
 
 
-def _wanted(stage: str, kind: str, cid: str, since: str, before: str) -> Wanted:
+def _wanted(stage: str, kind: str, cid: str, since: str, before: str) -> DeadLetterFilter:
     from datetime import UTC, datetime, timedelta
 
     from cli.durations import seconds_of
     from cli.output import fail
-    from shared.bus.ports import Wanted
+    from shared.bus.ports import DeadLetterFilter
     from shared.contracts.subjects import is_correlation_id
 
     if stage and not (stage.isascii() and stage.isalpha()):
@@ -188,13 +188,13 @@ def _wanted(stage: str, kind: str, cid: str, since: str, before: str) -> Wanted:
         fail(f"--cid {cid}: an id is 32 hexadecimal digits", 2)
     now = datetime.now(UTC)
     moments = [now - timedelta(seconds=seconds_of(text)) if text else None for text in (since, before)]
-    return Wanted(stage, kind, cid, *moments)
+    return DeadLetterFilter(stage, kind, cid, *moments)
 
 
 def _each(
     verb: str,
     numbers: list[int] | None,
-    wanted: Wanted,
+    wanted: DeadLetterFilter,
     every: bool,
     yes: bool,
     nats_url: str,

@@ -33,7 +33,7 @@ def load(
     """Keep the experts, slots and content of a file; rows of the same id are replaced."""
     from cli.operations.directory_file import batches, read_directory
     from cli.output import fail, print_json
-    from shared.bus.request_client import ask_over
+    from shared.bus.request_client import send_request
     from shared.contracts.errors import RefusedError
 
     try:
@@ -44,7 +44,7 @@ def load(
 
     async def work(client: Client) -> None:
         for batch in batches(request):
-            reply = await ask_over(client, batch, PATIENCE)
+            reply = await send_request(client, batch, PATIENCE)
             for name in kept:
                 kept[name] += getattr(reply, name)
 
@@ -59,13 +59,13 @@ def load(
 def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
     """The experts, how many free slots each has, and the sessions to come."""
     from cli.output import print_json, table
-    from shared.bus.request_client import ask_over
+    from shared.bus.request_client import send_request
     from shared.contracts.requests.directory import DirectoryReply, DirectoryRequest
 
     found: list[DirectoryReply] = []
 
     async def work(client: Client) -> None:
-        found.append(await ask_over(client, DirectoryRequest(), PATIENCE))
+        found.append(await send_request(client, DirectoryRequest(), PATIENCE))
 
     _connected(nats_url, data, work)
     (reply,) = found

@@ -18,7 +18,7 @@ from cli.operations.credentials import as_user, embedded
 from services.gateway.http_server import HttpFace
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
-from shared.runtime.gc_tuning import spare_what_stays
+from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
 
@@ -66,7 +66,7 @@ async def platform(
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpFace))
             url = f"http://{host}:{face.port}"
-            spare_what_stays()
+            freeze_startup_objects()
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
             yield url
         finally:

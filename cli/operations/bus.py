@@ -28,7 +28,7 @@ from pydantic import SecretStr
 
 from cli.host.data_dir import DataDir
 from cli.operations.credentials import seeds_of
-from shared.bus.credentials import SUFFIX, Credentials, LoginMonitor, connect_options, read_credentials, unknown_user
+from shared.bus.credentials import SUFFIX, Credentials, LoginMonitor, connect_options, login_advice, read_credentials
 from shared.bus.stage_status import OWNER
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -62,13 +62,13 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
         ConfigurationError: the server does not know the user.
     """
     login = login_for(settings, user)
-    welcome = LoginMonitor(login.user if login else settings.nats_user)
+    login_monitor = LoginMonitor(login.user if login else settings.nats_user)
     refused: list[Exception] = []
 
     async def quiet(error: Exception) -> None:
         """The failure is raised to the caller; nats-py would print it too."""
         refused.append(error)
-        welcome.heard(error)
+        login_monitor.observe(error)
 
     connecting = nats.connect(
         settings.nats_servers,
@@ -80,10 +80,10 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
         **connect_options(settings, login),
     )
     try:
-        client = await welcome.of(connecting)
+        client = await login_monitor.wait_for(connecting)
     except (NatsError, OSError, TimeoutError):
         if any("authorization" in str(error).lower() for error in refused):
-            raise ConfigurationError(unknown_user(login.user if login else "nobody")) from None
+            raise ConfigurationError(login_advice(login.user if login else "nobody")) from None
         reason = f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
         raise UnavailableError(reason) from None
     try:
@@ -270,12 +270,12 @@ async def _durable(
         filter_subject=subscription.filter(lane),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=settings.ack_wait_seconds,
-        # Endings and asides are recorded however long their store is away; the worker limits tries of another kind.
+        # Terminal and out-of-band facts are retried while their store is unavailable: `RetryPolicy` limits the rest.
         max_deliver=-1
         if all(fact.terminal or fact.out_of_band for fact in subscription.facts)
         else settings.max_deliveries,
         max_ack_pending=MAX_ACK_PENDING,
-        metadata={OWNER: "durable", "stage": subscription.stage, "lane": lane.value, "heard": subscription.name},
+        metadata={OWNER: "durable", "stage": subscription.stage, "lane": lane.value, "subscription": subscription.name},
     )
     try:
         before = (await jetstream.consumer_info(subjects.STREAM, name)).config
@@ -316,7 +316,10 @@ async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list
 
 
 def _essence(config: ConsumerConfig) -> tuple[object, ...]:
-    return config.filter_subject, config.ack_wait, config.max_deliver, config.max_ack_pending, config.ack_policy
+    """What decides whether a durable has changed; of the metadata only our own keys, as the server adds some."""
+    metadata = {key: value for key, value in (config.metadata or {}).items() if not key.startswith("_nats.")}
+    limits = (config.filter_subject, config.ack_wait, config.max_deliver, config.max_ack_pending, config.ack_policy)
+    return *limits, metadata
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from nats.js.errors import APIError
 from cli.operations import bus
 from shared.bus.event_log import NatsEventLog
 from shared.bus.ports import EventLog, FactPublisher, PublishResult
-from shared.bus.publisher import PUBLISH_TIMEOUT, WRONG_LAST_SEQUENCE, storing
+from shared.bus.publisher import PUBLISH_TIMEOUT, WRONG_LAST_SEQUENCE, storage_headers
 from shared.contracts import subjects
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError, UnavailableError
@@ -43,7 +43,7 @@ class OperatorPublisher:
             UnavailableError: the bus did not store it in time; it is away, or this user may not say that.
             RefusedError: the bus never will.
         """
-        headers = storing(event, raw_ttl=self._raw_ttl, first=first)
+        headers = storage_headers(event, raw_ttl=self._raw_ttl, first=first)
         try:
             ack = await self._jetstream.publish(
                 event.subject, event.encode(), headers=headers, stream=subjects.STREAM, timeout=PUBLISH_TIMEOUT

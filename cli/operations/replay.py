@@ -12,7 +12,7 @@ from typing import Any
 
 from cli.operations.candidates import Candidates, Choice, choose
 from cli.operations.operator_session import operator_session
-from shared.bus.ports import EventLog, FactPublisher, StoredEvent, readable
+from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
@@ -105,7 +105,7 @@ class Replayer:
         """
         if not subjects.is_correlation_id(which):
             return recording_in(Path(which))
-        events = readable(await self._log.history(which))
+        events = decodable_events(await self._log.history(which))
         if not events:
             raise NotFoundError(f"nothing is known of {which} in the log any more; was it exported?")
         return Recording(which, events)
@@ -128,7 +128,7 @@ class Replayer:
                 await self._until_ended(event)
         finally:
             del self._ended[event.correlation_id]
-        events = readable(await self._log.history(event.correlation_id)) if wait else [event]
+        events = decodable_events(await self._log.history(event.correlation_id)) if wait else [event]
         return Replayed(recording, event, events, _note(recording, start, order))
 
     async def ended_since(self, moment: datetime) -> list[str]:

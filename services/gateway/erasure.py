@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from services.gateway.stream import LiveFeed, wait_for
-from shared.bus.ports import EventLog, FactPublisher, StoredEvent, readable
+from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts.envelope import Event, new_correlation_id, opening
 from shared.contracts.errors import ConfigurationError, NotFoundError
 from shared.contracts.facts import ErasureRequested, Fact, Forgettable, QuestionsForgotten
@@ -62,7 +62,7 @@ class Oblivion:
         Raises:
             NotFoundError: the log knows of none under that id.
         """
-        report = told(readable(await self._log.history(correlation_id)))
+        report = told(decodable_events(await self._log.history(correlation_id)))
         if report is None:
             raise NotFoundError(f"no erasure {correlation_id} in the log")
         return report
@@ -90,5 +90,5 @@ def told(events: Sequence[Event[Fact]]) -> dict[str, Any] | None:
 
 
 def _is_done(stored: StoredEvent) -> bool:
-    event = next(iter(readable([stored])), None)
+    event = next(iter(decodable_events([stored])), None)
     return event is not None and isinstance(event.payload, QuestionsForgotten) and not event.payload.rest

@@ -16,7 +16,7 @@ from services.gateway.cursor import Cursor
 from services.gateway.feedback import Rated, masked, of_log, of_record, rated
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
-from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, readable
+from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
 from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.contracts.envelope import Event, correlation_id_for, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
@@ -274,7 +274,7 @@ class Reception:
         """What is rated, as the log has it or, when it is no longer there, the record."""
         stored = await self._log.history(correlation_id)
         if not all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
-            ending = next((one.payload for one in readable(stored) if one.payload.terminal), None)
+            ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
             return of_log(_newest(stored), ending)
         request = ExchangeRequest(id=correlation_id)
         reply = await self._requests.ask(request)
@@ -311,7 +311,7 @@ def _newest(stored: list[StoredEvent]) -> Event[Fact]:
     Raises:
         NotFoundError: there is none.
     """
-    events = readable(stored)
+    events = decodable_events(stored)
     if not events:
         raise NotFoundError("none of this question's events can be read")
     return events[-1]

@@ -1,10 +1,11 @@
-"""Persistence: keeps the record of every finished question, and the session its next question reads.
+"""Persistence: the record of every finished question, and the session that a conversation's next question reads.
 
-Hears every ending (the seven terminal facts, through one filter) and says `ExchangeRecorded`; hears `FeedbackGiven`,
-`ExchangeEvaluated`, `DocumentIndexed` and `DocumentRefused` and says nothing. Hears `ErasureRequested`, erases what it
-names from the record, the log and the caches and says `QuestionsForgotten`, which it hears too, to go on. Answers
-`ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export` and `.stats`. Owns the record (SQLite or
-PostgreSQL) and writes the key-value buckets `sessions` and `answers`.
+Consumes every terminal fact (through one filter) and publishes `ExchangeRecorded`. Consumes `FeedbackGiven`,
+`ExchangeEvaluated`, `DocumentIndexed` and `DocumentRefused`. Consumes `ErasureRequested`, erases what it names from the
+record, the log and the caches, and publishes `QuestionsForgotten`, which it also consumes to go on with the next batch.
+Replies to `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export` and `.stats`, and to the requests of the
+directory. Owns the record (SQLite or PostgreSQL) and writes the key-value buckets `sessions` and `answers`.
 
-A fact heard twice is recorded once; facts may come in any order. A fact is acknowledged only after its commit.
+A fact that is delivered twice is recorded once; facts may arrive in any order. A fact is acknowledged only after its
+commit.
 """

@@ -1,4 +1,4 @@
-"""The record in SQL: SQLite or PostgreSQL. SQLAlchemy is imported at `open`, so that building a stage stays cheap."""
+"""The record on SQLite or PostgreSQL. SQLAlchemy is imported at `open`, so that building a stage stays cheap."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
-from services.persistence.ports import Cursor, Entry, Remarks, Sought, Tally
-from services.persistence.rollups import Figures, Place
+from services.persistence.ports import Entry, ExchangeAnnotations, ExchangeCriteria, PageCursor, RollupTotals
+from services.persistence.rollups import Rollup, RollupKey
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
 from shared.contracts.requests.persistence import Exchange, Rating
@@ -16,44 +16,47 @@ from shared.contracts.requests.persistence import Exchange, Rating
 if TYPE_CHECKING:
     from services.persistence.sql import Database
 
+#: Ids in one statement; databases limit the number of parameters.
+MOST_IDS = 500
+
 
 class SqlRecord:
-    """A `Record` on one database; every save of the moment shares one commit."""
+    """A `Record` (and `RecordIndex`) on one database; concurrent saves share one commit."""
 
-    def __init__(self, url: str, counted: Callable[[dict[Place, Figures]], None] = lambda _: None) -> None:
-        """`counted` is told the figures of every commit."""
+    def __init__(self, url: str, on_commit: Callable[[dict[RollupKey, Rollup]], None] = lambda _: None) -> None:
+        """`on_commit` is called with the rollups of every commit."""
         self._url = url
-        self._counted = counted
+        self._on_commit = on_commit
         self._commits: GroupCommit[Entry] = GroupCommit(self._write)
         self._database: Database | None = None
-        #: Keys of entries that were written and forgotten in one commit, until whoever saves them has heard.
-        self._forgotten: set[str] = set()
+        #: Keys of entries that were dropped by their commit because they are erased, until `save` has returned.
+        self._dropped: set[str] = set()
 
     async def open(self) -> None:
-        from services.persistence.sql import ERRORS, Database, named
+        from services.persistence.sql import ERRORS, Database, error_name
 
         database = Database(self._url)
         try:
             await database.migrate()
         except ERRORS as error:
-            raise UnavailableError(f"the record cannot be opened ({named(error)})") from error
+            raise UnavailableError(f"the record cannot be opened ({error_name(error)})") from error
         finally:
-            # A start that failed leaves no connection (and no thread) behind; work opens its own.
+            # If the migration fails, no connection (and no thread) may stay open; reads and writes open their own.
             await database.close()
         self._database = database
 
     async def close(self) -> None:
-        """Let the commits under way end, then close the connections."""
+        """Wait for running commits, then close the connections."""
         if self._database is not None:
             await self._commits.drain()
             await self._database.close()
             self._database = None
 
     def database(self) -> Database:
-        """The database while it is open.
+        """The open database.
 
         Raises:
-            UnavailableError: it is not.
+            UnavailableError: it is not open.
         """
         if self._database is None:
             raise UnavailableError("the record is not open")
@@ -64,8 +67,8 @@ class SqlRecord:
 
         await self._commits.submit(entry)
         key = key_of(entry)
-        kept = key not in self._forgotten
-        self._forgotten.discard(key)
+        kept = key not in self._dropped
+        self._dropped.discard(key)
         return kept
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
@@ -80,29 +83,31 @@ class SqlRecord:
         rows = await self._read(sql.conversation(conversation_id, limit))
         return [Exchange.model_validate(row) for row in reversed(rows)]
 
-    async def remarks(self, exchange_id: str) -> Remarks:
+    async def annotations(self, exchange_id: str) -> ExchangeAnnotations:
         from services.persistence import sql
 
         ratings = await self._read(sql.ratings(exchange_id))
         latest = await self._read(sql.latest_evaluation(exchange_id))
-        return Remarks(
+        return ExchangeAnnotations(
             feedback=tuple(Rating.model_validate(row) for row in ratings),
             evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
         )
 
-    async def tally(self, since: datetime) -> Tally:
+    async def totals(self, since: datetime) -> RollupTotals:
         from services.persistence import sql, sql_queries
 
-        figures: dict[str, Figures] = {}
-        for row in await self._read(sql_queries.figures(since)):
-            figures.setdefault(row["pipeline"], Figures()).add(Figures.read(row["figures"]))
+        by_pipeline: dict[str, Rollup] = {}
+        for row in await self._read(sql_queries.rollups_since(since)):
+            by_pipeline.setdefault(row["pipeline"], Rollup()).add(Rollup.from_json(row["figures"]))
         documents = await self._read(sql.document_counts())
-        return Tally(figures=figures, documents={row["name"]: row["count"] for row in documents})
+        return RollupTotals(by_pipeline=by_pipeline, documents={row["name"]: row["count"] for row in documents})
 
-    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
+    async def page(
+        self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
+    ) -> Sequence[Exchange]:
         from services.persistence import sql_queries
 
-        rows = await self._read(sql_queries.page(sought, after, limit, whole=whole))
+        rows = await self._read(sql_queries.page(criteria, after, limit, whole=whole))
         return [Exchange.model_validate(row) for row in rows]
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -116,36 +121,44 @@ class SqlRecord:
 
         return {row["exchange_id"] for row in await self._read(sql_queries.evaluated(ids))} if ids else set()
 
+    async def recorded(self, ids: list[str]) -> set[str]:
+        from services.persistence import sql_queries
+
+        found: set[str] = set()
+        for start in range(0, len(ids), MOST_IDS):
+            found |= {row["id"] for row in await self._read(sql_queries.recorded(ids[start : start + MOST_IDS]))}
+        return found
+
     async def expire(self, before: datetime, most: int) -> int:
-        from services.persistence.sql import ERRORS, named
+        from services.persistence.sql import ERRORS, error_name
 
         try:
             return await self.database().expire(before, most)
         except ERRORS as error:
-            raise UnavailableError(f"the record cannot be cleared ({named(error)})") from None
+            raise UnavailableError(f"exchanges cannot be deleted from the record ({error_name(error)})") from None
 
     async def _write(self, entries: Sequence[Entry]) -> None:
-        from services.persistence.sql import ERRORS, named, passes
+        from services.persistence.sql import ERRORS, error_name, is_transient
 
         database = self._database
         if database is None:
             raise TransientError("the record is not open")
         try:
-            totals, forgotten = await database.write(entries)
+            totals, dropped = await database.write(entries)
         except ERRORS as error:
-            # Not `from error`: a driver's message can hold what the asker wrote.
-            if passes(error):
-                raise TransientError(f"the record is away ({named(error)})") from None
-            raise PermanentError(f"the record refused an entry ({named(error)})", kind="record") from None
-        self._forgotten |= forgotten
-        self._counted(totals)
+            # Not `from error`: the driver's message may quote what people wrote.
+            if is_transient(error):
+                raise TransientError(f"the record is unavailable ({error_name(error)})") from None
+            raise PermanentError(f"the record refused an entry ({error_name(error)})", kind="record") from None
+        self._dropped |= dropped
+        self._on_commit(totals)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        from services.persistence.sql import ERRORS, named
+        from services.persistence.sql import ERRORS, error_name
 
         if self._database is None:
             raise UnavailableError("the record is not open")
         try:
             return await self._database.read(statement)
         except ERRORS as error:
-            raise UnavailableError(f"the record cannot be read ({named(error)})") from None
+            raise UnavailableError(f"the record cannot be read ({error_name(error)})") from None

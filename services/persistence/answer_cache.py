@@ -1,4 +1,4 @@
-"""Verified answers that may be given again: which ones, and where they are kept."""
+"""Verified answers that may be reused for the same question: which ones, and how they are stored."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
 
 _DAY = 86_400.0
-#: Seconds the store may take; a repeat that is slow again costs less than a record that waits.
+#: Seconds that storing may take; after that the answer is not cached, so that recording does not wait.
 SECONDS = 2.0
 
 
-class AnswerShelf:
-    """Keeps answers under their question's `reuse_key`; does nothing while the store is away."""
+class AnswerCache:
+    """Stores answers under their question's `reuse_key`."""
 
     def __init__(self, answers: KeyValue) -> None:
         self._answers = answers
 
-    async def keep(self, ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> None:
-        """Keep the answer if it may be given again, unless somebody disliked it or the index has changed since."""
-        kept = keepable(ending, envelope, settings)
+    async def store(self, ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Store the answer if it may be reused, unless it was rated down or the index has changed since.
+
+        If the store is unavailable, the answer is not cached.
+        """
+        kept = cacheable_answer(ending, envelope, settings)
         if kept is None:
             return
         place, generation = place_of(envelope.reuse_key), generation_of(envelope.reuse_key)
@@ -48,17 +51,17 @@ class AnswerShelf:
 
         try:
             async with asyncio.timeout(SECONDS):
-                # Of an earlier generation it would only be in the way of what is known in this one.
+                # An answer of an earlier index generation must not overwrite one of the current.
                 if await self._answers.get(GENERATION) == generation:
                     await self._answers.update(place, unless_disputed, ttl=settings.reuse_days * _DAY)
         except (UnavailableError, TimeoutError):
             telemetry.DEGRADED.labels("answers").inc()
 
     async def dispute(self, envelope: Envelope, settings: PersistenceSettings) -> None:
-        """Give the answer to nobody again, nor another one to this question until something changes.
+        """Mark the question's answer as disputed: none is reused for it until the index changes.
 
         Raises:
-            UnavailableError: the store is away, and the answer may still be there.
+            UnavailableError: the store is unavailable, and the answer may still be in it.
         """
         key = envelope.reuse_key
         if key:
@@ -66,19 +69,19 @@ class AnswerShelf:
             await self._answers.put(place_of(key), mark, ttl=settings.reuse_days * _DAY)
 
 
-def keepable(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:
-    """What to keep of an ending: only an answer in plain text that was verified, is sure, and is nobody's own.
+def cacheable_answer(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:
+    """The answer to store, or None. It must be plain text, verified, confident, and independent of the asker.
 
-    Not what a tool or a page of the web said, which changes unseen; and nothing about a question that moderation took
-    something out of: its key is of another text.
+    Excluded are answers from tools or web pages, which change unnoticed, and questions from which moderation removed
+    something, as their key belongs to another text.
     """
     if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
         return None
     answer = ending.answer
     plain = answer.type == "normal" and answer.payload is None and not ending.tool_calls
-    sure = not ending.best_effort and ending.confidence >= settings.reuse_confidence
+    confident = not ending.best_effort and ending.confidence >= settings.reuse_confidence
     lasting = bool(ending.citations) and not any(one.source.startswith("web:") for one in ending.citations)
-    if not (plain and sure and lasting and is_about(envelope.reuse_key, ending.question.text)):
+    if not (plain and confident and lasting and is_about(envelope.reuse_key, ending.question.text)):
         return None
     return KeptAnswer(
         question=ending.question.model_copy(update={"turns": ()}),
@@ -92,8 +95,8 @@ def keepable(ending: Fact, envelope: Envelope, settings: PersistenceSettings) ->
 
 
 def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> Reusable | None:
-    """How others recognise the question, where the answer may be given again and needs no conversation before it."""
-    kept = keepable(ending, envelope, settings)
+    """How the semantic cache recognises the question; None if the answer may not be reused or needs earlier turns."""
+    kept = cacheable_answer(ending, envelope, settings)
     if kept is None or not isinstance(ending, AnswerVerified) or ending.question.turns:
         return None
     if kept.question.language == UNKNOWN:

@@ -1,57 +1,55 @@
-"""Wires persistence: the record where `ANSWERBUS_RECORD_URL` says, the sessions in their bucket."""
+"""Wires persistence: the record in the database of `ANSWERBUS_RECORD_URL`, sessions and answers in their buckets."""
 
 from __future__ import annotations
 
 import uuid
 
-from services.persistence import requests
-from services.persistence.access import ACCESS
+from services.persistence import handler
 from services.persistence.adapters import SqlRecord
-from services.persistence.answer_cache import AnswerShelf
-from services.persistence.conversation_summary import Summaries
-from services.persistence.deadline_monitor import DeadlineWatch
-from services.persistence.deadline_monitor_adapter import SqlBook
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.conversation_summary import ConversationSummarizer
+from services.persistence.deadline_monitor import DeadlineMonitor
+from services.persistence.directory import Directory
 from services.persistence.directory_adapter import SqlCatalogue
-from services.persistence.erasure_adapter import forgetting_of
-from services.persistence.expiry import Expiry
-from services.persistence.handler import Recorder
-from services.persistence.record_metrics import meter
+from services.persistence.erasure import ErasureHandler
+from services.persistence.erasure_adapter import SqlErasureStore
+from services.persistence.expiry import RecordExpiry
+from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
+from services.persistence.record_metrics import update_metrics
 from services.persistence.settings import PersistenceSettings
-from shared.contracts import subjects
-from shared.contracts.stage import Stage
+from shared.contracts.stage import Access, Stage
+from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
+
+#: It reads the log to end questions whose deadline has passed, and deletes single events for erasure: only that removes
+#: them from the disk. It may not purge.
+ACCESS = Access(keeps=(SESSIONS_BUCKET, ANSWERS_BUCKET), log=True, erases=True)
 
 
 def build(context: StageContext) -> Stage:
-    record = SqlRecord(context.settings.database_url, meter)
-    answers = context.stores.key_value(subjects.ANSWERS_BUCKET)
-    shelf = AnswerShelf(answers)
-    sessions = context.stores.key_value(subjects.SESSIONS_BUCKET)
-    summaries = Summaries(sessions, context.models)
-    forgetting, sweeper = forgetting_of(context, record, sessions, answers)
-    recorder = Recorder(record, summaries, shelf, forgetting.late)
+    settings = context.settings
+    record = SqlRecord(settings.database_url, update_metrics)
+    erasure_store = SqlErasureStore(record)
+    answers = context.stores.key_value(ANSWERS_BUCKET)
+    sessions = context.stores.key_value(SESSIONS_BUCKET)
+    summarizer = ConversationSummarizer(sessions, context.models)
+    erasure = ErasureHandler(erasure_store, context.log, context.eraser, sessions, answers)
+    raw_text = (RawTextPurge(context.eraser, settings.raw_ttl_seconds),) if settings.raw_erase_share else ()
 
-    # Many at once: whatever waits together is committed together.
+    # Many at once: events that wait together are committed together.
     stage = Stage(
         "persistence", handles_max_deliveries=True, settings=PersistenceSettings, concurrency=128, access=ACCESS
     )
     stage.opens(record)
-    stage.opens(Expiry(record, context.settings.record_days))
-    stage.opens(summaries)
-    stage.opens(_deadline_watch(context, record))
-    stage.opens(sweeper)
-    for handler in (recorder.record, recorder.feedback, recorder.evaluated, recorder.indexed, recorder.refused):
-        stage.on(handler)
-    stage.on(forgetting.requested, concurrency=1)
-    stage.on(forgetting.go_on, concurrency=1)
-    requests.of_record(stage, record)
-    requests.of_directory(stage, SqlCatalogue(record))
+    stage.opens(RecordExpiry(record, settings.record_days))
+    stage.opens(summarizer)
+    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, context.facts(stage.name), sessions))
+    stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
+    recorder = handler.Recorder(record, summarizer, AnswerCache(answers), erasure.erase_late_events)
+    handler.register_fact_handlers(stage, recorder, erasure)
+    handler.register_record_requests(stage, record)
+    handler.register_directory_requests(stage, Directory(SqlCatalogue(record)))
     return stage
-
-
-def _deadline_watch(context: StageContext, record: SqlRecord) -> DeadlineWatch:
-    notes = context.stores.key_value(subjects.SESSIONS_BUCKET)
-    return DeadlineWatch(uuid.uuid4().hex, context.log, SqlBook(record), context.facts("persistence"), notes)
 
 
 if __name__ == "__main__":

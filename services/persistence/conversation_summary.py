@@ -1,4 +1,4 @@
-"""Long conversations made short: a model sums up the turns that leave a session, in the background."""
+"""Summarises long conversations: a model condenses the turns that leave a session, in the background."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shared.llm.prompts import assemble
 from shared.observability.telemetry import DEGRADED
 from shared.stores.ports import KeyValue
 
-#: Summaries written at once by one worker; more conversations than that wait for their next turn.
+#: Summaries that one worker writes at once; further conversations wait for their next turn.
 AT_ONCE = 4
 
 RULES = f"""\
@@ -32,10 +32,10 @@ class Summary(BaseModel):
     summary: str = Field(min_length=1)
 
 
-class Summaries:
-    """Writes them beside the work, never before an answer or a record; a port of the stage.
+class ConversationSummarizer:
+    """Writes summaries in background tasks; a port of the stage.
 
-    One that gets lost is written with the next turn: the turns stay in the session until then.
+    The turns stay in the session until their summary is stored: one that fails is written after the next turn.
     """
 
     def __init__(self, sessions: KeyValue, models: Models) -> None:
@@ -51,12 +51,12 @@ class Summaries:
             task.cancel()
         await asyncio.gather(*self._writing.values(), return_exceptions=True)
 
-    def wanted(self, settings: PersistenceSettings) -> bool:
-        """Whether conversations of the pipeline are summed up at all."""
+    def enabled(self, settings: PersistenceSettings) -> bool:
+        """Whether conversations of the pipeline are summarised."""
         return settings.summaries and self._models.has("fast")
 
-    def consider(self, key: str, session: Session, settings: PersistenceSettings) -> None:
-        """Begin to write a summary when enough turns have left the window, and none is being written."""
+    def start_if_due(self, key: str, session: Session, settings: PersistenceSettings) -> None:
+        """Start to write a summary if enough turns have left the window and none is being written for the session."""
         if not to_summarise(session, settings) or key in self._writing or len(self._writing) >= AT_ONCE:
             return
         task = asyncio.create_task(self._write(key, session, settings))
@@ -66,18 +66,18 @@ class Summaries:
     async def _write(self, key: str, session: Session, settings: PersistenceSettings) -> None:
         turns = to_summarise(session, settings)
         earlier = block("summary-so-far", session.summary, limit=settings.summary_chars) if session.summary else ""
-        told = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=settings.turn_chars) for turn in turns))))
+        user = "\n".join(filter(None, (earlier, *(turn_blocks(turn, limit=settings.turn_chars) for turn in turns))))
         system = assemble(settings.summary_prompt, settings.project_introduction, RULES)
         try:
             async with asyncio.timeout(settings.summary_seconds):
-                reply = await self._models.invoke("fast", "summary", system, told, Summary)
+                reply = await self._models.invoke("fast", "summary", system, user, Summary)
             summary = cut(" ".join(reply.summary.split()), settings.summary_chars)
 
-            def put_in(stored: bytes | None) -> bytes:
+            def with_new_summary(stored: bytes | None) -> bytes:
                 return encode_session(with_summary(decode_session(stored), session, summary, turns))
 
             if await self.sessions.get(key) is not None:
-                await self.sessions.update(key, put_in, ttl=settings.session_ttl_seconds)
+                await self.sessions.update(key, with_new_summary, ttl=settings.session_ttl_seconds)
         except (ModelError, TimeoutError):
             return
         except UnavailableError:

@@ -1,10 +1,10 @@
-"""The deadline watch: a question whose stages fell silent is ended for its asker, naming the stage that did.
+"""The deadline monitor: ends questions whose deadline has passed, naming the stage that did not respond.
 
-A stage that is at work gives up by itself when the deadline passes. This is for what no worker can say any more: a
-stage of which none runs, a worker that died and whose event has not come again. The log is read for what was asked;
-whatever is neither on record nor ended shortly after its deadline is abandoned. Every persistence worker could do
-this at any time: the broker lets only one ending in. To save work one holds the watch, and writes down how far it
-has come for the one after it.
+A running stage abandons a question itself when the deadline passes. The monitor is for the other cases: no worker of
+the stage runs, or a worker died and its event has not been redelivered. It reads `QuestionAsked` events from the log; a
+question that is neither recorded nor ended shortly after its deadline is abandoned. Any persistence worker may do so at
+any time, as NATS stores one terminal fact per question. To save work, one worker holds a lease (a key in the key-value
+store), which also tells its successor since when questions may be open.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import asyncio
 import contextlib
 import heapq
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import orjson
 import structlog
 from pydantic import ValidationError
 
-from shared.bus.ports import EventLog, FactPublisher, StoredEvent, readable
+from services.persistence.ports import RecordIndex
+from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Value
 from shared.contracts.envelope import IMPORTED, Envelope, Event, following
@@ -30,48 +31,37 @@ from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
 
-#: Seconds between two looks, and after a deadline in which a stage may still say itself that it gave up.
+#: Seconds between two checks, and after a deadline during which a stage may still abandon the question itself.
 TICK = 0.5
 MARGIN = 0.25
-#: Seconds after which the watch of a worker that says nothing passes to another, and between its notes.
+#: Seconds after which a lease that is not renewed passes to another worker, and between two renewals.
 LEASE = 5.0
-NOTE = 1.0
-#: How far back to look where no note is left; longer than a question may take.
+RENEWAL = 1.0
+#: How far back open questions are looked for if there is no lease; longer than a question may take.
 HORIZON = timedelta(hours=1)
 #: How far one replica of the log may be behind another.
-STALE = timedelta(seconds=10)
-KEY = "deadline-watch"
+REPLICA_LAG = timedelta(seconds=10)
+KEY = "deadline-monitor"
 MESSAGE = "This took too long and was given up. Please try again."
 
 
-class Book(Protocol):
-    """Knows which questions are over."""
-
-    async def recorded(self, ids: list[str]) -> set[str]:
-        """Those of the ids that are on record.
-
-        Raises:
-            UnavailableError: the record is away.
-        """
-
-
-class Note(Value):
-    """Who holds the watch, when that was written, and since when there may be questions without an ending."""
+class MonitorLease(Value):
+    """The worker that monitors deadlines, when it renewed the lease, and since when questions may be open."""
 
     holder: str
     at: datetime
     since: datetime
 
 
-class Reached(NamedTuple):
-    """The last event read."""
+class LogPosition(NamedTuple):
+    """The last event that was read: its stream sequence and time."""
 
     sequence: int
     at: datetime
 
 
-class Pending(NamedTuple):
-    """A question that may still be open; the earliest deadline sorts first."""
+class OpenQuestion(NamedTuple):
+    """A question that may still be open; ordered by deadline."""
 
     deadline: datetime
     sequence: int
@@ -79,23 +69,25 @@ class Pending(NamedTuple):
     stored: datetime
 
 
-class DeadlineWatch:
-    """A port of persistence; `name` tells the workers apart."""
+class DeadlineMonitor:
+    """A port of persistence that checks deadlines in the background; `name` is unique per worker."""
 
-    def __init__(self, name: str, event_log: EventLog, book: Book, sayer: FactPublisher, notes: KeyValue) -> None:
+    def __init__(
+        self, name: str, event_log: EventLog, record: RecordIndex, publisher: FactPublisher, leases: KeyValue
+    ) -> None:
         self._name = name
         self._log = event_log
-        self._book = book
-        self._publisher = sayer
-        self._notes = notes
-        self._pending: list[Pending] = []
-        #: How far the log has been read, by lane; nothing while another worker has the watch.
-        self._read_to: dict[Lane, Reached] = {}
-        self._noted = datetime.min.replace(tzinfo=UTC)
+        self._record = record
+        self._publisher = publisher
+        self._leases = leases
+        self._open: list[OpenQuestion] = []
+        #: How far the log has been read, by lane; empty while another worker holds the lease.
+        self._read_to: dict[Lane, LogPosition] = {}
+        self._renewed_at = datetime.min.replace(tzinfo=UTC)
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        self._task = asyncio.create_task(self._watch())
+        self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
         if self._task is not None:
@@ -103,133 +95,133 @@ class DeadlineWatch:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def look(self, now: datetime) -> None:
-        """One look: what was asked since the last one, and what is overdue.
+    async def check(self, now: datetime) -> None:
+        """Read the questions asked since the last check, and abandon those that are overdue.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
-        if not await self._holds(now):
-            self._pending, self._read_to = [], {}
+        if not await self._holds_lease(now):
+            self._open, self._read_to = [], {}
             return
         await self._read()
-        await self._settle(now)
+        await self._abandon_overdue(now)
 
-    async def _watch(self) -> None:
-        told = False
+    async def _run(self) -> None:
+        warned = False
         while True:
             await asyncio.sleep(TICK)
             try:
-                await self.look(datetime.now(UTC))
-                told = False
+                await self.check(datetime.now(UTC))
+                warned = False
             except UnavailableError:
-                telemetry.DEGRADED.labels("deadline_watch").inc()
-                if not told:
-                    log.warning("deadlines are not watched while the bus is away")
-                told = True
+                telemetry.DEGRADED.labels("deadline_monitor").inc()
+                if not warned:
+                    log.warning("deadlines are not monitored while NATS is unavailable")
+                warned = True
             except AnswerbusError as error:
-                log.warning("the deadline watch failed", kind=error.kind)
+                log.warning("the deadline monitor failed", kind=error.kind)
 
-    async def _holds(self, now: datetime) -> bool:
-        """Whether this worker has the watch; it takes it when nobody has written for a while."""
-        if self._read_to and (now - self._noted).total_seconds() < NOTE:
+    async def _holds_lease(self, now: datetime) -> bool:
+        """Whether this worker holds the lease; it takes over a lease that has run out."""
+        if self._read_to and (now - self._renewed_at).total_seconds() < RENEWAL:
             return True
-        held: list[Note] = []
+        current: list[MonitorLease] = []
 
         def change(value: bytes | None) -> bytes:
-            note = _read_note(value)
-            if note is None or note.holder == self._name or (now - note.at).total_seconds() > LEASE:
-                note = Note(holder=self._name, at=now, since=self._open_since(note, now))
-            held[:] = [note]
-            return note.model_dump_json().encode()
+            lease = _decode_lease(value)
+            if lease is None or lease.holder == self._name or (now - lease.at).total_seconds() > LEASE:
+                lease = MonitorLease(holder=self._name, at=now, since=self._earliest_open(lease, now))
+            current[:] = [lease]
+            return lease.model_dump_json().encode()
 
         try:
-            await self._notes.update(KEY, change, ttl=HORIZON.total_seconds())
-        except UnavailableError:  # two that watch say the same, and the broker keeps one
-            held[:] = [Note(holder=self._name, at=now, since=self._open_since(None, now))]
-        if held[0].holder != self._name:
+            await self._leases.update(KEY, change, ttl=HORIZON.total_seconds())
+        except UnavailableError:  # two monitors publish the same fact, and NATS stores it once
+            current[:] = [MonitorLease(holder=self._name, at=now, since=self._earliest_open(None, now))]
+        if current[0].holder != self._name:
             return False
-        self._noted = now
-        self._read_to = self._read_to or dict.fromkeys(Lane, Reached(0, held[0].since))
+        self._renewed_at = now
+        self._read_to = self._read_to or dict.fromkeys(Lane, LogPosition(0, current[0].since))
         return True
 
-    def _open_since(self, note: Note | None, now: datetime) -> datetime:
-        """Since when there may be open questions: what this worker knows, or the one before it, or nobody."""
+    def _earliest_open(self, lease: MonitorLease | None, now: datetime) -> datetime:
+        """Since when questions may be open: as this worker knows, else its predecessor's lease, else the horizon."""
         if self._read_to:
-            return min(*(reached.at for reached in self._read_to.values()), *(one.stored for one in self._pending))
-        return max(note.since, now - HORIZON) if note else now - HORIZON
+            return min(*(reached.at for reached in self._read_to.values()), *(one.stored for one in self._open))
+        return max(lease.since, now - HORIZON) if lease else now - HORIZON
 
     async def _read(self) -> None:
-        """Take note of what was asked since the last look."""
+        """Read the questions asked since the last check."""
         for lane, reached in list(self._read_to.items()):
-            known = max(one.at for one in self._read_to.values()) - STALE
+            known = max(one.at for one in self._read_to.values()) - REPLICA_LAG
             async for stored in self._log.since(subjects.consume_filter(QuestionAsked, lane), reached.at):
                 if stored.sequence <= reached.sequence:
                     continue
-                if pending := _pending(stored):
-                    heapq.heappush(self._pending, pending)
-                self._read_to[lane] = Reached(stored.sequence, stored.time)
-            # A lane in which nothing is asked would otherwise be searched further back at every look.
+                if question := _open_question(stored):
+                    heapq.heappush(self._open, question)
+                self._read_to[lane] = LogPosition(stored.sequence, stored.time)
+            # Otherwise a lane without new questions would be searched from further and further back.
             self._read_to[lane] = self._read_to[lane]._replace(at=max(self._read_to[lane].at, known))
 
-    async def _settle(self, now: datetime) -> None:
-        """End what is overdue and has no ending."""
+    async def _abandon_overdue(self, now: datetime) -> None:
+        """Abandon the questions that are overdue and have no terminal fact."""
         due = []
-        while self._pending and self._pending[0].deadline + timedelta(seconds=MARGIN) <= now:
-            due.append(heapq.heappop(self._pending))
+        while self._open and self._open[0].deadline + timedelta(seconds=MARGIN) <= now:
+            due.append(heapq.heappop(self._open))
         try:
-            for one in await self._open(due):
-                await self._abandon(one)
+            for question in await self._not_recorded(due):
+                await self._abandon(question)
         except UnavailableError:
-            for one in due:  # to be looked at again; what was said meanwhile has its ending
-                heapq.heappush(self._pending, one)
+            for question in due:  # checked again; those abandoned meanwhile have a terminal fact
+                heapq.heappush(self._open, question)
             raise
 
-    async def _open(self, due: list[Pending]) -> list[Pending]:
-        """Those that are not on record; all of them while the record is away."""
+    async def _not_recorded(self, due: list[OpenQuestion]) -> list[OpenQuestion]:
+        """Those that are not recorded; all of them while the record is unavailable."""
         if not due:
             return []
         try:
-            recorded = await self._book.recorded([one.correlation_id for one in due])
+            recorded = await self._record.recorded([one.correlation_id for one in due])
         except UnavailableError:
             recorded = set()
         return [one for one in due if one.correlation_id not in recorded]
 
-    async def _abandon(self, overdue: Pending) -> None:
+    async def _abandon(self, overdue: OpenQuestion) -> None:
         if await self._log.ending(overdue.correlation_id):
             return
-        last, stage = silent(await self._log.history(overdue.correlation_id))
+        last, stage = unresponsive_stage(await self._log.history(overdue.correlation_id))
         if last is None:
-            return  # forgotten meanwhile
+            return  # erased meanwhile
         fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE)
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
-            log.warning("a question had no ending at its deadline", silent=stage, after=last.fact)
-        telemetry.SILENT.labels(stage).inc()
+            log.warning("a question missed its deadline", unresponsive=stage, last_fact=last.fact)
+        telemetry.DEADLINES_MISSED.labels(stage).inc()
         await self._publisher.publish(following("persistence", fact, last))
 
 
-def silent(biography: list[StoredEvent]) -> tuple[Event[Fact] | None, str]:
-    """The last step of a question, and the stage that heard it and said nothing."""
-    steps = [event for event in readable(biography) if not event.payload.out_of_band]
+def unresponsive_stage(history: list[StoredEvent]) -> tuple[Event[Fact] | None, str]:
+    """The last step of a question, and the stage that consumes it and has not responded."""
+    steps = [event for event in decodable_events(history) if not event.payload.out_of_band]
     if not steps:
         return None, ""
     last = steps[-1]
     return last, FACTS[last.fact].consumed_by[0] if FACTS[last.fact].consumed_by else last.fact
 
 
-def _pending(stored: StoredEvent) -> Pending | None:
-    """What to watch for of an asked question; its envelope is enough, and without one moderation has buried it."""
+def _open_question(stored: StoredEvent) -> OpenQuestion | None:
+    """The question of a `QuestionAsked` event; None if it is imported, or its envelope is invalid (dead-lettered)."""
     try:
         envelope = Envelope.model_validate_json(stored.data)
     except ValidationError:
         return None
     if envelope.origin == IMPORTED:
         return None
-    return Pending(envelope.deadline, stored.sequence, stored.correlation_id, stored.time)
+    return OpenQuestion(envelope.deadline, stored.sequence, stored.correlation_id, stored.time)
 
 
-def _read_note(value: bytes | None) -> Note | None:
+def _decode_lease(value: bytes | None) -> MonitorLease | None:
     try:
-        return Note.model_validate(orjson.loads(value)) if value else None
+        return MonitorLease.model_validate(orjson.loads(value)) if value else None
     except (orjson.JSONDecodeError, ValidationError):
         return None

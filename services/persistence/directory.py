@@ -1,10 +1,10 @@
-"""The directory: who can be talked to and when, and what there is to read; answers what others ask of it."""
+"""The directory: experts with their free slots, booked sessions, and content; replies to requests about them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from services.persistence.directory_search import fitting_content, fitting_experts, named
+from services.persistence.directory_search import expert_by_name, matching_content, matching_experts
 from services.persistence.ports import Catalogue
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.payloads import Expert, Session, Slot
@@ -23,18 +23,18 @@ from shared.contracts.requests.directory import (
     LoadRequest,
 )
 
-#: Other times offered when a slot is taken.
+#: Free slots offered if the requested one is taken.
 OFFERED = 5
 
 
 class Directory:
-    """Answers from the catalogue; raises `UnavailableError` when the database is away."""
+    """Replies from the catalogue; raises `UnavailableError` if the database is unavailable."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     async def experts(self, request: ExpertsRequest) -> ExpertsReply:
-        found = fitting_experts(
+        found = matching_experts(
             await self._catalogue.experts(),
             topic=request.topic,
             session_type=request.session_type,
@@ -44,16 +44,16 @@ class Directory:
         return ExpertsReply(experts=found)
 
     async def availability(self, request: AvailabilityRequest) -> AvailabilityReply:
-        """The free slots, none of them in the past."""
-        expert = named(await self._catalogue.experts(), request.expert)
+        """The free slots of an expert; never in the past."""
+        expert = expert_by_name(await self._catalogue.experts(), request.expert)
         start = max(_utc(request.start), datetime.now(UTC)) if request.start else datetime.now(UTC)
         end = _utc(request.end) if request.end else None
         free = await self._catalogue.free(expert.id, start, end, request.limit)
         return AvailabilityReply(expert=expert, slots=tuple(free))
 
     async def book(self, request: BookRequest) -> BookReply:
-        """Book the slot; who comes second is told which others are free."""
-        expert = named(await self._catalogue.experts(), request.expert)
+        """Book the slot; if it is taken, the reply offers other free slots."""
+        expert = expert_by_name(await self._catalogue.experts(), request.expert)
         if had := await self._catalogue.session(request.question):
             return BookReply(outcome="had", session=had)
         slot = await self._slot(expert, request.slot)
@@ -74,7 +74,7 @@ class Directory:
         return BookReply(outcome="taken", free=tuple(free))
 
     async def content(self, request: ContentRequest) -> ContentReply:
-        items = fitting_content(
+        items = matching_content(
             await self._catalogue.content(),
             topic=request.topic,
             kind=request.kind,
@@ -97,20 +97,20 @@ class Directory:
             content=len(await self._catalogue.content()),
         )
 
-    async def _slot(self, expert: Expert, wanted: str) -> Slot:
-        """The slot of that id, or of this expert at that time.
+    async def _slot(self, expert: Expert, slot_or_time: str) -> Slot:
+        """The slot of that id, or of this expert at that time (ISO 8601).
 
         Raises:
             NotFoundError: there is none.
-            RefusedError: it has begun already.
+            RefusedError: it has already begun.
         """
-        slot = await self._catalogue.slot(wanted)
-        if slot is None and (at := _time(wanted)):
+        slot = await self._catalogue.slot(slot_or_time)
+        if slot is None and (at := _time(slot_or_time)):
             slot = await self._catalogue.slot_at(expert.id, at)
         if slot is None or slot.expert_id != expert.id:
-            raise NotFoundError(f"{expert.name} has no slot then; get_expert_availability says when there is one")
+            raise NotFoundError(f"{expert.name} has no slot at that time; get_expert_availability lists the free slots")
         if slot.starts_at <= datetime.now(UTC):
-            raise RefusedError("that time has passed")
+            raise RefusedError("the slot has already begun; choose a later one")
         return slot
 
 

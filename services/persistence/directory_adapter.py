@@ -67,28 +67,28 @@ class SqlCatalogue:
 
         row = session.model_dump(exclude={"expert_name"})
         row |= {"conversation_id": conversation, "tenant": tenant, "booked_at": datetime.now(UTC)}
-        with _own_errors():
+        with _database_errors():
             return await directory_sql.insert_session(self._record.database(), row)
 
     async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
         from services.persistence import directory_sql
 
-        named = {"experts": experts, "slots": slots, "content": content}
-        rows = {name: [one.model_dump() for one in some] for name, some in named.items()}
-        with _own_errors():
+        error_name = {"experts": experts, "slots": slots, "content": content}
+        rows = {name: [one.model_dump() for one in some] for name, some in error_name.items()}
+        with _database_errors():
             await directory_sql.replace(self._record.database(), rows)
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
-        with _own_errors():
+        with _database_errors():
             return await self._record.database().read(statement)
 
 
 @contextmanager
-def _own_errors() -> Iterator[None]:
-    """A database's errors as ours, without their text, which may hold what people wrote."""
-    from services.persistence.sql import ERRORS, named
+def _database_errors() -> Iterator[None]:
+    """Raise database errors as `UnavailableError`, without their text: it may quote what people wrote."""
+    from services.persistence.sql import ERRORS, error_name
 
     try:
         yield
     except ERRORS as error:
-        raise UnavailableError(f"the directory cannot be reached ({named(error)})") from None
+        raise UnavailableError(f"the directory is unavailable ({error_name(error)})") from None

@@ -1,4 +1,4 @@
-"""Who and what fits a request: by the words they share. Pure."""
+"""Finds experts and content for a request, by shared words. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shared.text.languages import UNKNOWN, code3
 
 T = TypeVar("T")
 
-#: Words that say only that somebody is looked for.
-_ASKING = frozenset(stems("expert talk someone somebody person help need want session book article video content"))
+#: Words of a request that say nothing about its topic.
+_STOP_STEMS = frozenset(stems("expert talk someone somebody person help need want session book article video content"))
 
 
-def fitting_experts(
+def matching_experts(
     experts: Iterable[Expert], *, topic: str, session_type: str, language: str, limit: int
 ) -> tuple[Expert, ...]:
-    """Those who take such sessions and speak the language, best match of the topic first.
+    """Experts who offer such sessions and speak the language, best match of the topic first.
 
-    A topic that nobody's words share is no reason to send anybody away empty-handed: then all of them are told.
+    If the topic matches nobody, all of them are returned.
     """
-    spoken = code3(language)
+    language_code = code3(language)
     able = [
         expert
         for expert in experts
@@ -32,49 +32,49 @@ def fitting_experts(
             or not expert.session_types
             or normalise(session_type) in map(normalise, expert.session_types)
         )
-        and (spoken == UNKNOWN or not expert.languages or spoken in map(code3, expert.languages))
+        and (language_code == UNKNOWN or not expert.languages or language_code in map(code3, expert.languages))
     ]
     return tuple(_ranked(able, topic, _of_expert) or able)[:limit]
 
 
-def fitting_content(
+def matching_content(
     items: Iterable[ContentItem], *, topic: str, kind: str, language: str, limit: int
 ) -> tuple[ContentItem, ...]:
-    """Items of that kind about the topic, those in the language first; nothing when none is about it."""
-    spoken = code3(language)
+    """Items of that kind that match the topic, those in the language first."""
+    language_code = code3(language)
     able = [item for item in items if not kind or item.kind == kind]
-    found = _ranked(able, topic, _of_item) if frozenset(stems(topic)) - _ASKING else able
-    return tuple(sorted(found, key=lambda item: spoken not in (UNKNOWN, code3(item.language))))[:limit]
+    found = _ranked(able, topic, _of_item) if frozenset(stems(topic)) - _STOP_STEMS else able
+    return tuple(sorted(found, key=lambda item: language_code not in (UNKNOWN, code3(item.language))))[:limit]
 
 
-def named(experts: Sequence[Expert], name: str) -> Expert:
-    """The expert of that id or name.
+def expert_by_name(experts: Sequence[Expert], name: str) -> Expert:
+    """The expert of that id, name, or part of a name.
 
     Raises:
-        NotFoundError: there is none.
-        RefusedError: several could be meant.
+        NotFoundError: none matches.
+        RefusedError: several match.
     """
-    wanted = normalise(name).strip()
-    found = [expert for expert in experts if wanted in (normalise(expert.id), normalise(expert.name))]
+    normalised = normalise(name).strip()
+    found = [expert for expert in experts if normalised in (normalise(expert.id), normalise(expert.name))]
     if not found:
-        parts = frozenset(wanted.replace(".", " ").split()) - {"dr", "prof", "mr", "ms", "mrs"}
+        parts = frozenset(normalised.replace(".", " ").split()) - {"dr", "prof", "mr", "ms", "mrs"}
         found = [one for one in experts if parts and parts <= frozenset(normalise(one.name).replace(".", " ").split())]
     if not found:
-        raise NotFoundError("nobody of that name is in the directory; search_experts says who is")
+        raise NotFoundError("no expert of that name; find one with search_experts")
     if len(found) > 1:
-        raise RefusedError(f"several people could be meant: {', '.join(f'{one.name} ({one.id})' for one in found[:5])}")
+        raise RefusedError(f"several experts match: {', '.join(f'{one.name} ({one.id})' for one in found[:5])}")
     return found[0]
 
 
-def _ranked(found: Sequence[T], topic: str, said: Callable[[T], tuple[frozenset[str], frozenset[str]]]) -> list[T]:
-    """Those that share words with the topic, most first; a word among the topics counts twice."""
-    wanted = frozenset(stems(topic)) - _ASKING
-    if not wanted:
+def _ranked(found: Sequence[T], topic: str, words_of: Callable[[T], tuple[frozenset[str], frozenset[str]]]) -> list[T]:
+    """Candidates that share words with the topic, most first; words of their own topics count twice."""
+    topic_stems = frozenset(stems(topic)) - _STOP_STEMS
+    if not topic_stems:
         return list(found)
     scored = []
     for at, one in enumerate(found):
-        topics, further = said(one)
-        score = 2 * len(wanted & topics) + len(wanted & (further - topics))
+        topics, further = words_of(one)
+        score = 2 * len(topic_stems & topics) + len(topic_stems & (further - topics))
         if score:
             scored.append((-score, at, one))
     return [one for _, _, one in sorted(scored, key=lambda each: each[:2])]

@@ -1,4 +1,4 @@
-"""The directory's statements, in SQLAlchemy; only `directory_adapter.py` uses them."""
+"""The SQL statements of the directory; only `directory_adapter.py` uses them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from services.persistence.models import content, experts, sessions, slots
 from services.persistence.sql import Database
 
-#: Rows in one statement: SQLite takes so many parameters and no more.
+#: Rows in one statement; SQLite limits the number of parameters.
 BATCH = 500
 
 
@@ -58,7 +58,7 @@ def sessions_from(start: datetime, limit: int) -> Select[Any]:
 async def insert_session(database: Database, row: dict[str, Any]) -> bool:
     """Insert the session unless its slot or its question has one; whether it was inserted.
 
-    The insert is the first statement of its transaction: whoever comes second waits for the first one's commit and
+    The insert is the first statement of its transaction: a concurrent insert waits for the commit of the first and
     then finds the key taken, on both databases.
     """
     statement = _insert(database)(sessions).on_conflict_do_nothing()
@@ -67,7 +67,7 @@ async def insert_session(database: Database, row: dict[str, Any]) -> bool:
 
 
 async def replace(database: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
-    """Insert rows by the name of their table, or replace those of the same id; one commit for all."""
+    """Insert or replace rows by id, given by table name; one commit for all."""
     insert = _insert(database)
     async with database.engine.begin() as connection:
         for name, values in rows.items():
@@ -80,8 +80,8 @@ async def replace(database: Database, rows: Mapping[str, Sequence[dict[str, Any]
 
 
 def _sessions() -> Select[Any]:
-    named = select(sessions, func.coalesce(experts.c.name, "").label("expert_name"))
-    return named.outerjoin_from(sessions, experts, experts.c.id == sessions.c.expert_id)
+    error_name = select(sessions, func.coalesce(experts.c.name, "").label("expert_name"))
+    return error_name.outerjoin_from(sessions, experts, experts.c.id == sessions.c.expert_id)
 
 
 def _insert(database: Database) -> Any:

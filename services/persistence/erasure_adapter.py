@@ -1,4 +1,4 @@
-"""What is to be forgotten of the record, on its own database. SQLAlchemy is imported at the first use."""
+"""Erasure from the record's own database. SQLAlchemy is imported at the first use."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from services.persistence.adapters import SqlRecord
-from services.persistence.erasure import Forgetting, Trace
-from services.persistence.purge import RawText, Stragglers, Sweeper
+from services.persistence.erasure import ErasureTarget
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import Forgettable
-from shared.runtime.context import StageContext
-from shared.stores.ports import KeyValue
 
 
-class SqlTraces:
-    """`Traces` on the record's database."""
+class SqlErasureStore:
+    """An `ErasureStore` on the record's database."""
 
     def __init__(self, record: SqlRecord) -> None:
         self._record = record
@@ -25,27 +22,27 @@ class SqlTraces:
         from services.persistence import erasure_sql
 
         if marks:
-            with _own_errors():
+            with _database_errors():
                 async with self._record.database().engine.begin() as connection:
                     await erasure_sql.keep_marks(connection, marks, at)
 
-    async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[Trace]:
+    async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
         from services.persistence import erasure_sql
 
-        with _own_errors():
+        with _database_errors():
             rows = await self._record.database().read(erasure_sql.found(what, key, tenant, most))
-            traces = {row["id"]: Trace.model_validate(row) for row in rows}
-            new = list(traces)
-            while new:  # what was asked again may have been asked again itself
+            store = {row["id"]: ErasureTarget.model_validate(row) for row in rows}
+            new = list(store)
+            while new:  # a replay may have been replayed itself
                 rows = await self._record.database().read(erasure_sql.children(new))
-                new = [row["id"] for row in rows if row["id"] not in traces]
-                traces |= {row["id"]: Trace.model_validate(row) for row in rows if row["id"] in new}
-        return list(traces.values())
+                new = [row["id"] for row in rows if row["id"] not in store]
+                store |= {row["id"]: ErasureTarget.model_validate(row) for row in rows if row["id"] in new}
+        return list(store.values())
 
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
         from services.persistence import erasure_sql
 
-        with _own_errors():
+        with _database_errors():
             rows = await self._record.database().read(erasure_sql.marked(since, until))
         return [row["mark"].partition(":")[2] for row in rows]
 
@@ -54,7 +51,7 @@ class SqlTraces:
 
         if not ids:
             return {}
-        with _own_errors():
+        with _database_errors():
             database = self._record.database()
             async with database.engine.begin() as connection:
                 counts = await erasure_sql.erase(connection, ids)
@@ -62,23 +59,12 @@ class SqlTraces:
         return counts
 
 
-def forgetting_of(
-    context: StageContext, record: SqlRecord, sessions: KeyValue, answers: KeyValue
-) -> tuple[Forgetting, Sweeper]:
-    """Who hears what is to be forgotten, and what is erased by and by."""
-    traces = SqlTraces(record)
-    settings = context.settings
-    raw_text = (RawText(context.eraser, settings.raw_ttl_seconds),) if settings.raw_erase_share else ()
-    forgetting = Forgetting(traces, context.log, context.eraser, sessions, answers)
-    return forgetting, Sweeper(*raw_text, Stragglers(traces, context.eraser))
-
-
 @contextmanager
-def _own_errors() -> Iterator[None]:
-    """A database's errors as ours, without their text, which may hold what people wrote."""
-    from services.persistence.sql import ERRORS, named
+def _database_errors() -> Iterator[None]:
+    """Raise database errors as `UnavailableError`, without their text: it may quote what people wrote."""
+    from services.persistence.sql import ERRORS, error_name
 
     try:
         yield
     except ERRORS as error:
-        raise UnavailableError(f"the record does not forget ({named(error)})") from None
+        raise UnavailableError(f"the record is unavailable for erasure ({error_name(error)})") from None

@@ -1,4 +1,4 @@
-"""The statements of forgetting. Only adapters import this, as it needs SQLAlchemy."""
+"""The SQL statements of erasure. Only adapters import this, as it needs SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from shared.contracts.facts import Forgettable
 
 #: Tables with rows about an exchange.
 _ABOUT = tuple(table for table in metadata.sorted_tables if "exchange_id" in table.c)
-#: So many values in one statement; databases limit the parameters.
+#: Values in one statement; databases limit the number of parameters.
 _MOST = 500
 
 
 def found(what: Forgettable, key: str, tenant: str, most: int) -> Select[Any]:
-    """Oldest first."""
-    wanted = {
+    """The recorded questions to erase, oldest first."""
+    condition = {
         "question": (exchanges.c.id == key) | (exchanges.c.parent == key),
         "conversation": (exchanges.c.conversation_id == key) & (exchanges.c.tenant == tenant),
-        # All that begin with it: "g" is above every hex digit.
+        # All that begin with it: "g" sorts after every hex digit.
         "asker": exchanges.c.asker.between(key, f"{key}g"),
     }[what]
-    return _traces().where(wanted).order_by(exchanges.c.ended_at, exchanges.c.id).limit(most)
+    return _targets().where(condition).order_by(exchanges.c.ended_at, exchanges.c.id).limit(most)
 
 
 def children(ids: Sequence[str]) -> Select[Any]:
-    """What was asked again of these."""
-    return _traces().where(exchanges.c.parent.in_(ids), exchanges.c.parent != "")
+    """The replays of these questions."""
+    return _targets().where(exchanges.c.parent.in_(ids), exchanges.c.parent != "")
 
 
 def marked(since: datetime, until: datetime) -> Select[Any]:
-    """Marks of single questions from that time."""
+    """The marks of single questions of that period."""
     at = forgotten.c["at"]
     return select(forgotten.c.mark).where(forgotten.c.mark.startswith("question:"), at >= since, at < until)
 
 
 async def keep_marks(connection: AsyncConnection, marks: Sequence[str], at: datetime) -> None:
-    """Keep them, or move their time on, and let go of old ones."""
+    """Insert the marks, or move their time forward, and delete old ones."""
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql.insert
     statement = insert(forgotten)
     later = statement.excluded["at"] > forgotten.c["at"]
@@ -57,7 +57,7 @@ async def keep_marks(connection: AsyncConnection, marks: Sequence[str], at: date
 
 
 async def dropped(connection: AsyncConnection, entries: Sequence[Entry]) -> set[str]:
-    """Of entries just written, those that are forgotten: deleted again before anybody sees them; their keys."""
+    """Delete, before the commit, those of the entries just written that are erased; returns their keys."""
     marks = sorted({mark for entry in entries for mark in marks_of(entry)})
     marked: dict[str, datetime] = {}
     for start in range(0, len(marks), _MOST):
@@ -73,9 +73,9 @@ async def dropped(connection: AsyncConnection, entries: Sequence[Entry]) -> set[
 
 
 async def erase(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, int]:
-    """Everything of these exchanges; a booked session stays booked, without its conversation. Rows by table."""
+    """Delete everything of these exchanges; a booked session stays, without its conversation. Rows by table."""
     if connection.dialect.name == "postgresql":
-        # Whoever is writing one of them right now did not see the mark: their commit is waited for.
+        # Wait for commits of writers that have not seen the mark yet.
         names = ", ".join(table.name for table in (exchanges, *_ABOUT))
         await connection.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
     counts = {}
@@ -95,5 +95,5 @@ def key_of(entry: Entry) -> str:
     raise TypeError(f"{type(entry).__name__} has no key")
 
 
-def _traces() -> Select[Any]:
+def _targets() -> Select[Any]:
     return select(exchanges.c.id, exchanges.c.conversation_id, exchanges.c.reuse_key)

@@ -1,4 +1,4 @@
-"""Deletes what is too old from the record, a little at a time, beside the work."""
+"""Deletes old exchanges from the record in the background, a batch at a time."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from services.persistence.ports import Record
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
 
-#: Exchanges deleted in one commit, and seconds in which others may write before the next.
+#: Exchanges deleted in one commit, and seconds until the next one, during which others may write.
 BATCH = 200
 PAUSE = 0.2
-#: Seconds between two looks when nothing was left to delete.
+#: Seconds until the next batch if there was nothing more to delete.
 REST = 600.0
 
 
-class Expiry:
-    """A port of the stage. Every worker has one: what one has taken, another passes over or does not find."""
+class RecordExpiry:
+    """A port of the stage. Every worker runs one; they delete different exchanges."""
 
     def __init__(self, record: Record, days: float, *, rest: float = REST, pause: float = PAUSE) -> None:
-        """`days` is the age of what is deleted; 0: nothing is."""
+        """`days` is the age at which exchanges are deleted; 0: never. `rest` and `pause` are seconds."""
         self._record = record
         self._age = timedelta(days=days)
         self._rest = rest

@@ -1,4 +1,4 @@
-"""Group commit: whoever waits to save is saved together, in one transaction and one fsync."""
+"""Group commit: entries that wait at the same time are written in one transaction with one fsync."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class GroupCommit(Generic[T]):
-    """Gathers what concurrent callers submit while the previous commit runs, and writes it as the next one.
+    """Collects what concurrent callers submit while a commit runs, and writes it in the next commit.
 
-    `write` takes up to `most` items and returns once they are committed, all or none. It raises `TransientError` when
-    the database is away; after any other error the batch is halved until the item at fault stands alone, so that it
-    fails for its own caller only.
+    `write` takes up to `most` items and returns once they are committed, all or none. It raises `TransientError` if the
+    database is unavailable; after any other error the batch is halved until the faulty item is alone, so that only its
+    own caller fails.
     """
 
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]], *, most: int = 128) -> None:
@@ -27,7 +27,7 @@ class GroupCommit(Generic[T]):
         self._writer: asyncio.Task[None] | None = None
 
     async def submit(self, item: T) -> None:
-        """Return once the item is committed; raise what `write` raised for it."""
+        """Return once the item is committed; raises what `write` raised for it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         if self._writer is None or self._writer.done():
@@ -35,7 +35,7 @@ class GroupCommit(Generic[T]):
         await done
 
     async def drain(self) -> None:
-        """Return once nothing waits any more."""
+        """Return once everything submitted is written."""
         if self._writer is not None:
             await asyncio.shield(self._writer)
 
@@ -45,7 +45,7 @@ class GroupCommit(Generic[T]):
                 count = min(self._most, len(self._waiting))
                 await self._commit([self._waiting.popleft() for _ in range(count)])
         finally:
-            # Only when the task is cancelled: nobody may be left waiting for a commit that will not come.
+            # Only if the task was cancelled: no caller may wait for a commit that will not happen.
             while self._waiting:
                 self._waiting.popleft()[1].cancel()
 

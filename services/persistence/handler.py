@@ -1,4 +1,4 @@
-"""The recorder: each fact heard becomes an entry of the record, each answer a turn of its session."""
+"""The handlers of persistence: each fact becomes an entry of the record, each answer a turn of its session."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from services.persistence import projection
-from services.persistence.answer_cache import AnswerShelf, reusable_of
-from services.persistence.conversation_summary import Summaries
+from services.persistence.answer_cache import AnswerCache, reusable_of
+from services.persistence.conversation_summary import ConversationSummarizer
+from services.persistence.directory import Directory
+from services.persistence.erasure import ErasureHandler
 from services.persistence.ports import Entry, Record
-from services.persistence.session_policy import kept_turns, recent, turn_of
+from services.persistence.record_pages import RecordPages
+from services.persistence.record_queries import RecordQueries
+from services.persistence.session_policy import kept_turns, recent_turns, turn_of
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import TransientError, UnavailableError
@@ -33,78 +37,110 @@ from shared.contracts.sessions import (
     with_turn,
     with_turns,
 )
+from shared.contracts.stage import Stage
 from shared.observability.telemetry import DEGRADED
 
-#: Seconds a session may take; a slow store costs the conversation its memory, not the record its pace.
+#: Seconds that updating a session may take; with a slow store the conversation loses a turn, the record does not wait.
 SESSION_SECONDS = 2.0
-#: A worker appends turns of one conversation one after another; conversations share this many locks.
+#: Locks that conversations share, so that a worker appends the turns of one conversation one after another.
 _LOCKS = 64
 
 
+def register_fact_handlers(stage: Stage, recorder: Recorder, erasure: ErasureHandler) -> None:
+    """Register the handlers of all facts that the stage consumes."""
+    stage.on(recorder.record_ending)
+    stage.on(recorder.record_feedback)
+    stage.on(recorder.record_evaluation)
+    stage.on(recorder.record_indexed)
+    stage.on(recorder.record_refused)
+    stage.on(erasure.erase_requested, concurrency=1)
+    stage.on(erasure.continue_erasure, concurrency=1)
+
+
+def register_record_requests(stage: Stage, record: Record) -> None:
+    """Register the handlers of the requests to the record."""
+    queries, pages = RecordQueries(record), RecordPages(record)
+    stage.on_request(queries.conversation)
+    stage.on_request(queries.exchange)
+    stage.on_request(pages.exchanges)
+    stage.on_request(pages.export)
+    stage.on_request(queries.stats)
+
+
+def register_directory_requests(stage: Stage, directory: Directory) -> None:
+    """Register the handlers of the requests to the directory."""
+    stage.on_request(directory.experts)
+    stage.on_request(directory.availability)
+    stage.on_request(directory.book)
+    stage.on_request(directory.content)
+    stage.on_request(directory.load)
+    stage.on_request(directory.overview)
+
+
 class Recorder:
-    """Keeps the record (`record`, the database) and the sessions with their summaries (the key-value store)."""
+    """Writes the record (a database), and the sessions and reusable answers (the key-value store)."""
 
     def __init__(
         self,
         record: Record,
-        summaries: Summaries,
-        shelf: AnswerShelf,
-        late: Callable[[Envelope], Awaitable[None]] | None = None,
+        summaries: ConversationSummarizer,
+        answer_cache: AnswerCache,
+        on_erased: Callable[[Envelope], Awaitable[None]] | None = None,
     ) -> None:
-        """`late` is told of what comes of a question after it was forgotten."""
-        self._late = late
+        """`on_erased` is called with events that arrive after their question was erased."""
+        self._on_erased = on_erased
         self._record = record
         self._sessions = summaries.sessions
-        self._shelf = shelf
+        self._answers = answer_cache
         self._summaries = summaries
         self._locks = tuple(asyncio.Lock() for _ in range(_LOCKS))
 
-    async def record(
+    async def record_ending(
         self, ending: Ending, envelope: Envelope, settings: PersistenceSettings
     ) -> ExchangeRecorded | None:
-        """Keep the finished question; the session goes first, because the asker's next question may come at once.
+        """Record the finished question, after its session: the asker's next question may follow at once.
 
-        An exact repeat is recorded without a word: it has nothing new to find or to score (decision 14).
+        No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
         """
         exchange = projection.fold(ending, envelope)
-        await self._remember(exchange, settings)
-        if not await self._kept(exchange, envelope):
+        await self._update_session(exchange, settings)
+        if not await self._save(exchange, envelope):
             return None
         if isinstance(ending, AnswerReused) and envelope.causation_id is None:
             return None
-        await self._shelf.keep(ending, envelope, settings)
+        await self._answers.store(ending, envelope, settings)
         reusable = reusable_of(ending, envelope, settings)
         return ExchangeRecorded(record=exchange.id, outcome=exchange.outcome, reusable=reusable)
 
-    async def feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
-        """Keep the rating; an answer that somebody disliked is not given again."""
-        kept = await self._kept(projection.feedback(given, envelope), envelope)
+    async def record_feedback(self, given: FeedbackGiven, envelope: Envelope, settings: PersistenceSettings) -> None:
+        """Record the rating; an answer that was rated down is not reused any more."""
+        kept = await self._save(projection.feedback(given, envelope), envelope)
         if kept and given.rating < 0:
             try:
-                await self._shelf.dispute(envelope, settings)
+                await self._answers.dispute(envelope, settings)
             except UnavailableError as error:
                 raise TransientError(str(error)) from error
 
-    async def evaluated(self, fact: ExchangeEvaluated, envelope: Envelope) -> None:
-        await self._kept(projection.evaluation(fact, envelope), envelope)
+    async def record_evaluation(self, fact: ExchangeEvaluated, envelope: Envelope) -> None:
+        await self._save(projection.evaluation(fact, envelope), envelope)
 
-    async def indexed(self, fact: DocumentIndexed, envelope: Envelope) -> None:
+    async def record_indexed(self, fact: DocumentIndexed, envelope: Envelope) -> None:
         await self._record.save(projection.indexed(fact, envelope))
 
-    async def refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
+    async def record_refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
         await self._record.save(projection.refused(fact, envelope))
 
-    async def _kept(self, entry: Entry, envelope: Envelope) -> bool:
-        """Save it; what is about a forgotten question is not kept, and erased wherever else it was left."""
+    async def _save(self, entry: Entry, envelope: Envelope) -> bool:
+        """Save the entry; whether it was kept. That of an erased question is not, and its events are erased too."""
         kept = await self._record.save(entry)
-        if not kept and self._late:
-            await self._late(envelope)
+        if not kept and self._on_erased:
+            await self._on_erased(envelope)
         return kept
 
-    async def _remember(self, exchange: Exchange, settings: PersistenceSettings) -> None:
-        """Append the turn to its session; a store that is away never costs the record.
+    async def _update_session(self, exchange: Exchange, settings: PersistenceSettings) -> None:
+        """Append the turn to its session. If the store is unavailable, the exchange is recorded without it.
 
-        A repeat that opens a conversation writes none: follow-ups are rare, and find it in the record and the log.
+        A repeat that opens a conversation writes no session: follow-ups are rare, and are answered from the record.
         """
         turn = turn_of(exchange, settings)
         if turn is None or (exchange.outcome == "reused" and exchange.conversation_id == exchange.id):
@@ -116,23 +152,23 @@ class Recorder:
         except (UnavailableError, TimeoutError):
             DEGRADED.labels("sessions").inc()
             return
-        if self._summaries.wanted(settings):
-            self._summaries.consider(key, session, settings)
+        if self._summaries.enabled(settings):
+            self._summaries.start_if_due(key, session, settings)
 
     async def _append(self, key: str, turn: SessionTurn, exchange: Exchange, settings: PersistenceSettings) -> Session:
-        """Compare and set: other workers may append to the same conversation."""
-        keep = kept_turns(settings, summarised=self._summaries.wanted(settings))
-        lost: list[SessionTurn] = []
+        """Append by compare and set: other workers may append to the same conversation."""
+        keep = kept_turns(settings, summarised=self._summaries.enabled(settings))
+        earlier_turns: list[SessionTurn] = []
         if exchange.conversation_id != exchange.id and await self._sessions.get(key) is None:
-            # It goes on, or its client chose the id: the store may have lost what came before.
+            # A later turn, or the client chose the conversation's id: the store may have lost the earlier turns.
             with contextlib.suppress(UnavailableError):
                 earlier = await self._record.conversation(exchange.conversation_id, 2 * settings.turns)
-                lost = recent(earlier, turn, exchange.tenant, settings)
+                earlier_turns = recent_turns(earlier, turn, exchange.tenant, settings)
         session = Session()
 
         def appended(stored: bytes | None) -> bytes:
             nonlocal session
-            session = with_turn(with_turns(decode_session(stored), lost, keep=keep), turn, keep=keep)
+            session = with_turn(with_turns(decode_session(stored), earlier_turns, keep=keep), turn, keep=keep)
             return encode_session(session)
 
         await self._sessions.update(key, appended, ttl=settings.session_ttl_seconds)

@@ -1,6 +1,6 @@
 """The record's tables: one model for SQLite and PostgreSQL. A change here needs a migration (see README.md).
 
-No foreign keys: feedback may be heard before the exchange it is about.
+No foreign keys: feedback may be recorded before its exchange.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time, UTC going in and coming out; SQLite keeps no time zone of its own."""
+    """A point in time, in UTC both ways; SQLite stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -74,7 +74,7 @@ exchanges = Table(
     Index("ix_exchanges_outcome", "outcome", "ended_at"),
 )
 
-#: Longer ids of sources are cut: an index takes no more.
+#: Longer source ids are cut: an index limits the length.
 SOURCE_CHARS = 500
 
 #: Which exchanges showed or cited a source.
@@ -88,7 +88,7 @@ exchange_sources = Table(
     Index("ix_exchange_sources_source", "source", "ended_at"),
 )
 
-#: What was added up of an hour or a day of one pipeline (`tallying.py`).
+#: The rollup of one hour or day of one pipeline (`rollups.py`).
 tallies = Table(
     "tallies",
     metadata,
@@ -165,7 +165,7 @@ slots = Table(
     Index("ix_slots_expert", "expert_id", "starts_at"),
 )
 
-#: A slot is booked once, and a question books once: both are the database's to enforce.
+#: A slot is booked once, and a question books once: the database enforces both.
 sessions = Table(
     "sessions",
     metadata,
@@ -182,7 +182,7 @@ sessions = Table(
     Index("ix_sessions_expert", "expert_id", "starts_at"),
 )
 
-#: What was to be forgotten, and when: whatever of it is still on its way is not recorded (see `forgetting.py`).
+#: Marks of erasures: late facts of what was erased are not recorded (see `erasure.py`).
 forgotten = Table(
     "forgotten",
     metadata,

@@ -1,24 +1,22 @@
-"""The role of the record, and the entries it keeps."""
+"""The record's entries, and the ports of persistence: `Record` and the directory's `Catalogue`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field
 
+from services.persistence.rollups import Rollup
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
 from shared.contracts.payloads import ContentItem, Expert, Session, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
 
-if TYPE_CHECKING:
-    from services.persistence.rollups import Figures
-
 
 class Feedback(Value):
-    """A rating of an exchange, which may not be on record yet."""
+    """A rating of an exchange; the exchange may be recorded later."""
 
     event_id: str
     exchange_id: str
@@ -29,7 +27,7 @@ class Feedback(Value):
     sentence_scores: tuple[int, ...] = ()
     citation_scores: tuple[int, ...] = ()
     at: datetime
-    #: In whose figures it counts; empty: in none.
+    #: The pipeline in whose rollups it counts; empty: none (background lane).
     pipeline: str = Field(default="", exclude=True)
 
 
@@ -44,12 +42,12 @@ class Evaluation(Value):
     citations: tuple[CitationVerdict, ...] = ()
     judged_by: JudgedBy = "rules"
     at: datetime
-    #: In whose figures it counts; empty: in none.
+    #: The pipeline in whose rollups it counts; empty: none (background lane).
     pipeline: str = Field(default="", exclude=True)
 
 
 class DocumentState(Value):
-    """What became of a source when it was last handed in."""
+    """The state of a source since it was last submitted."""
 
     source: str
     status: Literal["indexed", "refused"]
@@ -65,32 +63,32 @@ Entry = Exchange | Feedback | Evaluation | DocumentState
 
 
 @dataclass(frozen=True)
-class Remarks:
-    """What was said about an exchange afterwards."""
+class ExchangeAnnotations:
+    """Ratings and the latest evaluation of an exchange."""
 
     feedback: tuple[Rating, ...] = ()
     evaluation: AnswerEvaluation | None = None
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What was added up of the live lane, by pipeline; `documents` counts those of all time by status."""
+class RollupTotals:
+    """The live lane's rollups of a period by pipeline; `documents` counts all documents by status."""
 
-    figures: dict[str, Figures] = field(default_factory=dict)
+    by_pipeline: dict[str, Rollup] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Cursor:
-    """The last exchange of a page: the next page has the older ones."""
+class PageCursor:
+    """The last exchange of a page; the next page begins with the next older one."""
 
     ended_at: datetime
     id: str
 
 
 @dataclass(frozen=True)
-class Sought:
-    """Which exchanges: whatever is empty does not matter. `until` is not included."""
+class ExchangeCriteria:
+    """Selects exchanges; an empty field selects all. `since` is inclusive, `until` exclusive. `rating` is 1 or -1."""
 
     pipeline: str = ""
     outcome: str = ""
@@ -104,29 +102,29 @@ class Sought:
 
 
 class Record(Protocol):
-    """Keeps entries for good.
+    """Stores entries.
 
-    Saving is idempotent and takes entries in any order: the newest state of an exchange or document stays, and a
-    background run never replaces the record of a live question. Reads raise `UnavailableError` when the database is
-    away.
+    Saving is idempotent and accepts entries in any order: the newest state of an exchange or document is kept, and a
+    background run never replaces the exchange of a live question. Reads raise `UnavailableError` if the database is
+    unavailable.
     """
 
     async def open(self) -> None:
-        """Bring the schema up to date; safe when several workers start together.
+        """Migrate the schema; safe when several workers start together.
 
         Raises:
-            ConfigurationError: the URL, or the driver it needs.
-            UnavailableError: the database is away.
+            ConfigurationError: the URL is not supported, or its driver is not installed.
+            UnavailableError: the database is unavailable.
         """
 
     async def close(self) -> None: ...
 
     async def save(self, entry: Entry) -> bool:
-        """Return once the entry is committed; False when it is not kept, as it is of what was to be forgotten.
+        """Return once the entry is committed; False if it was dropped, because it belongs to an erased question.
 
         Raises:
-            TransientError: the database is away.
-            PermanentError: the database will never take this entry.
+            TransientError: the database is unavailable.
+            PermanentError: the database will never accept this entry.
         """
 
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
@@ -134,60 +132,73 @@ class Record(Protocol):
     async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
         """The last `limit` exchanges, oldest first, without their passages."""
 
-    async def remarks(self, exchange_id: str) -> Remarks: ...
+    async def annotations(self, exchange_id: str) -> ExchangeAnnotations: ...
 
-    async def tally(self, since: datetime) -> Tally:
-        """The figures since the beginning of that hour."""
+    async def totals(self, since: datetime) -> RollupTotals:
+        """The rollups since the beginning of the hour of `since`."""
 
-    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
-        """The newest first; without `whole`, without passages, context and timeline."""
+    async def page(
+        self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
+    ) -> Sequence[Exchange]:
+        """Up to `limit` exchanges, newest first; unless `whole`, without passages, context and timeline."""
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """How often each was rated up and down; those that nobody rated are left out."""
+        """How often each exchange was rated (up, down), by id; those without a rating are left out."""
 
     async def evaluated(self, ids: Sequence[str]) -> set[str]:
-        """Those of which there is a background evaluation."""
+        """The ids of those that have a background evaluation."""
 
     async def expire(self, before: datetime, most: int) -> int:
-        """Delete at most so many of the exchanges that ended before then, with what was said about them; how many.
+        """Delete up to `most` exchanges that ended before then, with their ratings and evaluations; returns how many.
 
-        Figures stay. Workers that do so at once get in nobody's way.
+        Rollups are kept. Several workers may do this at the same time.
+        """
+
+
+class RecordIndex(Protocol):
+    """Tells which questions are recorded."""
+
+    async def recorded(self, ids: list[str]) -> set[str]:
+        """Those of the ids that are recorded.
+
+        Raises:
+            UnavailableError: the database is unavailable.
         """
 
 
 class Catalogue(Protocol):
-    """Keeps the directory: people, their time, the sessions booked, things to read or watch.
+    """Stores the directory: experts, their slots, booked sessions, and content to read or watch.
 
-    Every method raises `UnavailableError` when the database is away.
+    Every method raises `UnavailableError` if the database is unavailable.
     """
 
     async def experts(self) -> Sequence[Expert]:
-        """All of them, by name."""
+        """All experts, ordered by name."""
 
     async def content(self) -> Sequence[ContentItem]:
-        """All of it, by title."""
+        """All items, ordered by title."""
 
     async def slot(self, slot_id: str) -> Slot | None: ...
 
     async def slot_at(self, expert_id: str, at: datetime) -> Slot | None:
-        """The expert's slot that begins then."""
+        """The expert's slot that begins at that time."""
 
     async def free(self, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Sequence[Slot]:
-        """The expert's slots that nobody has booked, soonest first."""
+        """The expert's slots that are not booked, soonest first."""
 
     async def free_counts(self, start: datetime) -> dict[str, int]:
-        """How many free slots each expert has from then on, by the expert's id."""
+        """The number of free slots from `start` on, by expert id."""
 
     async def session(self, session_id: str) -> Session | None: ...
 
     async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
-        """Those that begin from then on, soonest first."""
+        """Booked sessions that begin from `start` on, soonest first."""
 
     async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
-        """Keep the session unless its slot, or its question, has one; whether it was kept.
+        """Store the session unless its slot or its question already has one; whether it was stored.
 
-        However many try at once, a slot has one session and a question books one.
+        With concurrent calls, too, a slot has one session and a question books one.
         """
 
     async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
-        """Keep the rows, all or none; one of the same id is replaced."""
+        """Insert or replace the rows by id, all or none."""

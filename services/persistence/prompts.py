@@ -1,4 +1,4 @@
-"""What the model that sums up conversations is told by default."""
+"""The default instructions of the model that summarises conversations."""
 
 from __future__ import annotations
 

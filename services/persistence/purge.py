@@ -1,13 +1,13 @@
-"""What leaves the log by and by: raw text before it expires, and what was said of a question after it was forgotten.
+"""Background tasks that erase events from the log's disk.
 
-Raw text: an event that expires is out of reach, but its bytes stay on the disk until its block goes. So persistence
-erases each question shortly before its time is up. Expiry remains the backstop, also for more than can be erased in
-the time.
+Raw text: an expired event cannot be read any more, but its bytes stay on the disk until the server drops their block.
+So each `QuestionAsked` is erased shortly before it expires. Expiry remains as the backstop, also if there are more
+than can be erased in the time.
 
-Stragglers: a stage at work on a question does not hear that it is forgotten, and what it says is no ending that
-persistence would hear. So forgotten questions are looked at once more when every deadline has passed.
+Late events: a stage that is processing a question while it is erased does not learn of the erasure, and publishes steps
+that persistence does not consume. So erased questions are erased once more when every deadline has passed.
 
-Several workers may do both; they find less to do.
+Several workers may do both at the same time.
 """
 
 from __future__ import annotations
@@ -19,76 +19,76 @@ from typing import Protocol
 
 import structlog
 
-from services.persistence.erasure import Traces
+from services.persistence.erasure import ErasureStore
 from shared.bus.ports import Eraser
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: How long before its time is up raw text is erased: this part of the time, within seconds.
-PART, SHORTEST, LONGEST = 0.2, 0.5, 600.0
-#: When no deadline is left that began before a question was forgotten; and how far back one that starts looks.
-OVER, BACK = timedelta(minutes=16), timedelta(hours=6)
-#: Seconds between two looks for stragglers, and at most for raw text.
-PAUSE, OFTEN = 60.0, 10.0
+#: How long before its expiry raw text is erased: this part of its time to live, within these limits in seconds.
+LEAD, SHORTEST_LEAD, LONGEST_LEAD = 0.2, 0.5, 600.0
+#: Time after an erasure when every deadline of before has passed; and how far back a worker that starts goes.
+LATEST_DEADLINE, LOOKBACK = timedelta(minutes=16), timedelta(hours=6)
+#: Seconds between two purges of late events, and the longest pause between two of raw text.
+LATE_EVENT_PAUSE, LONGEST_RAW_TEXT_PAUSE = 60.0, 10.0
 
 
-class Chore(Protocol):
-    """Something to be done every `pause` seconds."""
+class PurgeTask(Protocol):
+    """A task that is run every `pause` seconds."""
 
     pause: float
 
-    async def look(self, now: datetime) -> int:
-        """Do what is due; how many events that erased.
+    async def run(self, now: datetime) -> int:
+        """Erase what is due; returns the number of events erased.
 
         Raises:
-            UnavailableError: the bus or the record is away.
+            UnavailableError: NATS or the record is unavailable.
         """
 
 
-class RawText:
-    """`ttl` is how long raw text may stay, in seconds."""
+class RawTextPurge:
+    """Erases unmoderated text before it expires; `ttl` is its time to live in seconds."""
 
     def __init__(self, eraser: Eraser, ttl: float) -> None:
         self._eraser = eraser
-        lead = min(max(ttl * PART, SHORTEST), LONGEST)
+        lead = min(max(ttl * LEAD, SHORTEST_LEAD), LONGEST_LEAD)
         self._age = timedelta(seconds=max(ttl - lead, 0))
-        self.pause = min(lead / 4, OFTEN)
+        self.pause = min(lead / 4, LONGEST_RAW_TEXT_PAUSE)
 
-    async def look(self, now: datetime) -> int:
-        erased = await self._eraser.raw_text(now - self._age)
+    async def run(self, now: datetime) -> int:
+        erased = await self._eraser.erase_raw_text(now - self._age)
         telemetry.RAW_ERASED.inc(erased.events + erased.dead_letters)
         return erased.events + erased.dead_letters
 
 
-class Stragglers:
-    """Looks at each forgotten question once."""
+class LateEventPurge:
+    """Erases each erased question once more, for events that were published meanwhile."""
 
-    def __init__(self, traces: Traces, eraser: Eraser) -> None:
-        self._traces = traces
+    def __init__(self, store: ErasureStore, eraser: Eraser) -> None:
+        self._store = store
         self._eraser = eraser
-        self._looked_to: datetime | None = None
-        self.pause = PAUSE
+        self._purged_to: datetime | None = None
+        self.pause = LATE_EVENT_PAUSE
 
-    async def look(self, now: datetime) -> int:
-        until = now - OVER
+    async def run(self, now: datetime) -> int:
+        until = now - LATEST_DEADLINE
         erased = 0
-        for question in await self._traces.marked(self._looked_to or until - BACK, until):
-            erased += (await self._eraser.question(question)).events
-        self._looked_to = until
+        for question in await self._store.marked(self._purged_to or until - LOOKBACK, until):
+            erased += (await self._eraser.erase_question(question)).events
+        self._purged_to = until
         return erased
 
 
-class Sweeper:
-    """A port of persistence that does chores; one whose server is away is told once and tried again."""
+class PurgeScheduler:
+    """A port of persistence that runs purge tasks in the background; one that fails is logged once and retried."""
 
-    def __init__(self, *chores: Chore) -> None:
-        self._chores = chores
+    def __init__(self, *purge_tasks: PurgeTask) -> None:
+        self._purge_tasks = purge_tasks
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
-        self._tasks = [asyncio.create_task(self._do(chore)) for chore in self._chores]
+        self._tasks = [asyncio.create_task(self._repeat(task)) for task in self._purge_tasks]
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -96,15 +96,15 @@ class Sweeper:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _do(self, chore: Chore) -> None:
-        told = False
+    async def _repeat(self, task: PurgeTask) -> None:
+        warned = False
         while True:
-            await asyncio.sleep(chore.pause)
+            await asyncio.sleep(task.pause)
             try:
-                await chore.look(datetime.now(UTC))
-                told = False
+                await task.run(datetime.now(UTC))
+                warned = False
             except UnavailableError as error:
                 telemetry.DEGRADED.labels("erasing").inc()
-                if not told:
-                    log.warning("nothing is erased until the servers let it", reason=str(error))
-                told = True
+                if not warned:
+                    log.warning("purge failed; it is retried", reason=str(error))
+                warned = True

@@ -1,4 +1,4 @@
-"""Pages of the record: lists for people, everything for an export."""
+"""Replies to requests for pages of the record: short lines for lists, whole exchanges for exports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 import binascii
 from datetime import UTC, datetime
 
-from services.persistence.ports import Cursor, Record, Remarks, Sought
-from services.persistence.record_queries import told
+from services.persistence.ports import ExchangeAnnotations, ExchangeCriteria, PageCursor, Record
+from services.persistence.record_queries import exchange_reply
 from shared.contracts.errors import RefusedError
 from shared.contracts.requests.persistence import (
     Exchange,
@@ -20,67 +20,71 @@ from shared.contracts.requests.persistence import (
     ExportRequest,
 )
 
-#: Characters of an answer in a list.
+#: Characters of an answer in a line.
 ANSWER_CHARS = 300
-#: A page of an export holds no more exchanges, nor bytes once it has one: the bus takes replies of up to 8 MB.
+#: Limits of an export page: exchanges, and bytes (except for a single larger exchange); NATS takes up to 8 MB.
 EXPORTED = 50
 EXPORT_BYTES = 3_000_000
 _RATINGS = {"": 0, "up": 1, "down": -1}
 
 
-class Browser:
-    """Answers from the record; raises `UnavailableError` when the database is away."""
+class RecordPages:
+    """Replies from the record; raises `UnavailableError` if the database is unavailable."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
 
     async def exchanges(self, request: ExchangesRequest) -> ExchangesReply:
-        """One page of lines.
+        """One page of lines, newest first.
 
         Raises:
-            RefusedError: `after` is nothing that a page said.
+            RefusedError: `after` is no cursor of an earlier page.
         """
-        found = await self._record.page(_sought(request), read_cursor(request.after), request.limit + 1, whole=False)
+        found = await self._record.page(
+            _criteria(request), decode_cursor(request.after), request.limit + 1, whole=False
+        )
         page = found[: request.limit]
         balances = await self._record.balances([exchange.id for exchange in page])
         return ExchangesReply(
             exchanges=tuple(_line(exchange, *balances.get(exchange.id, (0, 0))) for exchange in page),
-            after=written_cursor(page[-1]) if len(found) > len(page) else "",
+            after=encode_cursor(page[-1]) if len(found) > len(page) else "",
         )
 
     async def export(self, request: ExportRequest) -> ExportReply:
-        """One page of whole exchanges with what was said about them.
+        """One page of whole exchanges with their ratings and evaluations.
 
         Raises:
-            RefusedError: `after` is nothing that a page said.
+            RefusedError: `after` is no cursor of an earlier page.
         """
         limit = min(request.limit, EXPORTED)
-        found = await self._record.page(_sought(request), read_cursor(request.after), limit + 1, whole=True)
+        found = await self._record.page(_criteria(request), decode_cursor(request.after), limit + 1, whole=True)
         ids = [exchange.id for exchange in found]
-        remarked = {*await self._record.balances(ids), *await self._record.evaluated(ids)}
+        annotated = {*await self._record.balances(ids), *await self._record.evaluated(ids)}
         replies: list[ExchangeReply] = []
         size = 0
         for exchange in found[:limit]:
-            remarks = await self._record.remarks(exchange.id) if exchange.id in remarked else Remarks()
-            reply = told(exchange, remarks)
+            annotations = (
+                await self._record.annotations(exchange.id) if exchange.id in annotated else ExchangeAnnotations()
+            )
+            reply = exchange_reply(exchange, annotations)
             size += len(reply.model_dump_json().encode())
             if replies and size > EXPORT_BYTES:
                 break
             replies.append(reply)
         more = len(found) > len(replies)
-        return ExportReply(exchanges=tuple(replies), after=written_cursor(found[len(replies) - 1]) if more else "")
+        return ExportReply(exchanges=tuple(replies), after=encode_cursor(found[len(replies) - 1]) if more else "")
 
 
-def written_cursor(last: Exchange) -> str:
-    """The place after an exchange; opaque to who gets it."""
+def encode_cursor(last: Exchange) -> str:
+    """The cursor of the page that follows an exchange; opaque to clients."""
     return base64.urlsafe_b64encode(f"{last.ended_at.astimezone(UTC).isoformat()} {last.id}".encode()).decode()
 
 
-def read_cursor(text: str) -> Cursor | None:
-    """The place that a page ended with.
+def decode_cursor(text: str) -> PageCursor | None:
+    """Decode a cursor; None for the first page.
 
     Raises:
-        RefusedError: it is none.
+        RefusedError: the text is no cursor.
     """
     if not text:
         return None
@@ -90,12 +94,12 @@ def read_cursor(text: str) -> Cursor | None:
         if moment.tzinfo is None:
             raise ValueError("no time zone")
     except (binascii.Error, ValueError):
-        raise RefusedError("after: send back what the page before said, or leave it out") from None
-    return Cursor(moment, exchange_id)
+        raise RefusedError("after: not a cursor; send the `after` of the previous page, or leave it out") from None
+    return PageCursor(moment, exchange_id)
 
 
-def _sought(request: ExchangesFilter) -> Sought:
-    return Sought(
+def _criteria(request: ExchangesFilter) -> ExchangeCriteria:
+    return ExchangeCriteria(
         pipeline=request.pipeline,
         outcome=request.outcome,
         conversation=request.conversation,
@@ -109,7 +113,7 @@ def _sought(request: ExchangesFilter) -> Sought:
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    """A time without a zone is taken for UTC."""
+    """The time in UTC; one without a zone is taken as UTC."""
     if moment is None:
         return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

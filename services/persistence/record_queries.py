@@ -1,12 +1,12 @@
-"""What other services ask of the record."""
+"""Replies to requests for single exchanges, conversations and statistics."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from services.persistence import statistics
-from services.persistence.ports import Record, Remarks
-from services.persistence.rollups import Figures, started
+from services.persistence.ports import ExchangeAnnotations, Record
+from services.persistence.rollups import Rollup, period_start
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.requests.persistence import (
     ConversationReply,
@@ -20,8 +20,8 @@ from shared.contracts.requests.persistence import (
 )
 
 
-class Archivist:
-    """Answers from the record; raises `UnavailableError` when the database is away."""
+class RecordQueries:
+    """Replies from the record; raises `UnavailableError` if the database is unavailable."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -49,28 +49,28 @@ class Archivist:
         exchange = await self._record.exchange(request.id)
         if exchange is None:
             return ExchangeReply(found=False)
-        return told(exchange, await self._record.remarks(request.id))
+        return exchange_reply(exchange, await self._record.annotations(request.id))
 
     async def stats(self, request: StatsRequest) -> StatsReply:
-        since = started("hour", datetime.now(UTC) - timedelta(hours=request.hours))
-        tally = await self._record.tally(since)
-        total = Figures()
-        for one in tally.figures.values():
+        since = period_start("hour", datetime.now(UTC) - timedelta(hours=request.hours))
+        totals = await self._record.totals(since)
+        total = Rollup()
+        for one in totals.by_pipeline.values():
             total.add(one)
-        whole = statistics.of_pipeline("", total)
+        overall = statistics.pipeline_figures("", total)
         return StatsReply(
             hours=request.hours,
             since=since,
-            **whole.model_dump(exclude={"pipeline", "cost_usd"}),
+            **overall.model_dump(exclude={"pipeline", "cost_usd"}),
             stages=statistics.stages(total),
-            models=statistics.spent(tally.figures),
-            pipelines=tuple(statistics.of_pipeline(name, one) for name, one in sorted(tally.figures.items())),
-            documents=tally.documents,
+            models=statistics.model_usage(totals.by_pipeline),
+            pipelines=tuple(statistics.pipeline_figures(name, one) for name, one in sorted(totals.by_pipeline.items())),
+            documents=totals.documents,
         )
 
 
-def told(exchange: Exchange, remarks: Remarks) -> ExchangeReply:
-    """The exchange with what was said about it; an evaluation that came with the answer where there is no later one."""
+def exchange_reply(exchange: Exchange, annotations: ExchangeAnnotations) -> ExchangeReply:
+    """The exchange with its annotations; without a background evaluation, the one that came with the answer."""
     inline = exchange.details.get("evaluation")
-    evaluation = remarks.evaluation or (AnswerEvaluation.model_validate(inline) if inline else None)
-    return ExchangeReply(found=True, exchange=exchange, feedback=remarks.feedback, evaluation=evaluation)
+    evaluation = annotations.evaluation or (AnswerEvaluation.model_validate(inline) if inline else None)
+    return ExchangeReply(found=True, exchange=exchange, feedback=annotations.feedback, evaluation=evaluation)

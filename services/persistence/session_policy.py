@@ -1,4 +1,4 @@
-"""Which exchanges a conversation remembers, how much of them, and for how long they are remembered whole. Pure."""
+"""Which exchanges become turns of a session, how they are cut, and when turns are summarised. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shared.contracts.domain import Lane
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.sessions import REMEMBERED, Session, SessionTurn, cut, with_options
 
-#: Turns that leave a session are put into its summary so many at a time, as each time costs a call of a model.
-TOGETHER = 3
+#: Turns that are added to a summary at a time, as each time costs a model call.
+SUMMARY_BATCH = 3
 
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
-    """The turn to remember, or None: only what a live asker was really answered or asked back is a turn."""
+    """The exchange as a turn; None unless it is a live answer or clarification."""
     if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in REMEMBERED:
         return None
     shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
@@ -26,14 +26,19 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
     )
 
 
-def recent(
+def recent_turns(
     exchanges: Iterable[Exchange], turn: SessionTurn, tenant: str, settings: PersistenceSettings
 ) -> list[SessionTurn]:
-    """The turns of the record that the session would still have had when `turn` came: none after a long silence."""
-    told = (turn_of(exchange, settings) for exchange in exchanges if exchange.tenant == tenant)
-    found = sorted((one for one in told if one is not None and one.at < turn.at), key=lambda one: one.at, reverse=True)
+    """The recorded turns that the session would still have held when `turn` came, newest first.
+
+    A pause longer than the session's time to live ends them.
+    """
+    turns = (turn_of(exchange, settings) for exchange in exchanges if exchange.tenant == tenant)
+    earlier = sorted(
+        (one for one in turns if one is not None and one.at < turn.at), key=lambda one: one.at, reverse=True
+    )
     kept, before = [], turn.at
-    for one in found:
+    for one in earlier:
         if before - one.at > settings.session_ttl_seconds:
             break
         kept.append(one)
@@ -42,20 +47,20 @@ def recent(
 
 
 def kept_turns(settings: PersistenceSettings, *, summarised: bool) -> int:
-    """How many turns a session holds: those that are told, and those that wait to be summarised."""
-    return settings.turns + (2 * TOGETHER if summarised else 0)
+    """How many turns a session holds: those passed to the stages, and those that wait to be summarised."""
+    return settings.turns + (2 * SUMMARY_BATCH if summarised else 0)
 
 
 def to_summarise(session: Session, settings: PersistenceSettings) -> tuple[SessionTurn, ...]:
-    """The turns that have left the window, once there are enough of them to be worth a call."""
+    """The turns that have left the window, once there are enough for a summary; else none."""
     left = session.turns[: -settings.turns]
-    return left if len(left) >= TOGETHER else ()
+    return left if len(left) >= SUMMARY_BATCH else ()
 
 
 def with_summary(session: Session, before: Session, summary: str, turns: tuple[SessionTurn, ...]) -> Session:
-    """The session with the summary in the place of those turns.
+    """The session with the summary in place of those turns.
 
-    As it is when another worker was quicker, or when one of them is not there any more: it was forgotten meanwhile.
+    Unchanged if another worker has stored a summary since `before`, or if one of the turns was erased meanwhile.
     """
     there = {turn.id for turn in session.turns}
     if session.until != before.until or not turns or not all(turn.id in there for turn in turns):

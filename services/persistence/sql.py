@@ -1,4 +1,4 @@
-"""The record's engine, and the statements about one exchange, in SQLAlchemy."""
+"""The record's database engine, and the statements about one exchange."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from services.persistence import erasure_sql, migrations, sql_queries
 from services.persistence.models import documents, evaluations, exchanges, feedback
 from services.persistence.ports import Entry
-from services.persistence.rollups import Figures, Place
-from services.persistence.sql_writer import Writing
+from services.persistence.rollups import Rollup, RollupKey
+from services.persistence.sql_writer import EntryWriter
 from shared.contracts.errors import ConfigurationError
 
-#: What a database can raise: the library's errors, and those of files and sockets it has not wrapped.
+#: Errors of a database: SQLAlchemy's, and those of files and sockets that it does not wrap.
 ERRORS = (SQLAlchemyError, OSError, sqlite3.Error)
 DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
-#: Seconds to wait for another process's write (SQLite), for a connection and for a statement (PostgreSQL).
+#: Timeouts in seconds: for another process's write (SQLite), for a connection and for a statement (PostgreSQL).
 LOCK_SECONDS = 15
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 30
-#: Any number, the same in every worker: who holds it may migrate.
+#: Key of the advisory lock for migrations; any number, the same in every worker.
 MIGRATION_LOCK = 7_266_173
-#: PostgreSQL's classes of errors that pass: connection, rollback (deadlock), resources, lock, operator, system.
-_PASSING = ("08", "40", "53", "55", "57", "58")
+#: PostgreSQL's transient error classes: connection, rollback (deadlock), resources, lock, operator, system.
+_TRANSIENT_STATES = ("08", "40", "53", "55", "57", "58")
 
 
 class Database:
-    """An engine and the statements that write to it.
+    """The engine of one database, with what reads and writes through it.
 
     Raises:
         ConfigurationError: a URL of no supported database, or a driver that is not installed.
@@ -48,12 +48,12 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = create_engine(url)
         self._reading = create_engine(url, reading=True)
-        self._writing = Writing(self.engine.dialect.name)
+        self._writing = EntryWriter(self.engine.dialect.name)
 
     async def migrate(self, revision: str = "head") -> None:
-        """Bring the schema to a revision in one transaction, under a lock that other workers wait for."""
+        """Migrate the schema to a revision in one transaction, under a lock that other workers wait for."""
         if self.engine.dialect.name == "sqlite":
-            await asyncio.to_thread(into_wal, str(self.engine.url.database))
+            await asyncio.to_thread(enable_wal, str(self.engine.url.database))
         if revision == "head" and await self._revision() == migrations.HEAD:
             return
         async with self.engine.begin() as connection:
@@ -61,32 +61,34 @@ class Database:
             await connection.run_sync(migrations.to, revision)
 
     async def _revision(self) -> str | None:
-        """Where the schema stands, or None for an empty database."""
+        """The revision of the schema; None for an empty database."""
         try:
             rows = await self.read(select(text("version_num")).select_from(text("alembic_version")))
         except (OperationalError, ProgrammingError):
-            # No such table; whatever else it may be, migrating will say it.
+            # No such table; any other error will come up again during the migration.
             return None
         return str(rows[0]["version_num"]) if rows else None
 
-    async def write(self, entries: Sequence[Entry]) -> tuple[dict[Place, Figures], set[str]]:
-        """All of them in one commit; the figures of what was not there, and the keys of what was forgotten."""
+    async def write(self, entries: Sequence[Entry]) -> tuple[dict[RollupKey, Rollup], set[str]]:
+        """Write all entries in one commit; returns the rollups of new ones, and the keys of those dropped as erased."""
         async with self.engine.begin() as connection:
             totals = await self._writing.write(connection, entries)
-            # After the rows: with the lock that writing took, no mark can come in between.
+            # After the rows: they are locked now, so no mark can be added in between.
             return totals, await erasure_sql.dropped(connection, entries)
 
     async def expire(self, before: datetime, most: int) -> int:
-        """Delete some of what ended before then; how many exchanges that were."""
+        """Delete up to `most` exchanges that ended before then; returns how many."""
         async with self.engine.begin() as connection:
             found = await connection.execute(sql_queries.ended_before(before, most))
             ids = list(found.scalars())
-            for statement in sql_queries.without(ids) if ids else (sql_queries.comments_before(before),):
+            for statement in (
+                sql_queries.delete_exchanges(ids) if ids else (sql_queries.delete_orphaned_feedback(before),)
+            ):
                 await connection.execute(statement)
         return len(ids)
 
     async def scrub(self) -> None:
-        """Take what was deleted off the disk, as far as the database can be told to."""
+        """Remove deleted rows from the disk, as far as the database supports it (SQLite: checkpoint the WAL)."""
         if self.engine.dialect.name == "sqlite":
             async with self.engine.connect() as connection:
                 await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -103,7 +105,7 @@ class Database:
 def create_engine(url: str, *, reading: bool = False) -> AsyncEngine:
     """The engine for a database URL, with or without its async driver.
 
-    With `reading`, every statement stands alone: a transaction around each read would be two more trips.
+    With `reading`, every statement commits by itself: a transaction around each read would cost two more round trips.
 
     Raises:
         ConfigurationError: a URL of no supported database, or a driver that is not installed.
@@ -128,7 +130,7 @@ def exchange(exchange_id: str) -> Select[Any]:
 
 
 def conversation(conversation_id: str, limit: int) -> Select[Any]:
-    """The newest first, without what makes rows large."""
+    """Newest first, without the large columns."""
     mine = select(*sql_queries.LIGHT).where(exchanges.c.conversation_id == conversation_id)
     return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
 
@@ -138,9 +140,9 @@ def ratings(exchange_id: str) -> Select[Any]:
 
 
 def latest_evaluation(exchange_id: str) -> Select[Any]:
-    """Of what the asker got, where there is one: a replay has its question's id."""
-    wanted = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
-    mine = select(*wanted).where(evaluations.c.exchange_id == exchange_id)
+    """The latest evaluation, preferably of the live run: a replay has the id of its question."""
+    columns = (evaluations.c[name] for name in ("scores", "sentences", "citations", "judged_by"))
+    mine = select(*columns).where(evaluations.c.exchange_id == exchange_id)
     return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
 
 
@@ -148,18 +150,18 @@ def document_counts() -> Select[Any]:
     return _counted(documents.c.status)
 
 
-def passes(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether the same statement may succeed later."""
     if not isinstance(error, DBAPIError):
         return isinstance(error, OSError | PoolTimeoutError)
     state = getattr(error.orig, "sqlstate", None)
     if isinstance(state, str):
-        return state.startswith(_PASSING)
+        return state.startswith(_TRANSIENT_STATES)
     return error.connection_invalidated or type(error).__name__ == "OperationalError"
 
 
-def named(error: BaseException) -> str:
-    """What is known of an error without its text: types and PostgreSQL's code."""
+def error_name(error: BaseException) -> str:
+    """The types and PostgreSQL's code of an error, without its text."""
     origin = getattr(error, "orig", None)
     words = (type(error).__name__, type(origin).__name__ if origin else "", getattr(origin, "sqlstate", None))
     return " ".join(filter(None, words))
@@ -171,16 +173,16 @@ def _counted(column: Column[Any]) -> Select[Any]:
 
 async def _lock(connection: AsyncConnection) -> None:
     if connection.dialect.name == "sqlite":
-        # Python's driver begins no transaction before DDL; without one a crash would leave half a schema.
+        # Python's driver starts no transaction before DDL; without one, a crash would leave half a schema.
         await connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
 
 
-def into_wal(path: str) -> None:
-    """Let readers work beside the writer; the file keeps this mode. Blocks.
+def enable_wal(path: str) -> None:
+    """Switch the file to WAL mode, in which readers do not wait for the writer. Blocks.
 
-    SQLite waits for other processes at every statement but this one, so that workers starting together collide here.
+    SQLite waits for other processes at every statement but this one, so workers that start together retry here.
     """
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
@@ -196,13 +198,13 @@ def into_wal(path: str) -> None:
 
 def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
     if url.database:
-        # Only this user's: the record holds what people asked.
+        # Readable by this user only: the record contains what people asked.
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_async_engine(url, connect_args={"timeout": LOCK_SECONDS}, **options, **_COMMON)
 
     @event.listens_for(engine.sync_engine, "connect")
     def _durable(connection: Any, _: Any) -> None:
-        """A commit returns when it has reached the disk; what is deleted is overwritten."""
+        """A commit returns once it is on the disk; deleted content is overwritten."""
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA secure_delete=ON")
@@ -221,8 +223,8 @@ def _dumps(value: Any) -> str:
 
 
 _ALONE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
-#: Parameters are hidden from errors and logs: they are what people wrote. Whoever finds all connections in use waits:
-#: opening another for the moment costs more than what it is wanted for.
+#: Parameters are hidden from errors and logs: they contain what people wrote. Without overflow: a caller waits for a
+#: connection, as opening one more for a moment costs more than the statement.
 _COMMON: dict[str, Any] = {
     "hide_parameters": True,
     "json_serializer": _dumps,

@@ -1,7 +1,6 @@
-"""How a batch of entries is written in one transaction: each kept once, and counted when it is first heard.
+"""Writes a batch of entries in one transaction: each is stored once, and counted when it is first recorded.
 
-Workers lock rows in the same order (exchanges by id, then what was said about them, figures last), so that none waits
-for another that waits for it.
+Workers lock rows in the same order (exchanges by id, then feedback and evaluations, rollups last) to avoid deadlocks.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.persistence.entry_rollups import roll_up
 from services.persistence.models import (
     SOURCE_CHARS,
     documents,
@@ -25,11 +25,11 @@ from services.persistence.models import (
     tallies,
 )
 from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback
-from services.persistence.rollups import Figures, Place, tallied
+from services.persistence.rollups import Rollup, RollupKey
 from shared.contracts.domain import Lane
 from shared.contracts.requests.persistence import Exchange
 
-#: In the order in which they are written.
+#: The table of each entry, in the order in which they are written.
 TABLES: dict[type[Entry], Table] = {
     Exchange: exchanges,
     Feedback: feedback,
@@ -38,8 +38,8 @@ TABLES: dict[type[Entry], Table] = {
 }
 
 
-class Writing:
-    """The statements of one database."""
+class EntryWriter:
+    """The write statements for one SQL dialect."""
 
     def __init__(self, dialect: str) -> None:
         insert = sqlite_insert if dialect == "sqlite" else postgresql.insert
@@ -52,8 +52,8 @@ class Writing:
         self._sources = insert(exchange_sources).on_conflict_do_nothing()
         self._tallies = insert(tallies).on_conflict_do_nothing()
 
-    async def write(self, connection: AsyncConnection, entries: Sequence[Entry]) -> dict[Place, Figures]:
-        """Write them all; the figures of those that were not there."""
+    async def write(self, connection: AsyncConnection, entries: Sequence[Entry]) -> dict[RollupKey, Rollup]:
+        """Write all entries; returns the rollups of those that are new."""
         fresh: list[Entry] = []
         for kind, table in TABLES.items():
             (key,) = table.primary_key.columns.keys()
@@ -69,7 +69,7 @@ class Writing:
                 fresh += await self._exchanges(connection, new, known)
             elif known:
                 await connection.execute(self._upserts[kind], [entry.model_dump() for entry in known])
-        totals = tallied(fresh)
+        totals = roll_up(fresh)
         if totals:
             await self._add(connection, totals)
         return totals
@@ -77,7 +77,7 @@ class Writing:
     async def _insert(
         self, connection: AsyncConnection, kind: type[Entry], key: str, entries: list[Entry]
     ) -> tuple[list[Entry], list[Entry]]:
-        """Those that were not there, and the others; of two in one batch the first is the new one."""
+        """Insert the entries; returns the new ones and the known ones. Of two in a batch, the first is new."""
         rows = [entry.model_dump() for entry in entries]
         inserted = set((await connection.execute(self._new[kind], rows)).scalars())
         new: list[Entry] = []
@@ -89,7 +89,7 @@ class Writing:
         return new, known
 
     async def _exchanges(self, connection: AsyncConnection, new: list[Any], known: list[Any]) -> list[Entry]:
-        """Replace what is older, and note the sources of all that was written; those that count only now."""
+        """Replace older exchanges and write the sources of all; returns the known ones that count from now on."""
         fresh: list[Entry] = []
         replaced: list[Exchange] = []
         if known:
@@ -111,13 +111,13 @@ class Writing:
         return fresh
 
     async def _states(self, connection: AsyncConnection, ids: list[str]) -> dict[str, dict[str, Any]]:
-        wanted = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
-        wanted = wanted.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
-        rows = await connection.execute(wanted.with_for_update())
+        statement = select(exchanges.c.id, exchanges.c.event_id, exchanges.c.lane, exchanges.c.ended_at)
+        statement = statement.where(exchanges.c.id.in_(ids)).order_by(exchanges.c.id)
+        rows = await connection.execute(statement.with_for_update())
         return {row["id"]: dict(row) for row in rows.mappings()}
 
-    async def _add(self, connection: AsyncConnection, totals: dict[Place, Figures]) -> None:
-        """Add to what is kept of these pieces of time; the rows are locked until the commit."""
+    async def _add(self, connection: AsyncConnection, totals: dict[RollupKey, Rollup]) -> None:
+        """Add the rollups to the stored ones; their rows are locked until the commit."""
         places = sorted(totals)
         kept = await self._kept(connection, places)
         if absent := [place for place in places if place not in kept]:
@@ -130,14 +130,14 @@ class Writing:
             _ADD, [{**row, "figures": kept[place].as_json()} for row, place in zip(rows, places, strict=True)]
         )
 
-    async def _kept(self, connection: AsyncConnection, places: list[Place]) -> dict[Place, Figures]:
-        wanted = select(tallies).where(tuple_(*_PLACE).in_(places)).order_by(*_PLACE).with_for_update()
-        rows = (await connection.execute(wanted)).all()
-        return {Place(row.span, row.starts_at, row.pipeline): Figures.read(row.figures) for row in rows}
+    async def _kept(self, connection: AsyncConnection, places: list[RollupKey]) -> dict[RollupKey, Rollup]:
+        statement = select(tallies).where(tuple_(*_KEY).in_(places)).order_by(*_KEY).with_for_update()
+        rows = (await connection.execute(statement)).all()
+        return {RollupKey(row.span, row.starts_at, row.pipeline): Rollup.from_json(row.figures) for row in rows}
 
 
 def sources_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The sources that were shown with the answer, and whether it cites them."""
+    """The sources shown with the answer, and whether the answer cites them."""
     cited = {citation.source[:SOURCE_CHARS] for citation in exchange.citations}
     shown = cited | {passage.source[:SOURCE_CHARS] for passage in exchange.passages}
     return [
@@ -147,17 +147,17 @@ def sources_of(exchange: Exchange) -> list[dict[str, Any]]:
 
 
 def _replaces(new: Exchange, kept: Mapping[str, Any]) -> bool:
-    """A background run has its question's id: it never replaces what a live asker was told, and gives way to it."""
+    """A background run has the id of its question: it never replaces the live exchange, and is replaced by it."""
     if new.lane != kept["lane"]:
         return new.lane == Lane.LIVE
     ended: datetime = kept["ended_at"]
     return new.event_id != kept["event_id"] and new.ended_at >= ended.astimezone(UTC)
 
 
-_PLACE = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
+_KEY = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
 _ADD = (
     update(tallies)
-    .where(*(column == bindparam(f"at_{column.name}") for column in _PLACE))
+    .where(*(column == bindparam(f"at_{column.name}") for column in _KEY))
     .values(figures=bindparam("figures"))
 )
 _REPLACE = (
@@ -173,7 +173,7 @@ def _bound(exchange: Exchange) -> dict[str, Any]:
 
 
 def _upsert(table: Table, insert: Any) -> Any:
-    """Insert, or replace the row of that key; the state of a document only by one that is not older."""
+    """Insert, or replace the row with the same key; the state of a document only by one that is not older."""
     statement = insert(table)
     new = statement.excluded
     newer = new["at"] >= documents.c["at"] if table is documents else None

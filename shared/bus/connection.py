@@ -1,4 +1,4 @@
-"""One connection to NATS per worker, that comes back for ever and never turns into a zombie."""
+"""One connection to NATS per worker; it reconnects for as long as it takes, or ends the process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
-from shared.bus.credentials import LoginMonitor, broker_options, read_credentials, unknown_user
+from shared.bus.credentials import LoginMonitor, broker_options, login_advice, read_credentials
 from shared.bus.permission_errors import PermissionErrors
-from shared.bus.request_client import ask_over
+from shared.bus.request_client import send_request
 from shared.bus.settings import BusSettings
 from shared.contracts import subjects
 from shared.contracts.errors import ConfigurationError, NotPermittedError, UnavailableError
@@ -29,21 +29,24 @@ from shared.stores.ports import KeyValue, ObjectStore
 
 log = structlog.get_logger()
 
-#: A lost connection that nats-py gave up on leaves a process that cannot work; it ends with this code instead.
+#: Exit code of a process whose connection nats-py has closed for good: without one it could do nothing.
 EXIT_CONNECTION_CLOSED = 70
-#: Seconds between pings; two unanswered ones mean that the server is frozen or gone.
+#: Seconds between pings; after two unanswered ones the connection counts as lost.
 PING_INTERVAL = 5
-#: Seconds between two tries at a server that is away: seven workers that try take 1.3 % of a core.
+#: Seconds between two attempts to reconnect; seven workers that try take 1.3 % of a core.
 RECONNECT_WAIT = 0.5
-#: The longest pause between two looks for a bucket of the bus that does not answer, in seconds.
+#: The longest pause between two probes of a key-value bucket that does not respond, in seconds.
 BUCKET_PAUSE = 2.0
 
 
 class Connection:
-    """The broker of one worker, and the ports that need nothing but a connection (`Stores`, `SignalPublisher`, `RequestClient`)."""
+    """One worker's FastStream broker, and the ports that need only a connection.
+
+    It is the worker's `Stores`, `SignalPublisher` and `RequestClient`.
+    """
 
     def __init__(self, settings: BusSettings, name: str, user: str = "") -> None:
-        """`user` is whose seed is taken where `ANSWERBUS_NATS_SEED` is a folder.
+        """`user` is the user to log in as if `ANSWERBUS_NATS_SEED` is a folder with the seeds of several.
 
         Raises:
             ConfigurationError: the seed or the TLS files cannot be used.
@@ -53,8 +56,8 @@ class Connection:
         self.closing = False
         login = read_credentials(settings, user)
         self.permission_errors = PermissionErrors(login.user if login else settings.nats_user)
-        self._welcome = LoginMonitor(self.permission_errors.user)
-        self._welcomed = False
+        self._login_monitor = LoginMonitor(self.permission_errors.user)
+        self._logged_in = False
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
         self.broker = NatsBroker(
@@ -88,58 +91,57 @@ class Connection:
     def is_connected(self) -> bool:
         try:
             return self.client.is_connected
-        except Exception:  # FastStream raises when there has never been a connection
+        except Exception:  # FastStream raises if there has never been a connection
             return False
 
     def on_reconnect(self, callback: Callable[[], Awaitable[None]]) -> None:
-        """Call back each time the connection came back."""
+        """Call `callback` after every reconnect."""
         self._on_reconnect.append(callback)
 
     async def open(self) -> None:
-        """Connect; a bus that is away is waited for.
+        """Connect; waits for a server that is unavailable.
 
         Raises:
-            ConfigurationError: the bus does not know this process's user or certificate.
+            ConfigurationError: the server rejects this process's user or certificate.
         """
-        await self._welcome.of(self.broker.connect())
-        self._welcomed = True
+        await self._login_monitor.wait_for(self.broker.connect())
+        self._logged_in = True
 
     async def close(self) -> None:
-        """Let go of the bus, also while it is away."""
+        """Drain and close the connection, also while the server is unavailable."""
         self.closing = True
         try:
             await self.broker.stop()
         except (ConnectionReconnectingError, ConnectionClosedError):
-            # It cannot be drained: what was not acknowledged is delivered again when the bus is back.
+            # Not connected, so nothing can be drained; unacknowledged messages are redelivered once the server is back.
             await self.client.close()
 
     async def has_durable(self, name: str, stream: str = subjects.STREAM) -> bool:
-        """Whether the bus has that durable.
+        """Whether the durable exists on the stream.
 
         Raises:
-            ConfigurationError: this process's user may not know.
-            UnavailableError: the bus does not say.
+            ConfigurationError: this process's user may not read the durable.
+            UnavailableError: the server did not respond in time.
         """
         try:
-            with self.permission_errors.told(f"$JS.API.CONSUMER.INFO.{stream}.{name}"):
+            with self.permission_errors.raised_for(f"$JS.API.CONSUMER.INFO.{stream}.{name}"):
                 await self.jetstream.consumer_info(stream, name)
         except NotPermittedError as error:
             raise ConfigurationError(str(error)) from None
         except NatsNotFoundError:
             return False
         except NatsTimeoutError:
-            raise UnavailableError(f"the bus does not say whether it has the durable {name}") from None
+            raise UnavailableError(f"NATS did not respond when asked for the durable {name}") from None
         return True
 
-    # Stores
     def key_value(self, bucket: str) -> KeyValue:
         if self.settings.key_value_url.startswith(("redis://", "rediss://")):
             store = RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
-            if self._redis is None:  # one for all buckets: one warning, one probe
+            if self._redis is None:  # shared by all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))
             return DegradableKeyValue(store, self._redis)
         kept = NatsKeyValue(lambda: self.jetstream, bucket)
-        # The bus comes back by itself, and is needed at once then.
+        # The connection comes back by itself; the bucket must then be usable within seconds.
         return DegradableKeyValue(
             kept, Reachability(f"bucket {bucket}", lambda: kept.get("probe"), longest=BUCKET_PAUSE)
         )
@@ -147,37 +149,36 @@ class Connection:
     def objects(self, bucket: str) -> ObjectStore:
         return NatsObjects(lambda: self.jetstream, bucket)
 
-    # Speaker
     async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
-        """Say a signal; while the server is away it is forgotten rather than queued."""
+        """Publish a signal; while the server is unavailable it is dropped, not queued."""
         if self.is_connected:
             await self.client.publish(subjects.signal(signal.kind, correlation_id), signal.model_dump_json().encode())
 
-    # Asker
     async def ask(self, request: Request[R], timeout: float = 5.0) -> R:
-        return await ask_over(self.client, request, timeout)
+        return await send_request(self.client, request, timeout)
 
     async def _disconnected(self) -> None:
         if not self.closing:
-            log.warning("bus disconnected")
+            log.warning("NATS disconnected")
 
     async def _reconnected(self) -> None:
-        log.warning("bus reconnected")
+        log.warning("NATS reconnected")
         for callback in self._on_reconnect:
             await callback()
 
     async def _closed(self) -> None:
         if not self.closing:
-            log.error("bus connection closed for good; this worker ends so that a new one can start")
+            log.error("NATS connection closed for good; this worker exits so that it can be restarted")
             os._exit(EXIT_CONNECTION_CLOSED)
 
     async def _error(self, error: Exception) -> None:
-        self._welcome.heard(error)
-        if self._welcomed and not self.closing and "authorization" in str(error).lower():
-            # Its key was changed; nats-py would neither come back nor give up. Whoever starts anew reads the new one.
+        self._login_monitor.observe(error)
+        if self._logged_in and not self.closing and "authorization" in str(error).lower():
+            # The user's key has changed: nats-py would neither reconnect nor close. A restart reads the new key.
             log.error(
-                "the bus takes this login no more; this worker ends", advice=unknown_user(self.permission_errors.user)
+                "NATS does not accept this login any more; this worker exits",
+                advice=login_advice(self.permission_errors.user),
             )
             os._exit(EXIT_CONNECTION_CLOSED)
-        if not self.permission_errors.heard(error):
-            log.error("bus error", error=type(error).__name__, detail=str(error)[:200])
+        if not self.permission_errors.observe(error):
+            log.error("NATS error", error=type(error).__name__, detail=str(error)[:200])

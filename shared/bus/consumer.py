@@ -1,7 +1,8 @@
-"""Consuming: one durable per handler and lane, explicit acks, and nothing lost however a worker ends.
+"""Consumes the events of one stage: one durable per subscription and lane, with explicit acknowledgement.
 
-FastStream receives what the durable sends to an inbox; `Pull` decides how much it may send. Each message is worked on
-in a task of its own from the moment it arrives, under a heartbeat, until it is acknowledged or handed back.
+`Pull` sends the pull requests; FastStream subscribes to the inbox on which the messages arrive. Each message is
+processed in its own task, from its arrival until it is acknowledged (ack) or rejected for redelivery (nak); meanwhile a
+heartbeat (`in_progress`) extends the ack wait. If the worker dies, the server redelivers after the ack wait.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import structlog
 from faststream import AckPolicy
 from faststream.nats import NatsMessage
 
-from shared.bus.background_throttle import Background, BackgroundThrottle
+from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
 from shared.bus.connection import Connection
+from shared.bus.delivery import Delivery
 from shared.bus.max_deliveries_monitor import MaxDeliveriesMonitor
-from shared.bus.message_processor import Job, MessageProcessor
+from shared.bus.message_processor import MessageProcessor
 from shared.bus.publisher import Publisher
-from shared.bus.pull import Pull, undecoded, whole
+from shared.bus.pull import Pull, keep_raw, leave_encoded
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.withdrawals import Withdrawals
 from shared.contracts.domain import Lane
@@ -33,17 +35,17 @@ from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: Messages per durable that a worker works on at once.
+#: Messages of one durable that a worker processes at once, by default.
 FAST_CONCURRENCY = 128
 SLOW_CONCURRENCY = 32
-#: Seconds after which handed-back work comes again; by then this worker asks for nothing.
-HAND_BACK_DELAY = 0.2
-#: Seconds in which messages under way reach a stopping worker, which hands them back.
-STRAGGLERS = 0.1
+#: Seconds before a message that a stopping worker rejects is redelivered, to another worker.
+REDELIVERY_DELAY = 0.2
+#: Seconds that a stopping worker waits for messages that the server has already sent, to reject them.
+LATE_MESSAGES = 0.1
 
 
-class Delivery:
-    """Carries one stage onto the bus."""
+class StageConsumer:
+    """Runs the subscriptions of one stage on NATS."""
 
     def __init__(self, stage: Stage, connection: Connection, sections: Sections, tracer: telemetry.Tracer) -> None:
         settings = connection.settings
@@ -57,11 +59,11 @@ class Delivery:
             permission_errors=connection.permission_errors,
         )
         self.withdrawals = Withdrawals()
-        failures = RetryPolicy(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)
+        retry_policy = RetryPolicy(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)
         self._max_deliveries_monitor = (
-            MaxDeliveriesMonitor(connection, failures) if stage.handles_max_deliveries else None
+            MaxDeliveriesMonitor(connection, retry_policy) if stage.handles_max_deliveries else None
         )
-        self.work = MessageProcessor(stage, self.publisher, sections, tracer, failures, self.withdrawals)
+        self._processor = MessageProcessor(stage, self.publisher, sections, tracer, retry_policy, self.withdrawals)
         self._limit = (
             settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
         )
@@ -78,10 +80,10 @@ class Delivery:
         return len(self._held)
 
     async def start(self) -> None:
-        """Begin to work.
+        """Subscribe and send the first pull requests.
 
         Raises:
-            ConfigurationError: a durable is missing.
+            ConfigurationError: a durable does not exist; the bus must be provisioned.
         """
         await self._check_durables()
         self._warm_up()
@@ -94,28 +96,28 @@ class Delivery:
             await self._max_deliveries_monitor.start()
             self._pulls.append(self._max_deliveries_monitor.pull)
         await self.connection.broker.start()
-        self.connection.on_reconnect(self._ask_again)
+        self.connection.on_reconnect(self._reset_pulls)
         for pull in self._pulls:
             await pull.start(self.connection.client)
         self._heartbeat = asyncio.create_task(self._keep_alive())
 
     async def stop(self) -> None:
-        """Take no more work, finish what runs (at most `graceful_seconds`), hand the rest back at once."""
+        """Request nothing more, wait up to `graceful_seconds` for running handlers, and reject what is left."""
         self._draining = True
         for pull in self._pulls:
             pull.stop()
-        await asyncio.sleep(STRAGGLERS)
+        await asyncio.sleep(LATE_MESSAGES)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.connection.settings.graceful_seconds)
-        leftover = [task for task in self._tasks if not task.done()]
-        for task in leftover:
+        unfinished = [task for task in self._tasks if not task.done()]
+        for task in unfinished:
             task.cancel()
-        await asyncio.gather(*leftover, return_exceptions=True)
+        await asyncio.gather(*unfinished, return_exceptions=True)
         if self._heartbeat:
             self._heartbeat.cancel()
 
     def _warm_up(self) -> None:
-        """Build the models of what is heard and said now, not under the first question."""
+        """Build the pydantic models of the stage's facts now rather than during the first question."""
         for fact in (
             *(fact for subscription in self.stage.subscriptions for fact in subscription.facts),
             *self.stage.published,
@@ -125,8 +127,10 @@ class Delivery:
     def _subscribe(self, subscription: Subscription, lane: Lane) -> None:
         limit = subscription.concurrency or self._limit
         step = min(self._step, limit)
-        # As many as are asked for at once may arrive just before the first live question does.
-        background = Background(self._throttle, limit if self.stage.slow else step) if lane is not Lane.LIVE else None
+        # A whole request may arrive just before the first live question does: keep it small.
+        background = (
+            BackgroundAllowance(self._throttle, limit if self.stage.slow else step) if lane is not Lane.LIVE else None
+        )
         pull = Pull(
             subscription.durable(lane),
             self.connection.client.new_inbox(),
@@ -137,10 +141,10 @@ class Delivery:
         self._pulls.append(pull)
         subscriber = self.connection.broker.subscriber(
             pull.inbox,
-            parser=whole,
-            decoder=undecoded,
+            parser=keep_raw,
+            decoder=leave_encoded,
             no_reply=True,
-            # By itself FastStream would acknowledge when `receive` returns, before the work is done.
+            # By default FastStream acknowledges when `receive` returns, before the event is processed.
             ack_policy=AckPolicy.MANUAL,
         )
         live = lane is Lane.LIVE and any(not fact.out_of_band for fact in subscription.facts)
@@ -150,63 +154,63 @@ class Delivery:
         self, subscription: Subscription, pull: Pull, throttle: BackgroundThrottle | None
     ) -> Callable[[Any], Awaitable[None]]:
         async def receive(message: NatsMessage) -> None:
-            if await pull.is_status(message):
+            if await pull.handle_if_status(message):
                 return
             if self._draining:
-                await message.raw_message.nak(delay=HAND_BACK_DELAY)
+                await message.raw_message.nak(delay=REDELIVERY_DELAY)
                 return
-            pull.arrived()
+            pull.message_received()
             self._held[id(message)] = (message, time.monotonic())
-            task = asyncio.create_task(self._run(Job(subscription, message), pull))
+            task = asyncio.create_task(self._run(Delivery(subscription, message), pull))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             if throttle:
-                throttle.arrived()
-                task.add_done_callback(lambda _: throttle.done())
+                throttle.live_started()
+                task.add_done_callback(lambda _: throttle.live_finished())
 
         return receive
 
-    async def _run(self, job: Job, pull: Pull) -> None:
+    async def _run(self, delivery: Delivery, pull: Pull) -> None:
         gauge = telemetry.IN_FLIGHT.labels(self.stage.name)
         gauge.inc()
         try:
-            await self.work.do(job)
+            await self._processor.process(delivery)
         except asyncio.CancelledError:
-            await job.message.nack(delay=HAND_BACK_DELAY)
+            await delivery.message.nack(delay=REDELIVERY_DELAY)
         except Exception:
-            # Neither the outcome nor its failure could be told to the bus: the message comes again by itself.
-            log.exception("delivery failed", subscription=job.subscription.name)
+            # Neither the resulting fact nor the dead letter could be stored: the server redelivers the message.
+            log.exception("delivery could not be completed", subscription=delivery.subscription.name)
             with contextlib.suppress(Exception):
-                await job.message.nack(delay=1.0)
+                await delivery.message.nack(delay=1.0)
         finally:
             gauge.dec()
-            self._held.pop(id(job.message), None)
-            await pull.done()
+            self._held.pop(id(delivery.message), None)
+            await pull.message_finished()
 
     async def _keep_alive(self) -> None:
-        """Tell the broker every third of the ack wait that what is held is still being worked on."""
+        """Every third of the ack wait, tell the server that the messages in work are still being processed."""
         interval = self.connection.settings.ack_wait_seconds / 3
         while True:
             await asyncio.sleep(interval)
             now = time.monotonic()
-            with contextlib.suppress(Exception):  # what is lost now is made good by the next round
+            with contextlib.suppress(Exception):  # the next round repeats what fails in this one
                 for message, since in list(self._held.values()):
                     if now - since >= interval / 2:
                         await message.in_progress()
                 for pull in self._pulls:
-                    await pull.revive()
+                    await pull.renew_if_lost()
 
-    async def _ask_again(self) -> None:
+    async def _reset_pulls(self) -> None:
         for pull in self._pulls:
-            await pull.forget()
+            await pull.reset()
 
     async def _check_durables(self, patience: float = 30.0) -> None:
-        """Workers never create durables; one that is missing is waited for, then named; so is a bus slow to answer."""
+        """Wait up to `patience` seconds for the stage's durables to exist; workers never create them."""
         until = time.monotonic() + patience
         for name in [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in Lane]:
             while not await self._has_durable(name, until):
                 if time.monotonic() > until:
-                    raise ConfigurationError(f"the bus has no durable {name}; run: answerbus bus provision")
+                    raise ConfigurationError(f"NATS has no durable {name}; run: answerbus bus provision")
                 await asyncio.sleep(0.5)
 
     async def _has_durable(self, name: str, until: float) -> bool:

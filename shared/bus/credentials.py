@@ -1,7 +1,7 @@
-"""How a process logs in to the bus: a user with a key (or a password), over TLS where that is configured.
+"""How a process logs in to NATS: as a user with an nkey (or a password), over TLS if that is configured.
 
 `ANSWERBUS_NATS_SEED` is the seed of an nkey, a file with it, or a folder with one file per user (`operator.nk`).
-The files are those of `answerbus bus credentials`: a comment names the user, the other line is the seed.
+`answerbus bus credentials` writes these files: a comment line that names the user, and the seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shared.contracts.subjects import inbox
 
 T = TypeVar("T")
 
-#: What the files of seeds end in.
+#: Extension of seed files.
 SUFFIX = ".nk"
 _SEED = re.compile(r"^SU[A-Z2-7]{56}$", re.MULTILINE)
 _USER = re.compile(r"^# user: ([a-z][a-z0-9_-]*)$", re.MULTILINE)
@@ -31,17 +31,17 @@ _USER = re.compile(r"^# user: ([a-z][a-z0-9_-]*)$", re.MULTILINE)
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """A user and the seed of its key."""
+    """A user and the seed of its nkey."""
 
     user: str
     seed: str
 
 
 def read_credentials(settings: BusSettings, user: str = "") -> Credentials | None:
-    """Who this process is on the bus; `user` names the file where the setting is a folder.
+    """The user and seed to log in with, None without a seed; `user` picks the file if the setting is a folder.
 
     Raises:
-        ConfigurationError: there is no seed where the setting says, or nothing names its user.
+        ConfigurationError: the setting holds or names no seed, or nothing names the seed's user.
     """
     given = settings.nats_seed.get_secret_value().strip()
     if not given:
@@ -49,15 +49,15 @@ def read_credentials(settings: BusSettings, user: str = "") -> Credentials | Non
     text = given if _SEED.search(given) else _read(Path(given), user or settings.nats_user)
     seed, named = _SEED.search(text), _USER.search(text)
     if seed is None:
-        raise ConfigurationError("ANSWERBUS_NATS_SEED holds no seed; make one with: answerbus bus credentials")
+        raise ConfigurationError("ANSWERBUS_NATS_SEED contains no seed; create one with: answerbus bus credentials")
     name = named[1] if named else settings.nats_user or user
     if not name:
-        raise ConfigurationError("ANSWERBUS_NATS_SEED is a seed without its user; name it with ANSWERBUS_NATS_USER")
+        raise ConfigurationError("ANSWERBUS_NATS_SEED is a seed without a user name; set ANSWERBUS_NATS_USER")
     return Credentials(name, seed[0])
 
 
 def connect_options(settings: BusSettings, login: Credentials | None) -> dict[str, Any]:
-    """Arguments of `nats.connect` that log in."""
+    """Keyword arguments of `nats.connect` for the login and TLS."""
     options: dict[str, Any] = {}
     if context := tls_context(settings):
         options["tls"] = context
@@ -69,7 +69,7 @@ def connect_options(settings: BusSettings, login: Credentials | None) -> dict[st
 
 
 def broker_options(settings: BusSettings, login: Credentials | None) -> dict[str, Any]:
-    """The same for FastStream's broker."""
+    """Keyword arguments of FastStream's `NatsBroker` for the login and TLS."""
     context = tls_context(settings)
     if login:
         security: NatsSecurity = NatsNKey.from_seed(login.seed, ssl_context=context)
@@ -81,13 +81,13 @@ def broker_options(settings: BusSettings, login: Credentials | None) -> dict[str
 
 
 def tls_context(settings: BusSettings) -> ssl.SSLContext | None:
-    """TLS as configured: the server's certificate is always checked, against `nats_tls_ca` or the system's list.
+    """The TLS context, None without TLS; the server's certificate is checked against `nats_tls_ca` or the system's CAs.
 
     Raises:
-        ConfigurationError: a file is missing or is no certificate or key.
+        ConfigurationError: a file cannot be read, or contains no certificate or key.
     """
-    wanted = settings.nats_tls_ca or settings.nats_tls_cert
-    if not wanted and not any(url.startswith("tls://") for url in settings.nats_servers):
+    configured = settings.nats_tls_ca or settings.nats_tls_cert
+    if not configured and not any(url.startswith("tls://") for url in settings.nats_servers):
         return None
     try:
         context = ssl.create_default_context(cafile=settings.nats_tls_ca or None)
@@ -100,38 +100,38 @@ def tls_context(settings: BusSettings) -> ssl.SSLContext | None:
     return context
 
 
-def unknown_user(user: str) -> str:
-    """What is to be done when the server does not take a login."""
+def login_advice(user: str) -> str:
+    """The message for a login that the server rejects: what an operator can do."""
     return (
-        f"the NATS server does not take the login of {user}; make its users and their seeds with: answerbus bus "
-        "credentials, reload the server, and give ANSWERBUS_NATS_SEED"
+        f"the NATS server rejects the login of {user}; create users and seeds with: answerbus bus credentials, "
+        "reload the server, and set ANSWERBUS_NATS_SEED"
     )
 
 
 class LoginMonitor:
-    """Waits for a connection to be made, and says why when no waiting will make it.
+    """Waits for a connection to be made, and raises if the login or a certificate was rejected.
 
-    nats-py tells some errors only beside the call, and after a bad certificate it waits for ever.
+    nats-py reports some errors only to `error_cb`, and retries for ever after a rejected certificate.
     """
 
     def __init__(self, user: str) -> None:
         self._user = user or "nobody"
-        self._distrust = asyncio.Event()
+        self._untrusted = asyncio.Event()
 
-    def heard(self, error: Exception) -> None:
-        """To be called with every error of the connection."""
+    def observe(self, error: Exception) -> None:
+        """Pass every error of the connection here (`error_cb`)."""
         if "certificate" in str(error).lower():
-            self._distrust.set()
+            self._untrusted.set()
 
-    async def of(self, connecting: Coroutine[Any, Any, T]) -> T:
-        """The connection.
+    async def wait_for(self, connecting: Coroutine[Any, Any, T]) -> T:
+        """Wait until `connecting` is done and return its result.
 
         Raises:
-            ConfigurationError: the server does not know the user, or one side not the other's certificate.
+            ConfigurationError: the server rejects the user, or one side the other's certificate.
         """
-        task, distrust = asyncio.ensure_future(connecting), asyncio.ensure_future(self._distrust.wait())
+        task, untrusted = asyncio.ensure_future(connecting), asyncio.ensure_future(self._untrusted.wait())
         try:
-            await asyncio.wait((task, distrust), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, untrusted), return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise ConfigurationError(
                     "the NATS server and this process do not trust each other's certificates; see ANSWERBUS_NATS_TLS_CA"
@@ -140,10 +140,10 @@ class LoginMonitor:
         except NatsError as error:
             if "authorization" not in str(error).lower():
                 raise
-            raise ConfigurationError(unknown_user(self._user)) from None
+            raise ConfigurationError(login_advice(self._user)) from None
         finally:
             task.cancel()
-            distrust.cancel()
+            untrusted.cancel()
 
 
 def _read(path: Path, user: str) -> str:
@@ -152,6 +152,6 @@ def _read(path: Path, user: str) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        # Not the value itself: it may be a seed with a slip of the pen.
+        # Without the value: it may be a mistyped seed.
         reason = getattr(error, "strerror", None) or "not text"
-        raise ConfigurationError(f"ANSWERBUS_NATS_SEED is no seed and no file that can be read: {reason}") from None
+        raise ConfigurationError(f"ANSWERBUS_NATS_SEED is neither a seed nor a readable file: {reason}") from None

@@ -1,4 +1,4 @@
-"""Dead letters in their stream: read one by one, as the broker hands out whoever reads them no more than that."""
+"""Reads the stream of dead letters, one message per request, as that is all that its readers are permitted."""
 
 from __future__ import annotations
 
@@ -11,54 +11,53 @@ from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
-from shared.bus.ports import PAGE, DeadLetter, Wanted
+from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter
 from shared.contracts import subjects
 from shared.contracts.errors import NotFoundError, UnavailableError
 
+#: The server's error code if the stream itself does not exist.
+NO_STREAM = 10059
+
 
 class NatsDeadLetters:
-    """`DeadLetters` of the stream `DEAD`; a letter's number is its sequence there."""
+    """`DeadLetters` on the stream `DEAD`; a letter's number is its stream sequence."""
 
     def __init__(self, jetstream: Callable[[], JetStreamContext]) -> None:
         self._jetstream = jetstream
 
-    async def page(self, wanted: Wanted, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
-        found: list[DeadLetter] = []
-        while len(found) < limit:
-            message = await self._message(after + 1, wanted.subject)
+    async def page(self, letter_filter: DeadLetterFilter, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
+        letters: list[DeadLetter] = []
+        while len(letters) < limit:
+            message = await self._message(after + 1, letter_filter.subject)
             if message is None:
                 break
             letter = _letter(message)
             after = letter.number
-            if wanted.takes(letter):
-                found.append(letter)
-        return found
+            if letter_filter.matches(letter):
+                letters.append(letter)
+        return letters
 
     async def get(self, number: int) -> DeadLetter:
         message = await self._message(number)
         if message is None:
-            raise NotFoundError(f"there is no dead letter {number}; answerbus dead list shows which there are")
+            raise NotFoundError(f"there is no dead letter {number}; list them with: answerbus dead list")
         return _letter(message)
 
     async def _message(self, number: int, subject: str = "") -> RawStreamMsg | None:
-        """That one, or the first from there on under the subject.
+        """The message of that number or, with a subject, the first from that number on.
 
         Raises:
-            UnavailableError: the bus is away, or not provisioned.
+            UnavailableError: NATS is unavailable, or not provisioned.
         """
-        wanted = {"subject": subject, "next": True} if subject else {}
+        query = {"subject": subject, "next": True} if subject else {}
         try:
-            return await self._jetstream().get_msg(subjects.DEAD_STREAM, seq=number, **wanted)  # type: ignore[arg-type]
+            return await self._jetstream().get_msg(subjects.DEAD_STREAM, seq=number, **query)  # type: ignore[arg-type]
         except NatsNotFoundError as error:
             if error.err_code == NO_STREAM:
                 raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
             return None
         except (NatsError, APIError, OSError):
-            raise UnavailableError("the dead letters could not be read; the bus is away") from None
-
-
-#: The server's code where the stream itself is missing.
-NO_STREAM = 10059
+            raise UnavailableError("the dead letters could not be read: NATS is unavailable") from None
 
 
 def _letter(message: RawStreamMsg) -> DeadLetter:

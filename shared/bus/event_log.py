@@ -1,4 +1,4 @@
-"""Reading the log: one question's biography or its ending, by one direct get each; and what came since a moment."""
+"""Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from shared.contracts.errors import UnavailableError
 Callback = Callable[[StoredEvent], None]
 
 TIMEOUT = 5.0
-#: Events asked for at once; of one question there are never so many.
+#: Events of one batch; a question never has so many.
 BATCH = 1024
-#: When many are read, one answer of the server holds at most so many, so that it does not fill our buffers.
+#: Events of one batch when many are read, so that a batch does not fill the client's buffers.
 READ_AHEAD = 256
 END_OF_BATCH = "204"
 NOTHING = "404"
@@ -36,50 +36,50 @@ class NatsEventLog:
         self._client = client
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
-        """Every stored event of the question, in sequence order; empty when nothing is known of it.
+        """Every stored event of the question, in sequence order; empty if there is none.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
-        return await self._asked({"multi_last": list(subjects.history_filters(correlation_id)), "batch": BATCH})
+        return await self._direct_get({"multi_last": list(subjects.history_filters(correlation_id)), "batch": BATCH})
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
-        """The terminal fact of the question on the live lane or, failing that, the background lane."""
-        wanted = [subjects.ending_of(lane, correlation_id) for lane in Lane]
-        found = await self._asked({"multi_last": wanted, "batch": BATCH})
-        return found[0] if found else None
+        """The terminal fact of the question on the live lane, otherwise on the background lane."""
+        endings = [subjects.ending_of(lane, correlation_id) for lane in Lane]
+        stored = await self._direct_get({"multi_last": endings, "batch": BATCH})
+        return stored[0] if stored else None
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
-        """What is stored under a filter, oldest first, from that moment to the newest there is.
+        """Events stored under a subject filter, oldest first, from that moment to the newest.
 
-        Batched direct gets need no consumer, and so no right to make one.
+        Reads by batched direct gets, which need neither a consumer nor the permission to create one.
         """
         begin: dict[str, Any] = {"start_time": moment.astimezone(UTC).isoformat().replace("+00:00", "Z")}
-        while found := await self._asked({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
-            for one in found:
-                yield one
-            begin = {"seq": found[-1].sequence + 1}
+        while events := await self._direct_get({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
+            for event in events:
+                yield event
+            begin = {"seq": events[-1].sequence + 1}
 
     async def follow(self, subject: str, callback: Callback) -> Callable[[], Awaitable[None]]:
-        """Call back for everything on a live subject (facts as republished, or signals); returns how to stop."""
+        """Call `callback` for each fact or signal on a live subject; returns a function that unsubscribes."""
 
-        async def heard(message: Msg) -> None:
-            callback(_republished(message))
+        async def receive(message: Msg) -> None:
+            callback(_from_republish(message))
 
-        subscription = await self._client().subscribe(subject, cb=heard, pending_msgs_limit=1_000_000)
+        subscription = await self._client().subscribe(subject, cb=receive, pending_msgs_limit=1_000_000)
         return subscription.unsubscribe
 
-    async def _asked(self, wanted: dict[str, Any]) -> list[StoredEvent]:
-        """What the server's batched direct get (ADR-31) gives; nats-py has no helper for it.
+    async def _direct_get(self, query: dict[str, Any]) -> list[StoredEvent]:
+        """Send a batched direct get (NATS ADR-31), for which nats-py has no helper.
 
-        `multi_last` gives the last message of every subject that matches: as each event has its own, all of them.
+        `multi_last` returns the last message of every matching subject. Each event has a subject of its own.
         """
         client = self._client()
         inbox = client.new_inbox()
         subscription = await client.subscribe(inbox)
-        found: list[StoredEvent] = []
+        events: list[StoredEvent] = []
         try:
-            request = json.dumps(wanted).encode()
+            request = json.dumps(query).encode()
             await client.publish(f"$JS.API.DIRECT.GET.{subjects.STREAM}", request, reply=inbox)
             while True:
                 message = await subscription.next_msg(timeout=TIMEOUT)
@@ -88,16 +88,16 @@ class NatsEventLog:
                     break
                 if status:
                     raise UnavailableError(f"the log could not be read (status {status})")
-                found.append(_direct(message))
+                events.append(_from_direct_get(message))
         except (TimeoutError, NatsTimeoutError, NoRespondersError, ConnectionClosedError, OSError):
-            raise UnavailableError("the log could not be read; the bus is away") from None
+            raise UnavailableError("the log could not be read: NATS is unavailable") from None
         finally:
             with contextlib.suppress(ConnectionClosedError):
                 await subscription.unsubscribe()
-        return sorted(found, key=lambda event: event.sequence)
+        return sorted(events, key=lambda event: event.sequence)
 
 
-def _direct(message: Msg) -> StoredEvent:
+def _from_direct_get(message: Msg) -> StoredEvent:
     headers = message.headers or {}
     return StoredEvent(
         subject=headers["Nats-Subject"],
@@ -107,7 +107,7 @@ def _direct(message: Msg) -> StoredEvent:
     )
 
 
-def _republished(message: Msg) -> StoredEvent:
+def _from_republish(message: Msg) -> StoredEvent:
     headers = message.headers or {}
     return StoredEvent(
         subject=message.subject.removeprefix(f"{subjects.LIVE_PREFIX}."),
@@ -118,7 +118,7 @@ def _republished(message: Msg) -> StoredEvent:
 
 
 def _time(text: str | None) -> datetime:
-    """The server writes nanoseconds; Python reads microseconds."""
+    """Parse the server's time stamp, cutting nanoseconds to microseconds."""
     if not text:
         return datetime.now(UTC)
     head, _, fraction = text.rstrip("Z").partition(".")

@@ -1,7 +1,7 @@
-"""What the bus does not permit: told at once and by name, where a client alone would wait for a reply in vain.
+"""Raises a permissions violation where the refused subject was published, instead of letting that call time out.
 
-The server refuses a publish beside the protocol's request and reply: nothing answers, and a line on the connection
-names the subject. This joins the two.
+The server replies nothing to a publish that it refuses; it reports the subject as an asynchronous error of the
+connection. `PermissionErrors` joins that report with the call that waits for a reply.
 """
 
 from __future__ import annotations
@@ -19,28 +19,34 @@ from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: Refused subjects that are remembered, for who is told by them.
+#: How many refused subjects are remembered.
 REMEMBERED = 256
 _VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"", re.IGNORECASE)
-ADVICE = "if it should be: answerbus bus credentials, then reload the server"
+ADVICE = "to permit it, run: answerbus bus credentials, and reload the server"
 
 
 class PermissionErrors:
-    """The refusals of one connection; `user` is who it is logged in as."""
+    """The permissions violations of one connection; `user` is the user that it is logged in as."""
 
     def __init__(self, user: str) -> None:
         self.user = user or "this user"
         self._waiting: dict[str, asyncio.Task[object]] = {}
         self._refused: OrderedDict[str, None] = OrderedDict()
 
-    def heard(self, error: Exception) -> bool:
-        """Whether the error of the connection is a refusal; whoever waits for that publish is told."""
+    def observe(self, error: Exception) -> bool:
+        """Whether the connection's error is a permissions violation; if so, ends the call that waits for it."""
         found = _VIOLATION.search(str(error))
         if not found:
             return False
-        what, subject = found[1].lower(), found[2].lower()  # nats-py hands errors on in lower case
+        what, subject = found[1].lower(), found[2].lower()  # nats-py passes errors on in lower case
         telemetry.NOT_PERMITTED.labels(what).inc()
-        log.error("the bus does not permit it", user=self.user, what=what, subject=_shown(subject), advice=ADVICE)
+        log.error(
+            "NATS refused a subject: permission denied",
+            user=self.user,
+            what=what,
+            subject=_shown(subject),
+            advice=ADVICE,
+        )
         self._refused[subject] = None
         while len(self._refused) > REMEMBERED:
             self._refused.popitem(last=False)
@@ -49,14 +55,14 @@ class PermissionErrors:
         return True
 
     @contextmanager
-    def told(self, subject: str) -> Iterator[None]:
-        """Publish and wait within; a refusal of that subject ends the wait.
+    def raised_for(self, subject: str) -> Iterator[None]:
+        """Publish and wait for the reply inside this context.
 
         Raises:
-            NotPermittedError: the bus refuses what was published within.
+            NotPermittedError: the server refused the subject.
         """
         subject, task = subject.lower(), asyncio.current_task()
-        if task is None or subject in self._waiting:  # the same event twice at once: one of them is told
+        if task is None or subject in self._waiting:  # the same subject twice at once: only the first call is ended
             yield
             return
         cancelled = task.cancelling()
@@ -65,18 +71,18 @@ class PermissionErrors:
         try:
             yield
         except asyncio.CancelledError:
-            # As asyncio.timeout does: a cancellation that came from here is not one from outside.
+            # As asyncio.timeout does: tell our own cancellation from one that came from outside.
             if subject in self._refused and task.uncancel() <= cancelled:
-                raise self.error(subject) from None
+                raise self.error_for(subject) from None
             raise
         finally:
             del self._waiting[subject]
 
-    def error(self, subject: str) -> NotPermittedError:
-        """The sentence for it."""
+    def error_for(self, subject: str) -> NotPermittedError:
+        """The error to raise for a refused subject."""
         return NotPermittedError(f"{self.user} is not permitted to publish {_shown(subject)}; {ADVICE}")
 
 
 def _shown(subject: str) -> str:
-    """Of an event what it is, not whose; of anything else all that fits a line."""
+    """The subject for messages: of an event without the question's id, otherwise cut to fit a line."""
     return ".".join(subject.split(".")[:3]) if subject.startswith(("qa.", "bg.", "dead.")) else subject[:120]

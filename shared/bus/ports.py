@@ -1,4 +1,4 @@
-"""What the rest of the program asks of the bus: read the log and the dead letters, publish facts, erase."""
+"""The ports of the bus: reading the log and the dead letters, publishing facts, erasing events."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from shared.contracts.envelope import Event, decode
 from shared.contracts.errors import InvalidEventError, RefusedError
 from shared.contracts.facts import FACTS, Fact
 
-#: Headers of a dead letter.
+#: Headers of a dead letter: the event's subject, the error's kind, text and stack, and whether it was edited.
 SUBJECT, KIND, ERROR, STACK, EDITED = (f"Answerbus-{name}" for name in ("Subject", "Kind", "Error", "Stack", "Edited"))
-#: Letters of one page.
+#: Dead letters of one page.
 PAGE = 100
 
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event as the log keeps it; `sequence` orders all events of the system (0 for a signal, which is not kept)."""
+    """An event as stored in the log; `sequence` orders all events (0 for a signal, which is not stored)."""
 
     subject: str
     sequence: int
@@ -39,7 +39,7 @@ class StoredEvent:
         return self.subject.endswith(f".{subjects.END}")
 
     def decode(self) -> Event[Fact]:
-        """Read the event.
+        """Decode the event.
 
         Raises:
             InvalidEventError: the bytes do not fit the subject.
@@ -47,48 +47,50 @@ class StoredEvent:
         return decode(self.subject, self.data)
 
 
-def readable(stored: list[StoredEvent]) -> list[Event[Fact]]:
-    """The events whose bytes can be read; one that cannot is in dead letters and must not hide the others."""
+def decodable_events(stored: list[StoredEvent]) -> list[Event[Fact]]:
+    """The events that can be decoded; the others are left out (they are in the dead letters)."""
     events = []
-    for one in stored:
+    for event in stored:
         with contextlib.suppress(InvalidEventError):
-            events.append(one.decode())
+            events.append(event.decode())
     return events
 
 
 class EventLog(Protocol):
-    """Reads events of one question and follows live ones."""
+    """Reads the events of one question, and follows live ones."""
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         """All events of the question, in sequence order.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
-        """The question's terminal fact, when it has one.
+        """The question's terminal fact; None if it has none yet.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
 
     def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
-        """What is stored under a filter, oldest first, from that moment to the newest there is.
+        """Events stored under a subject filter, oldest first, from that moment to the newest.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
 
     async def follow(self, subject: str, callback: Callable[[StoredEvent], None]) -> Callable[[], Awaitable[None]]:
-        """Call back for everything said on a live subject; returns how to stop."""
+        """Call `callback` for each event on a live subject; returns a function that unsubscribes."""
 
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """An event as it was given up: `number` is its place among the dead letters, `subject` and `data` are the event's.
+    """An event that could not be processed.
 
-    `stage` gave it up, `stack` is where in the code, without values.
+    `number` is its stream sequence among the dead letters; `subject` and `data` are the event's own. `stage` failed to
+    process it; `kind`, `error` and `stack` describe the error (the stack without values). `edited`: an operator has
+    replaced the bytes.
     """
 
     number: int
@@ -102,34 +104,37 @@ class DeadLetter:
     data: bytes
 
     @classmethod
-    def read(cls, number: int, kept: str, headers: Mapping[str, str], data: bytes, time: datetime) -> DeadLetter:
-        """From the subject under which it is kept, and its headers."""
+    def read(
+        cls, number: int, dead_subject: str, headers: Mapping[str, str], data: bytes, time: datetime
+    ) -> DeadLetter:
+        """Build it from a stored message whose own subject is `dead_subject` (`dead.<stage>.<question>.<attempt>`)."""
         subject, kind, error, stack = (headers.get(key, "") for key in (SUBJECT, KIND, ERROR, STACK))
-        stage = kept.split(".")[1]
+        stage = dead_subject.split(".")[1]
         return cls(number, stage, subject, kind, error, stack, EDITED in headers, time, data)
 
     @property
     def headers(self) -> dict[str, str]:
-        told = {SUBJECT: self.subject, KIND: self.kind, ERROR: self.error, STACK: self.stack}
-        return told | ({EDITED: "yes"} if self.edited else {})
+        headers = {SUBJECT: self.subject, KIND: self.kind, ERROR: self.error, STACK: self.stack}
+        return headers | ({EDITED: "yes"} if self.edited else {})
 
     @property
     def fact(self) -> str:
+        """The name of the event's fact; empty if its subject is no fact's."""
         tokens = self.subject.split(".")
         name = "".join(token.capitalize() for token in tokens[1:3])
         return name if name in FACTS else ""
 
     @property
     def correlation_id(self) -> str:
-        found = [token for token in self.subject.split(".") if subjects.is_correlation_id(token)]
-        return found[0] if found else ""
+        """The id of the event's question; empty if its subject holds none."""
+        return next((token for token in self.subject.split(".") if subjects.is_correlation_id(token)), "")
 
     @property
     def lane(self) -> str:
         return Lane.BACKGROUND.value if self.subject.startswith("bg.") else Lane.LIVE.value
 
     def event(self) -> Event[Fact]:
-        """The event.
+        """Decode the event.
 
         Raises:
             RefusedError: its bytes do not fit its fact.
@@ -144,8 +149,8 @@ class DeadLetter:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which letters: what is empty narrows nothing."""
+class DeadLetterFilter:
+    """Selects dead letters; an empty field selects all. `since` is inclusive, `before` exclusive."""
 
     stage: str = ""
     kind: str = ""
@@ -155,10 +160,11 @@ class Wanted:
 
     @property
     def subject(self) -> str:
-        """The filter that the broker can apply."""
+        """The part of the filter that the server can apply, as a subject filter."""
         return subjects.dead_letters(self.stage, self.cid)
 
-    def takes(self, letter: DeadLetter) -> bool:
+    def matches(self, letter: DeadLetter) -> bool:
+        """Whether the letter passes the whole filter."""
         return (
             self.stage in ("", letter.stage)
             and self.kind in ("", letter.kind)
@@ -171,65 +177,65 @@ class Wanted:
 class DeadLetters(Protocol):
     """Reads dead letters."""
 
-    async def page(self, wanted: Wanted, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
-        """The first of the wanted letters with a number above `after`, oldest first.
+    async def page(self, letter_filter: DeadLetterFilter, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
+        """Up to `limit` matching letters with a number above `after`, oldest first.
 
         Raises:
-            UnavailableError: the bus is away.
+            UnavailableError: NATS is unavailable.
         """
 
     async def get(self, number: int) -> DeadLetter:
         """One letter.
 
         Raises:
-            NotFoundError: there is none (any more) under that number.
-            UnavailableError: the bus is away.
+            NotFoundError: there is no letter of that number (any more).
+            UnavailableError: NATS is unavailable.
         """
 
 
 class PublishResult(Enum):
-    """What became of a fact."""
+    """The result of publishing a fact."""
 
     NEW = "new"
-    #: The broker had it already: an earlier try of the same work got through.
+    #: NATS already had the event: an earlier attempt to publish it got through.
     DUPLICATE = "duplicate"
-    #: Another ending (or, for a first fact, another question under the same id) came first; this one is dropped.
-    REJECTED = "lost"
+    #: Not stored: the question has another terminal fact (or, for a first fact, events under the same id).
+    REJECTED = "rejected"
 
 
 class FactPublisher(Protocol):
-    """Says facts on a client's behalf."""
+    """Publishes facts on behalf of a client; stages return theirs from the handler instead."""
 
     async def publish(self, event: Event[Fact], *, first: bool = False) -> PublishResult:
-        """Store the event; with `first` only when nothing is known of its question.
+        """Store the event; with `first` only if there is no event of its question yet.
 
         Raises:
-            UnavailableError: the bus did not store it in time.
-            RefusedError: the bus never will.
+            UnavailableError: NATS did not store it in time.
+            RefusedError: NATS will never store it.
         """
 
 
 @dataclass(frozen=True)
-class Erased:
-    """How many there were."""
+class ErasureCounts:
+    """How many messages were erased."""
 
     events: int = 0
     dead_letters: int = 0
 
 
 class Eraser(Protocol):
-    """Overwrites events and dead letters where they are stored. Erasing again what is gone is no error."""
+    """Overwrites events and dead letters on the disk. Erasing what is already gone is no error."""
 
-    async def question(self, correlation_id: str) -> Erased:
-        """Every event of the question, on either lane, and its dead letters.
+    async def erase_question(self, correlation_id: str) -> ErasureCounts:
+        """Erase every event of the question, on either lane, and its dead letters.
 
         Raises:
-            UnavailableError: the bus is away; what was erased before stays so.
+            UnavailableError: NATS is unavailable; what was erased until then stays erased.
         """
 
-    async def raw_text(self, before: datetime) -> Erased:
-        """What clients asked before that moment, as they typed it: `QuestionAsked` and its dead letters.
+    async def erase_raw_text(self, before: datetime) -> ErasureCounts:
+        """Erase unmoderated text from before that moment: `QuestionAsked` events and their dead letters.
 
         Raises:
-            UnavailableError: the bus is away; what was erased before stays so.
+            UnavailableError: NATS is unavailable; what was erased until then stays erased.
         """

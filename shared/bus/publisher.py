@@ -1,4 +1,4 @@
-"""Publishing facts: under their deterministic id, until the broker has them, and one ending a question."""
+"""Publishes facts: under deterministic ids, with retries until they are stored, and one terminal fact per question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shared.observability import telemetry
 log = structlog.get_logger()
 
 WRONG_LAST_SEQUENCE = 10071
-#: One try of a publish, in seconds; FastStream's own default of 0.5 s is too short for a leader election.
+#: Timeout of one attempt to publish, in seconds; FastStream's default of 0.5 s is too short for a leader election.
 PUBLISH_TIMEOUT = 5.0
 RETRYABLE = (
     NatsTimeoutError,
@@ -40,7 +40,10 @@ RETRYABLE = (
 
 
 class Publisher:
-    """Says facts for one service; retries for `budget` seconds."""
+    """Publishes the facts of one stage; retries for up to `budget` seconds.
+
+    `raw_ttl` is how many seconds NATS keeps text that has not been moderated (`QuestionAsked`).
+    """
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Publisher:
     ) -> None:
         """`permission_errors` are those of the broker's connection."""
         self._broker = broker
-        self._refusals = permission_errors or PermissionErrors("")
+        self._permission_errors = permission_errors or PermissionErrors("")
         self._stage = stage
         self._budget = budget
         self._raw_ttl = raw_ttl
@@ -63,19 +66,19 @@ class Publisher:
     ) -> PublishResult:
         """Publish the event and wait until it is stored.
 
-        A terminal fact is stored only when its question has no ending yet. With `first` the event is stored only when
-        nothing at all is known of its question (how an idempotency key is kept).
+        A terminal fact is stored only if its question has no terminal fact yet. With `first`, the event is stored only
+        if there is no event of its question yet (used for idempotency keys).
 
         Raises:
-            UnavailableError: the broker did not store it within the budget.
-            RefusedError: the broker will never store it (too large, not permitted by the stream).
-            NotPermittedError: this service's user may not say it.
+            UnavailableError: NATS did not store it within the budget.
+            RefusedError: NATS will never store it (too large, or refused by the stream).
+            NotPermittedError: this service's user may not publish the fact.
         """
-        headers = {**storing(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
+        headers = {**storage_headers(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
-        """Keep the original bytes of an event that cannot be worked on; raw text for no longer than in the log."""
+        """Store the original bytes of an event that could not be processed; raw text for no longer than in the log."""
         if subjects.is_raw(headers.get(SUBJECT, "")):
             headers = {**headers, "Nats-TTL": f"{self._raw_ttl}s"}
         await self._with_retries(subject, data, headers, subjects.DEAD_STREAM)
@@ -87,50 +90,54 @@ class Publisher:
             duplicate = await self._with_retries(event.subject, data, headers, subjects.STREAM)
         except APIError as error:
             if scope and error.err_code == WRONG_LAST_SEQUENCE:
-                return await self._came_second(event, scope)
-            raise RefusedError(f"the bus refused {event.fact}: {error.description}") from error
+                return await self._compare_with_stored(event, scope)
+            raise RefusedError(f"NATS refused {event.fact}: {error.description}") from error
         except NatsError as error:
-            raise RefusedError(f"the bus refused {event.fact}: {error}") from error
+            raise RefusedError(f"NATS refused {event.fact}: {error}") from error
         if duplicate:
             telemetry.DUPLICATES.labels(self._stage).inc()
             return PublishResult.DUPLICATE
         return PublishResult.NEW
 
     async def _with_retries(self, subject: str, data: bytes, headers: dict[str, str], stream: str) -> bool:
-        """Whether the broker called it a duplicate."""
+        """Publish until it is stored; whether NATS already had a message with that id."""
         until = time.monotonic() + self._budget
         pause = 0.05
         while True:
             try:
-                with self._refusals.told(subject):
+                with self._permission_errors.raised_for(subject):
                     ack = await self._broker.publish(
                         data, subject, headers=headers, stream=stream, timeout=PUBLISH_TIMEOUT, correlation_id=""
                     )
             except RETRYABLE as error:
                 if time.monotonic() + pause >= until:
-                    raise UnavailableError(f"the bus stored nothing for {self._budget:g} s") from error
+                    raise UnavailableError(f"NATS stored nothing for {self._budget:g} s") from error
                 telemetry.PUBLISH_RETRIES.labels(self._stage).inc()
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 (jitter)
                 pause = min(pause * 2, 2.0)
             else:
                 return bool(ack.duplicate)
 
-    async def _came_second(self, event: Event[Fact], scope: str) -> PublishResult:
-        """Read what is there: our own id means that an earlier try got through, any other that we lost."""
+    async def _compare_with_stored(self, event: Event[Fact], scope: str) -> PublishResult:
+        """Read the stored event: with our own id, an earlier attempt got through (duplicate); else ours is rejected."""
         try:
             jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
-            there = await jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
+            stored = await jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
         except (NatsNotFoundError, *RETRYABLE) as error:
-            raise UnavailableError("the bus refused an ending and did not show the one it has") from error
-        if (there.headers or {}).get("Nats-Msg-Id") == event.event_id:
+            raise UnavailableError("NATS refused a terminal fact and did not return the one that is stored") from error
+        if (stored.headers or {}).get("Nats-Msg-Id") == event.event_id:
             return PublishResult.DUPLICATE
-        telemetry.ENDINGS_LOST.labels(self._stage).inc()
-        log.info("another ending came first", fact=event.fact, ending=subjects.parse(there.subject or "").fact)
+        telemetry.ENDINGS_REJECTED.labels(self._stage).inc()
+        log.info(
+            "rejected: the question already has a terminal fact",
+            fact=event.fact,
+            stored=subjects.parse(stored.subject or "").fact,
+        )
         return PublishResult.REJECTED
 
 
-def storing(event: Event[Fact], *, raw_ttl: int, first: bool = False) -> dict[str, str]:
-    """Headers by which the broker keeps an event once, a question to one ending, and raw text for so many seconds."""
+def storage_headers(event: Event[Fact], *, raw_ttl: int, first: bool = False) -> dict[str, str]:
+    """Headers by which JetStream stores an event once, one terminal fact per question, raw text for `raw_ttl` s."""
     headers = {"Nats-Msg-Id": event.event_id}
     if isinstance(event.payload, QuestionAsked):
         headers["Nats-TTL"] = f"{raw_ttl}s"
@@ -141,6 +148,7 @@ def storing(event: Event[Fact], *, raw_ttl: int, first: bool = False) -> dict[st
 
 
 def _exclusive_scope(event: Event[Fact], first: bool) -> str:
+    """The subject filter that must be empty for the event to be stored; empty for no such condition."""
     if first:
         return subjects.history_filters(event.correlation_id)[0]
     if event.payload.terminal:

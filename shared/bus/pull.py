@@ -1,8 +1,9 @@
-"""Pulling from a durable by credit: the broker may send as much as there is room for, each message as it comes.
+"""Pull requests to a durable consumer, sent as credit: the broker may send as many messages as there are free slots.
 
-A fetch that collects a batch holds the first message until the broker has said that there is no second one, and a
-request that outlived its fetch can hold it for seconds. Here requests only grant credit; messages and the broker's
-statuses arrive on one inbox. What is asked for never exceeds what is free, so a worker holds only what it works on.
+`fetch` of nats-py collects a batch: it holds back the first message until the server has said that there is no second
+one, and a request that outlives its fetch can hold a message for seconds. Here a request only grants credit; messages
+and the server's status messages arrive on one inbox as they come. Credit never exceeds the free slots, so a worker
+holds no message that it does not process.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from faststream.nats import NatsMessage
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from shared.bus.background_throttle import Background
+from shared.bus.background_throttle import BackgroundAllowance
 from shared.contracts import subjects
 from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: Seconds a request stands before the broker gives back what is left of it.
+#: Seconds until the server ends a pull request and reports how much of it is unused.
 EXPIRES = 30.0
-#: Seconds without a word after which a request is taken for lost (its answer may have been).
+#: Seconds without any message or status after which a request counts as lost (the request, or the reply to it).
 LOST_AFTER = EXPIRES + 5.0
-#: Seconds before asking again when the broker declined.
+#: Seconds before the next request after the server refused one.
 PAUSE = 0.5
 
 NO_MESSAGES = "404"
@@ -36,10 +37,10 @@ IDLE_HEARTBEAT = "100"
 
 
 class Pull:
-    """Credit for one durable: `limit` is how many messages may be held or under way at once.
+    """The pull requests of one durable consumer; at most `limit` messages are held or granted at once.
 
-    A request is sent when at least `step` places are free: 1 keeps a slow stage exactly full, a larger one saves a fast
-    stage a request per message. `background` makes way for live work.
+    A request is sent when at least `step` slots are free: 1 keeps a slow stage exactly full, a larger step saves a fast
+    stage one request per message. `background` limits the requests of a background durable while questions are live.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Pull:
         limit: int,
         step: int,
         stream: str = subjects.STREAM,
-        background: Background | None = None,
+        background: BackgroundAllowance | None = None,
     ) -> None:
         self.durable = durable
         self._subject = subjects.pull(durable, stream)
@@ -59,97 +60,102 @@ class Pull:
         self._background = background
         self._held = 0
         self._credit = 0
-        self._asked_at = 0.0
+        self._requested_at = 0.0
         self._stopped = False
         self._client: Client | None = None
-        self._again: asyncio.Task[None] | None = None
+        self._next_request: asyncio.Task[None] | None = None
 
     @property
     def held(self) -> int:
+        """Messages that are being processed."""
         return self._held
 
     async def start(self, client: Client) -> None:
         self._client = client
-        await self._top_up()
+        await self._request_more()
 
     def stop(self) -> None:
-        """Ask for nothing more; what is under way still arrives."""
+        """Send no further request; messages that the server has already sent still arrive."""
         self._stopped = True
-        if self._again:
-            self._again.cancel()
+        if self._next_request:
+            self._next_request.cancel()
 
-    async def forget(self) -> None:
-        """The connection was lost, and every request with it."""
+    async def reset(self) -> None:
+        """Request anew after the connection was lost, and every request with it."""
         self._credit = 0
-        await self._top_up()
+        await self._request_more()
 
-    async def revive(self) -> None:
-        """Ask again when nothing was heard of the last request for too long."""
-        if self._credit and time.monotonic() - self._asked_at > LOST_AFTER:
+    async def renew_if_lost(self) -> None:
+        """Request again if nothing has come in reply to the last request for too long."""
+        if self._credit and time.monotonic() - self._requested_at > LOST_AFTER:
             telemetry.PULLS_LOST.labels(self.durable).inc()
-            await self.forget()
+            await self.reset()
 
-    def arrived(self) -> None:
-        """A message came in and is held from now on."""
+    def message_received(self) -> None:
+        """Count a message that is held from now on."""
         self._held += 1
         self._credit = max(0, self._credit - 1)
-        self._asked_at = time.monotonic()
+        self._requested_at = time.monotonic()
 
-    async def done(self) -> None:
-        """A held message was acknowledged or handed back: there is room for another."""
+    async def message_finished(self) -> None:
+        """Free the slot of a message that was acknowledged or rejected."""
         self._held -= 1
-        await self._top_up()
+        await self._request_more()
 
-    async def is_status(self, message: NatsMessage) -> bool:
-        """Whether this is the broker's word on a request rather than a message; if so it is dealt with."""
+    async def handle_if_status(self, message: NatsMessage) -> bool:
+        """Whether this is a status message of the server rather than an event; if so, it has been handled."""
         status = message.headers.get("Status")
         if not status or message.raw_message.reply:
             return False
-        await self._status(status, message.headers)
+        await self._handle_status(status, message.headers)
         return True
 
-    async def _status(self, code: str, headers: Mapping[str, str]) -> None:
-        """How much of a request is left, or that the broker declines."""
+    async def _handle_status(self, code: str, headers: Mapping[str, str]) -> None:
+        """Take back the unused credit of a request that has ended or was refused."""
         if code == IDLE_HEARTBEAT:
             return
-        left = headers.get("Nats-Pending-Messages")
-        self._credit = max(0, self._credit - int(left)) if left else 0
+        unused = headers.get("Nats-Pending-Messages")
+        self._credit = max(0, self._credit - int(unused)) if unused else 0
         if code in (REQUEST_TIMEOUT, NO_MESSAGES):
-            await self._top_up()
+            await self._request_more()
             return
-        log.warning("the bus declined a pull", durable=self.durable, status=code, reason=headers.get("Description", ""))
-        self._ask_in(PAUSE)
+        log.warning(
+            "NATS refused a pull request", durable=self.durable, status=code, reason=headers.get("Description", "")
+        )
+        self._request_in(PAUSE)
 
-    def _ask_in(self, seconds: float) -> None:
-        if self._again is None or self._again.done() or self._again is asyncio.current_task():
-            self._again = asyncio.create_task(self._ask_later(seconds))
+    def _request_in(self, seconds: float) -> None:
+        pending = self._next_request
+        if pending is None or pending.done() or pending is asyncio.current_task():
+            self._next_request = asyncio.create_task(self._request_later(seconds))
 
-    async def _ask_later(self, seconds: float) -> None:
+    async def _request_later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        await self._top_up()
+        await self._request_more()
 
-    async def _top_up(self) -> None:
+    async def _request_more(self) -> None:
+        """Send a request for the free slots, if they are enough to be worth one."""
         room = self._limit - self._held - self._credit
         if self._background and room > 0 and not self._stopped:
-            room, look_again = self._background.room(self._held + self._credit)
-            if look_again:
-                self._ask_in(look_again)
+            room, retry_in = self._background.allowed(self._held + self._credit)
+            if retry_in:
+                self._request_in(retry_in)
         client = self._client
         if self._stopped or client is None or not client.is_connected:
             return
         if room < self._step and not (room > 0 and self._credit == 0):
             return
         self._credit += room
-        self._asked_at = time.monotonic()
+        self._requested_at = time.monotonic()
         request = json.dumps({"batch": room, "expires": int(EXPIRES * 1e9)}).encode()
         await client.publish(self._subject, request, reply=self.inbox)
 
 
-async def whole(message: Msg) -> NatsMessage:
-    """The message as it came; FastStream's own parser for core subjects takes away the right to acknowledge."""
+async def keep_raw(message: Msg) -> NatsMessage:
+    """FastStream parser that keeps the reply subject; its own parser for core subjects drops it, and so the ack."""
     return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=message.headers or {})
 
 
-async def undecoded(message: NatsMessage) -> NatsMessage:
-    """Who receives decodes by itself: a bad body must reach dead letters, not FastStream's log."""
+async def leave_encoded(message: NatsMessage) -> NatsMessage:
+    """FastStream decoder that decodes nothing: the subscriber does, so that invalid bodies are dead-lettered."""
     return message

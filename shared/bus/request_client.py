@@ -1,4 +1,4 @@
-"""Request/reply between services: `ask.<stage>.<verb>`, JSON both ways, a refusal in a header."""
+"""Sends requests to other services: subject `ask.<stage>.<verb>`, JSON both ways, errors in a header."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from shared.contracts import subjects
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.requests.request import R, Request
 
-#: Header of a reply that declines; its value is the kind of error, the body the reason.
+#: Header of an error reply: its value is the kind of the error, the body its text.
 REFUSAL = "Answerbus-Refusal"
 
 
-async def ask_over(client: Client, request: Request[R], timeout: float) -> R:
-    """Send the request to one worker of its stage and wait at most `timeout` seconds for the reply.
+async def send_request(client: Client, request: Request[R], timeout: float) -> R:
+    """Send the request to one worker of its stage and wait up to `timeout` seconds for the reply.
 
     Raises:
-        UnavailableError: no worker is there, or none replied in time.
-        NotFoundError, RefusedError: the worker declined.
+        UnavailableError: no worker is running, or none replied in time.
+        NotFoundError, RefusedError: the worker replied with that error.
     """
     stage = request.stage
     try:

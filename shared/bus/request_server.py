@@ -1,4 +1,4 @@
-"""Answering `ask.<stage>.<verb>`: any free worker of the stage replies; a refusal travels in a header."""
+"""Replies to requests on `ask.<stage>.<verb>`: one worker of the stage's queue group does; errors go in a header."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 from faststream.nats import NatsBroker, NatsMessage
 from pydantic import ValidationError
 
-from shared.bus.pull import undecoded
+from shared.bus.pull import leave_encoded
 from shared.bus.request_client import REFUSAL
 from shared.contracts import subjects
 from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
@@ -20,19 +20,19 @@ log = structlog.get_logger()
 
 
 class RequestServer:
-    """Listens for what others ask this stage; each request is answered in a task of its own."""
+    """Subscribes to the requests of one stage and runs each handler in its own task."""
 
     def __init__(self, stage: Stage, broker: NatsBroker) -> None:
         self._broker = broker
         self._tasks: set[asyncio.Task[None]] = set()
         for request_handler in stage.request_handlers:
             subscriber = broker.subscriber(
-                subjects.ask(stage.name, request_handler.verb), queue=stage.name, no_reply=True, decoder=undecoded
+                subjects.ask(stage.name, request_handler.verb), queue=stage.name, no_reply=True, decoder=leave_encoded
             )
             subscriber(self._receiver(request_handler))
 
     async def finish(self, timeout: float) -> None:
-        """Wait for the replies that are being written."""
+        """Wait up to `timeout` seconds for handlers that are running."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout)
 
@@ -55,7 +55,7 @@ class RequestServer:
         except AnswerbusError as error:
             headers, body = {REFUSAL: error.kind}, str(error)
         except Exception as error:
-            log.exception("asked in vain", verb=request_handler.verb)
+            log.exception("request failed", verb=request_handler.verb)
             headers, body = {REFUSAL: UnavailableError.kind}, f"internal error: {type(error).__name__}"
         reply = message.raw_message.reply
         if reply.startswith(subjects.INBOX):

@@ -1,15 +1,15 @@
-"""What becomes of work that failed: handed back with a growing delay, or given up in the open."""
+"""What happens to a delivery that failed: retried with exponential backoff, or moved to the dead letters."""
 
 from __future__ import annotations
 
 import contextlib
 import traceback
-from typing import TYPE_CHECKING
 
 import structlog
 from pydantic import ValidationError
 
 from shared.bus import ports
+from shared.bus.delivery import Delivery
 from shared.bus.publisher import Publisher
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
@@ -26,55 +26,72 @@ from shared.contracts.stage import Stage
 from shared.llm.call_context import recorded_calls
 from shared.observability import telemetry
 
-if TYPE_CHECKING:
-    from shared.bus.message_processor import Job
-
 log = structlog.get_logger()
 
-#: Seconds before the first retry; doubled each time.
+#: Seconds before the first retry; doubled with each further one.
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 60.0
-#: Between two tries of what is not bound to a deadline.
-LASTING_DELAY = 10.0
+#: The longest delay, in seconds, of facts that have no deadline: they follow soon after their store is back.
+LONGEST_DELAY_WITHOUT_DEADLINE = 10.0
 DEFAULT_MESSAGE = "Something went wrong and this question could not be answered. Please try again."
 EXPIRED_MESSAGE = "This took too long and was given up. Please try again."
 
 
 class RetryPolicy:
-    """Decides per failed try; the dead letter is published before the message is acknowledged."""
+    """Decides what follows a failed delivery.
+
+    A dead letter is published before the message is acknowledged, so a crash in between repeats it and loses nothing.
+    """
 
     def __init__(self, stage: Stage, publisher: Publisher, max_deliveries: int, default_pipeline: str) -> None:
+        """`default_pipeline` is named by the `QuestionAbandoned` of an event whose envelope cannot be decoded."""
         self._stage = stage
         self._publisher = publisher
         self._max_deliveries = max_deliveries
         self._default_pipeline = default_pipeline
 
-    async def handle(self, job: Job, event: Event[Fact], error: Exception) -> str:
-        """Hand the job back, or give it up when that is permanent or its last delivery; returns the outcome's name.
+    async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
+        """Schedule a redelivery (`retried`), or dead-letter the event (`dead_letter`); returns the outcome's name.
+
+        Permanent errors are not retried. Terminal and out-of-band facts are retried for as long as a store or NATS is
+        unavailable; a step of a question at most `max_deliveries` times.
 
         Raises:
-            UnavailableError: the bus would not take the dead letter; the message is left to come again.
+            UnavailableError: NATS did not store the dead letter; the message is neither acknowledged nor rejected.
         """
         kind = getattr(error, "kind", type(error).__name__)
         telemetry.FAILURES.labels(self._stage.name, kind).inc()
         expected = isinstance(error, TransientError | UnavailableError | ConfigurationError)
-        lasting = event.payload.terminal or event.payload.out_of_band
-        # What has happened is kept for as long as its store is away; a step of a question has only so many tries.
-        last = job.delivery >= self._max_deliveries and not (lasting and expected)
+        ignores_deadline = event.payload.terminal or event.payload.out_of_band
+        last = delivery.count >= self._max_deliveries and not (ignores_deadline and expected)
         if isinstance(error, PermanentError) or last:
-            await self.give_up(job.subject, job.data, event, error, sequence=job.sequence)
-            await job.message.ack()
-            return "given_up"
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(job.delivery - 1, 10))
-        # Never past the deadline: the asker hears then that it was given up.
-        delay = min(delay, LASTING_DELAY) if lasting else max(0.05, min(delay, event.remaining + 0.05))
+            await self.move_to_dead_letters(delivery.subject, delivery.data, event, error, sequence=delivery.sequence)
+            await delivery.message.ack()
+            return "dead_letter"
+        delay = self._delay(delivery.count, None if ignores_deadline else event.remaining)
         log.warning(
-            "try failed", kind=kind, delivery=job.delivery, again_in=delay, exc_info=None if expected else error
+            "delivery failed and is retried",
+            kind=kind,
+            delivery=delivery.count,
+            delay=delay,
+            exc_info=None if expected else error,
         )
-        await job.message.nack(delay=delay)
-        return "handed_back"
+        await delivery.message.nack(delay=delay)
+        return "retried"
 
-    async def give_up(
+    @staticmethod
+    def _delay(count: int, remaining: float | None) -> float:
+        """Seconds before the next delivery.
+
+        With a deadline `remaining` seconds away, the event is redelivered right after the deadline at the latest, so
+        that the asker learns at once that the question has expired.
+        """
+        delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(count - 1, 10))
+        if remaining is None:
+            return min(delay, LONGEST_DELAY_WITHOUT_DEADLINE)
+        return max(0.05, min(delay, remaining + 0.05))
+
+    async def move_to_dead_letters(
         self,
         subject: str,
         data: bytes,
@@ -84,26 +101,28 @@ class RetryPolicy:
         stage: str = "",
         sequence: int = 0,
     ) -> None:
-        """End the question for its asker, and keep the event as a dead letter with its reason.
+        """Publish `QuestionAbandoned` if the event was a step of a question, then store the event as a dead letter.
 
-        `stage` is the one that failed, when it is not this one. `sequence` is the event's on the log: kept once however
-        often it is given up, and once more when a retry of it fails.
+        `event` is None if `data` cannot be decoded. `stage` names the stage that failed if it is not this one.
+        `sequence` is the event's stream sequence: the dead letter's id contains it, so that one event gives one dead
+        letter however often this is called, and a retried event that fails again gives another.
 
         Raises:
-            UnavailableError: the bus took neither.
+            UnavailableError: NATS stored neither.
         """
-        failed = stage or self._stage.name
+        failed_stage = stage or self._stage.name
         kind = getattr(error, "kind", type(error).__name__)
-        log.error("given up", kind=kind, subject=".".join(subject.split(".")[:3]), exc_info=error)
-        abandoned = self._abandonment(subject, data, event, error, failed)
+        log.error("moved to the dead letters", kind=kind, subject=".".join(subject.split(".")[:3]), exc_info=error)
+        abandoned = self._abandonment(subject, data, event, error, failed_stage)
         if abandoned is not None:
             await self._publisher.publish(abandoned)
-        telemetry.DEAD_LETTERS.labels(failed, kind).inc()
-        await self._bury(subject, data, error, failed, sequence)
+        telemetry.DEAD_LETTERS.labels(failed_stage, kind).inc()
+        await self._publish_dead_letter(subject, data, error, failed_stage, sequence)
 
     def _abandonment(
-        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, failed: str
+        self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, failed_stage: str
     ) -> Event[QuestionAbandoned] | None:
+        """The event that ends the question, with as much of the envelope as can be decoded; None if none is needed."""
         if QuestionAbandoned not in self._stage.published:
             return None
         if event is not None and (event.payload.terminal or event.payload.out_of_band):
@@ -111,29 +130,31 @@ class RetryPolicy:
         kind = getattr(error, "kind", "internal") if isinstance(error, PermanentError) else "internal"
         default = EXPIRED_MESSAGE if kind == "expired" else DEFAULT_MESSAGE
         message = (error.message if isinstance(error, PermanentError) else "") or default
-        fact = QuestionAbandoned(stage=failed, kind=kind, message=message)
-        cause = event or _loose_envelope(data)
+        fact = QuestionAbandoned(stage=failed_stage, kind=kind, message=message)
+        cause = event or _envelope(data)
         if cause is not None:
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())
-        with contextlib.suppress(ValueError):  # not even the subject is one of ours: a dead letter is all there is
-            spelled = subjects.parse(subject)
+        with contextlib.suppress(ValueError):  # the subject is no fact's: there is no question to end
+            parsed = subjects.parse(subject)
             pipeline = PipelineRef(name=self._default_pipeline, revision=0)
             return opening(
                 self._stage.name,
                 fact,
                 pipeline=pipeline,
                 deadline_seconds=0,
-                correlation_id=spelled.correlation_id,
-                lane=spelled.lane,
+                correlation_id=parsed.correlation_id,
+                lane=parsed.lane,
             )
         return None
 
-    async def _bury(self, subject: str, data: bytes, error: Exception, failed: str, sequence: int) -> None:
+    async def _publish_dead_letter(
+        self, subject: str, data: bytes, error: Exception, failed_stage: str, sequence: int
+    ) -> None:
         kind = getattr(error, "kind", type(error).__name__)
         tokens = subject.split(".")
         cid = tokens[3] if len(tokens) == 5 and subjects.is_correlation_id(tokens[3]) else "unknown"
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
-        # The traceback without the exception's text of foreign errors, which may quote the event.
+        # Without the text of errors that are not ours: it may quote the event.
         frames = "".join(traceback.format_tb(error.__traceback__))[-4000:]
         ours = isinstance(error, PermanentError | TransientError | UnavailableError | InvalidEventError)
         headers = {
@@ -141,18 +162,18 @@ class RetryPolicy:
             ports.KIND: kind,
             ports.ERROR: _header(str(error) if ours else type(error).__name__),
             ports.STACK: _header(frames),
-            "Nats-Msg-Id": f"dead/{failed}/{subject}/{sequence}",
+            "Nats-Msg-Id": f"dead/{failed_stage}/{subject}/{sequence}",
         }
-        await self._publisher.dead_letter(subjects.dead(failed, cid, number), data, headers)
+        await self._publisher.dead_letter(subjects.dead(failed_stage, cid, number), data, headers)
 
 
 def _header(text: str) -> str:
-    """Header values are one line."""
+    """The text as one line, which is all that a header value may be."""
     return text.replace("\r", "").replace("\n", "\\n")[:4000]
 
 
-def _loose_envelope(data: bytes) -> Envelope | None:
-    """The envelope of an event whose payload does not fit."""
+def _envelope(data: bytes) -> Envelope | None:
+    """The envelope of an event whose payload cannot be decoded."""
     try:
         return Envelope.model_validate_json(data)
     except ValidationError:

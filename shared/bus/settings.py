@@ -1,4 +1,4 @@
-"""The process settings that the bus needs; `shared.runtime.settings.Settings` has them all."""
+"""The process settings that `shared.bus` needs; `shared.runtime.settings.Settings` has and describes them all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 
 class BusSettings(Protocol):
-    """How to reach the NATS server, and how work is taken from it. Read only."""
+    """How to connect to NATS, and how events are consumed. Read only."""
 
     @property
     def nats_servers(self) -> list[str]: ...

@@ -1,4 +1,4 @@
-"""The state of every stage: the broker's figures of each durable joined with the workers' own."""
+"""The state of every stage: the server's figures of each durable joined with the workers' own."""
 
 from __future__ import annotations
 
@@ -21,78 +21,78 @@ from shared.contracts.facts import FACTS, TERMINAL
 from shared.contracts.subjects import ENDING
 from shared.observability.worker_status import StageReport, WorkerReport, add_histograms, quantile
 
-#: Key of a durable's metadata that marks it as made by this program.
+#: Metadata key that marks a durable as created by this program. Its other keys: `stage`, `lane`, `subscription`.
 OWNER = "answerbus"
-#: How long workers have to answer a roll call, in seconds.
-ROLL_CALL_PATIENCE = 0.4
+#: Seconds that workers have to send their report.
+REPORT_TIMEOUT = 0.4
 
 
 async def overview(client: Client) -> list[StageReport]:
     """One report per durable, in the order of their names.
 
     Raises:
-        UnavailableError: the bus is away or not provisioned.
+        UnavailableError: NATS is unavailable or not provisioned.
     """
     jetstream = client.jetstream(timeout=5)
     try:
         infos = await jetstream.consumers_info(subjects.STREAM)
-        workers = await roll_call(client)
+        workers = await worker_reports(client)
         return [
             await _report(jetstream, info, workers)
             for info in sorted(infos, key=lambda info: info.name)
             if OWNER in (info.config.metadata or {})
         ]
     except (NatsError, APIError, OSError):
-        raise UnavailableError("the state of the stages could not be read; the bus is away") from None
+        raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
 
 async def oldest_waiting(client: Client) -> float:
-    """Age in seconds of the oldest live step of a question that no worker has finished.
+    """Age in seconds of the oldest live step of a question that is not acknowledged; 0 without any.
 
     Raises:
-        UnavailableError: the bus is away or not provisioned.
+        UnavailableError: NATS is unavailable or not provisioned.
     """
     jetstream = client.jetstream(timeout=5)
     try:
         infos = await jetstream.consumers_info(subjects.STREAM)
-        ages = [await _oldest(jetstream, info) for info in infos if _hears_steps(info)]
+        ages = [await _oldest(jetstream, info) for info in infos if _has_waiting_steps(info)]
     except (NatsError, APIError, OSError):
-        raise UnavailableError("the backlog could not be read; the bus is away") from None
+        raise UnavailableError("the backlog could not be read: NATS is unavailable") from None
     return max(ages, default=0.0)
 
 
-def _hears_steps(info: ConsumerInfo) -> bool:
+def _has_waiting_steps(info: ConsumerInfo) -> bool:
     metadata = info.config.metadata or {}
     if metadata.get("lane") != Lane.LIVE or not info.num_pending:
         return False
-    return any(not FACTS[fact].out_of_band and not FACTS[fact].terminal for fact in _facts(metadata["heard"]))
+    return any(not FACTS[fact].out_of_band and not FACTS[fact].terminal for fact in _facts(_subscription(info)))
 
 
-async def roll_call(client: Client) -> list[WorkerReport]:
-    """Every worker that answers within a moment."""
+async def worker_reports(client: Client) -> list[WorkerReport]:
+    """The reports of all workers that reply within `REPORT_TIMEOUT`."""
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox)
     reports: list[WorkerReport] = []
     await client.publish(subjects.ROLL_CALL, b"", reply=inbox)
     loop = asyncio.get_running_loop()
-    until = loop.time() + ROLL_CALL_PATIENCE
+    until = loop.time() + REPORT_TIMEOUT
     try:
         while (left := until - loop.time()) > 0:
             message = await subscription.next_msg(timeout=left)
-            if message.data:  # an empty one says that nobody listens
+            if message.data:  # empty: no worker is running
                 reports.append(WorkerReport.model_validate_json(message.data))
     except (TimeoutError, NatsTimeoutError):
-        pass  # the time is up: those who answered are those who are there
+        pass  # the time is up; workers that have not replied count as not running
     finally:
         await subscription.unsubscribe()
     return reports
 
 
-async def answer_roll_call(client: Client, report: Callable[[], WorkerReport]) -> None:
-    """Reply to every roll call with this worker's figures."""
+async def answer_status_requests(client: Client, report: Callable[[], WorkerReport]) -> None:
+    """Subscribe to status requests; reply to each with this worker's report."""
 
     async def reply(message: Msg) -> None:
-        if message.reply.startswith(subjects.INBOX):  # the sender must not make this worker publish anywhere else
+        if message.reply.startswith(subjects.INBOX):  # never publish to a subject that the requester chose freely
             await message.respond(report().model_dump_json().encode())
 
     await client.subscribe(subjects.ROLL_CALL, cb=reply)
@@ -100,19 +100,19 @@ async def answer_roll_call(client: Client, report: Callable[[], WorkerReport]) -
 
 async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list[WorkerReport]) -> StageReport:
     metadata = info.config.metadata or {}
-    stage, lane, heard = metadata["stage"], Lane(metadata["lane"]), metadata["heard"]
+    stage, lane, subscription = metadata["stage"], Lane(metadata["lane"]), _subscription(info)
     mine = [worker for worker in workers if worker.stage == stage]
     buckets: list[float] = []
     done = 0
     for worker in mine:
-        for fact in _facts(heard):
+        for fact in _facts(subscription):
             if fact in worker.facts:
                 done += worker.facts[fact].count
                 buckets = add_histograms(buckets, worker.facts[fact].buckets)
     return StageReport(
         stage=stage,
         lane=lane,
-        heard=heard,
+        subscription=subscription,
         pending=info.num_pending or 0,
         in_flight=info.num_ack_pending or 0,
         redelivered=info.num_redelivered or 0,
@@ -126,7 +126,7 @@ async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list
 
 
 def paused_seconds(info: ConsumerInfo) -> float | None:
-    """For how long the durable is still paused; None when it is not."""
+    """Seconds for which the durable is still paused; None if it is not."""
     if not info.paused or not info.config.pause_until:
         return None
     head, _, fraction = info.config.pause_until.rstrip("Z").partition(".")
@@ -134,21 +134,34 @@ def paused_seconds(info: ConsumerInfo) -> float | None:
     return max(0.0, round((until - datetime.now(UTC)).total_seconds(), 1))
 
 
-def _facts(heard: str) -> list[str]:
-    if heard == ENDING:
+def _subscription(info: ConsumerInfo) -> str:
+    """The name of the durable's subscription.
+
+    Raises:
+        UnavailableError: an older version provisioned the durable.
+    """
+    try:
+        return (info.config.metadata or {})["subscription"]
+    except KeyError:
+        raise UnavailableError(f"durable {info.name} is of an older version; run: answerbus bus provision") from None
+
+
+def _facts(subscription: str) -> list[str]:
+    """The names of the facts that the subscription consumes."""
+    if subscription == ENDING:
         return [fact.__name__ for fact in TERMINAL]
-    return [name for name, fact in FACTS.items() if subjects.durable_word(fact) == heard]
+    return [name for name, fact in FACTS.items() if subjects.durable_word(fact) == subscription]
 
 
 async def _oldest(jetstream: JetStreamContext, info: ConsumerInfo) -> float:
-    """Age in seconds of the oldest event not yet acknowledged."""
+    """Age in seconds of the oldest event that is not acknowledged."""
     if not (info.num_pending or info.num_ack_pending) or not info.ack_floor:
         return 0.0
     try:
         message = await jetstream.get_msg(
             subjects.STREAM, seq=info.ack_floor.stream_seq + 1, subject=info.config.filter_subject, next=True
         )
-    except APIError:  # acknowledged or expired since
+    except APIError:  # acknowledged or expired meanwhile
         return 0.0
     if message.time is None:
         return 0.0

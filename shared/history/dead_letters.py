@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared.bus.ports import DeadLetter, DeadLetters, Wanted
+from shared.bus.ports import DeadLetter, DeadLetterFilter, DeadLetters
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import Envelope, Event, correlation_id_for, decode
 from shared.contracts.errors import InvalidEventError, RefusedError
@@ -26,7 +26,9 @@ from shared.history.replay_plan import again, checked_payload
 UNMODERATED = ("QuestionAsked",)
 
 
-async def collected(letters: DeadLetters, numbers: Sequence[int], wanted: Wanted, limit: int = 0) -> list[DeadLetter]:
+async def collected(
+    letters: DeadLetters, numbers: Sequence[int], wanted: DeadLetterFilter, limit: int = 0
+) -> list[DeadLetter]:
     """The letters of these numbers, or with none all that are wanted, oldest first; at most `limit` (0: all).
 
     Raises:

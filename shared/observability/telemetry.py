@@ -31,7 +31,7 @@ PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that wer
 DUPLICATES = Counter(
     "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]
 )
-ENDINGS_LOST = Counter("answerbus_endings_lost_total", "Endings that came second", ["stage"])
+ENDINGS_REJECTED = Counter("answerbus_endings_rejected_total", "Terminal facts rejected: another was first", ["stage"])
 MODEL_CALLS = Counter(
     "answerbus_model_calls_total", "Calls to a model endpoint, retries counted", ["role", "step", "endpoint", "outcome"]
 )
@@ -70,7 +70,7 @@ SIMILAR = Counter(
 NOT_PERMITTED = Counter(
     "answerbus_not_permitted_total", "Operations that NATS refused to this process's user", ["what"]
 )
-SILENT = Counter("answerbus_silent_total", "Questions that had no ending at their deadline", ["stage"])
+DEADLINES_MISSED = Counter("answerbus_deadlines_missed_total", "Questions ended after their deadline", ["stage"])
 RAW_ERASED = Counter("answerbus_raw_erased_total", "Raw questions erased before they expired")
 FORGOTTEN = Counter("answerbus_forgotten_total", "Questions that were erased completely")
 EXCHANGES = Counter("answerbus_exchanges_total", "Recorded live questions, by outcome", ["pipeline", "outcome"])
@@ -87,7 +87,7 @@ SCORES = Counter(
 TOKENS = Counter("answerbus_exchange_tokens_total", "Tokens of live questions", ["pipeline", "model", "kind"])
 COST = Counter("answerbus_exchange_cost_usd_total", "Cost of live questions, in US dollars", ["pipeline", "model"])
 EXPIRED = Counter("answerbus_record_expired_total", "Recorded exchanges deleted because of their age")
-_DURABLE = ["stage", "heard", "lane"]
+_DURABLE = ["stage", "subscription", "lane"]
 BACKLOG_PENDING = Gauge("answerbus_backlog_pending", "Events that wait for a worker", _DURABLE)
 BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers hold", _DURABLE)
 BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not acknowledged", _DURABLE)

@@ -39,7 +39,7 @@ class StageReport(BaseModel):
 
     stage: str
     lane: Lane
-    heard: str
+    subscription: str
     pending: int
     in_flight: int
     redelivered: int
@@ -101,7 +101,7 @@ def set_backlog_metrics(reports: Sequence[StageReport]) -> None:
     ):
         gauge.clear()
     for one in reports:
-        durable = (one.stage, one.heard, one.lane.value)
+        durable = (one.stage, one.subscription, one.lane.value)
         telemetry.BACKLOG_PENDING.labels(*durable).set(one.pending)
         telemetry.BACKLOG_IN_FLIGHT.labels(*durable).set(one.in_flight)
         telemetry.BACKLOG_OLDEST.labels(*durable).set(one.oldest_seconds)

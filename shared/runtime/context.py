@@ -1,4 +1,4 @@
-"""What the platform lends a stage: process settings and ports. A stage's `build(resources)` picks what it needs."""
+"""What the platform passes to a stage's `build(context)`: process settings and ports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
 
 
 class Stores(Protocol):
-    """Hands out stores by role; they connect on first use, so that building a stage does no I/O."""
+    """Creates stores by bucket. They connect on first use, so that building a stage does no I/O."""
 
     def key_value(self, bucket: str) -> KeyValue: ...
 
@@ -26,23 +26,31 @@ class Stores(Protocol):
 
 @dataclass(frozen=True)
 class StageContext:
-    """Everything a stage may use beside the fact in its hand.
+    """The ports and settings that a stage may use; `build(context)` takes those that it needs."""
 
-    `facts(stage)` hands out a sayer; only a stage that speaks for clients needs one, the others return their facts.
-    `overview()` is the state of every stage, `oldest_waiting()` the age of its backlog in seconds, `is_connected()`
-    whether the bus is there. `models` play the roles that steps ask for.
-    """
-
+    #: The process settings (`ANSWERBUS_...`).
     settings: Settings
+    #: Key-value and object stores by bucket.
     stores: Stores
+    #: Publishes live signals (tokens, progress).
     signals: SignalPublisher
+    #: Sends requests to other stages and waits for the reply.
     requests: RequestClient
+    #: Reads the events of a question, and follows live ones.
     log: EventLog
+    #: Reads the dead letters.
     dead: DeadLetters
+    #: Erases events and dead letters from the disk.
     eraser: Eraser
+    #: The current and earlier revisions of the pipelines.
     pipelines: PipelineSource
+    #: Creates a publisher for the named stage, for facts that no handler returns (those published for a client).
     facts: Callable[[str], FactPublisher]
+    #: The state of every stage, one report per durable. Raises `UnavailableError` if NATS is unavailable.
     overview: Callable[[], Awaitable[list[StageReport]]]
+    #: Age in seconds of the oldest live step of a question that is not done. Raises `UnavailableError`.
     oldest_waiting: Callable[[], Awaitable[float]]
+    #: Whether the connection to NATS is up.
     is_connected: Callable[[], bool]
+    #: Language models by role.
     models: Models = field(default_factory=NoModels)

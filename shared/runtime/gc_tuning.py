@@ -1,18 +1,18 @@
-"""How seldom a long-lived process needs to look for garbage."""
+"""Tunes the garbage collector of a long-lived process."""
 
 from __future__ import annotations
 
 import gc
 
-#: New objects before the young ones are looked through. A question makes thousands, and nearly all are gone with it.
+#: New objects before a collection of generation 0. A question creates thousands, nearly all freed when it ends.
 _YOUNG = 10_000
 
 
-def spare_what_stays() -> None:
-    """Leave out of every later garbage collection what this process holds now; call it once it has started.
+def freeze_startup_objects() -> None:
+    """Exclude all present objects from later collections (`gc.freeze`); call it once the process has started.
 
-    Modules, classes and settings are some hundred thousand objects that stay until the end: looking through them stops
-    all threads for a tenth of a second, every few hundred questions.
+    Modules, classes and settings are some hundred thousand objects that are never freed: a full collection that visits
+    them stops all threads for a tenth of a second, every few hundred questions.
     """
     gc.collect()
     gc.freeze()

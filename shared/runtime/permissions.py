@@ -1,7 +1,7 @@
-"""Who may say, hear and ask what on the bus: one user per service, derived from what the stages declare.
+"""The subjects that each NATS user may publish and subscribe to: one user per service, derived from its stage.
 
-The names are those of the NATS server: a user publishes facts, requests to JetStream's API and acknowledgements, and
-subscribes to its own replies. Nothing here knows a broker; `cli.operations.credentials` writes it down for the server.
+A user publishes facts, requests to the JetStream API and acknowledgements, and subscribes to its own replies. This
+module only computes names; `cli.operations.credentials` writes them to the server's configuration.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from shared.contracts.domain import Lane
 from shared.contracts.facts import FACTS
 from shared.contracts.stage import Stage, Subscription
 
-#: Reads everything, provisions, manages consumers; may say no fact.
+#: Reads everything, provisions, manages consumers; may publish no fact.
 OPERATOR = "operator"
-#: May say any fact, on either lane.
+#: May publish any fact, on either lane.
 INJECTOR = "injector"
 
 _API = "$JS.API"
@@ -25,7 +25,7 @@ _QA = subjects.STREAM
 
 @dataclass(frozen=True)
 class Permissions:
-    """Subjects a user may publish and subscribe to, with wildcards; everything else is refused."""
+    """Subjects (with wildcards) that a user may publish and subscribe to; the server refuses all others."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
@@ -38,12 +38,14 @@ def users(stages: Sequence[Stage]) -> dict[str, Permissions]:
 
 
 def of_stage(stage: Stage) -> Permissions:
-    """What one service may do: say its own facts, work on its own durables, and what its `Access` names."""
+    """One service: its own facts, its own durables, and what its `Access` names."""
     publish = [subjects.publish_filter(fact, lane) for fact in stage.published for lane in Lane]
     publish += _dead_letters(stage)
     for durable in (subscription.durable(lane) for subscription in stage.subscriptions for lane in Lane):
         publish += _durable(_QA, durable)
-    if any(fact.terminal for fact in stage.published):  # who came second reads the ending that came first
+    if any(
+        fact.terminal for fact in stage.published
+    ):  # to read the terminal fact that was first when its own is rejected
         publish += [f"{_API}.DIRECT.GET.{_QA}.{subjects.endings(lane)}" for lane in Lane]
     if stage.handles_max_deliveries:
         publish += [*_durable(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE), _read(_QA)]
@@ -52,27 +54,27 @@ def of_stage(stage: Stage) -> Permissions:
     subscribe = [
         f"{subjects.inbox(stage.name)}.>",
         subjects.ROLL_CALL,
-        *_asked(stage),
+        *_request_subjects(stage),
         *_withdrawals(stage.subscriptions),
     ]
     return Permissions(_unique(publish), _unique([*subscribe, *stage.access.follows]))
 
 
 def of_operator(stages: Sequence[Stage]) -> Permissions:
-    """Reads everything and manages streams, durables, buckets and dead letters; says no fact."""
+    """Reads everything and manages streams, durables, buckets and dead letters; publishes no fact."""
     publish = [f"{_API}.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", *subjects.DEAD_SUBJECTS]
-    publish += [subjects.ROLL_CALL, *(one for stage in stages for one in _asked(stage))]
-    heard = [*subjects.STREAM_SUBJECTS, *subjects.DEAD_SUBJECTS, f"{subjects.LIVE_PREFIX}.>", "$JS.EVENT.>"]
-    return Permissions(_unique(publish), _unique([f"{subjects.inbox(OPERATOR)}.>", *heard]))
+    publish += [subjects.ROLL_CALL, *(one for stage in stages for one in _request_subjects(stage))]
+    subscribe = [*subjects.STREAM_SUBJECTS, *subjects.DEAD_SUBJECTS, f"{subjects.LIVE_PREFIX}.>", "$JS.EVENT.>"]
+    return Permissions(_unique(publish), _unique([f"{subjects.inbox(OPERATOR)}.>", *subscribe]))
 
 
 def of_injector() -> Permissions:
-    """Says any fact, and reads the log and the pipelines to do so."""
+    """Publishes any fact, and reads the log and the pipelines for that."""
     publish = [subjects.publish_filter(fact, lane) for fact in FACTS.values() for lane in Lane]
     publish += [f"{_API}.DIRECT.GET.{_QA}", f"{_API}.DIRECT.GET.{_QA}.>", f"{_API}.STREAM.INFO.{_QA}", _read(_QA)]
     publish += [f"{_API}.DIRECT.GET.{subjects.DEAD_STREAM}", f"{_API}.DIRECT.GET.{subjects.DEAD_STREAM}.>"]
     publish += [_read(subjects.DEAD_STREAM), f"{_API}.STREAM.INFO.{subjects.DEAD_STREAM}", *_pipelines()]
-    publish.append(f"$KV.{subjects.CANDIDATES_BUCKET}.>")  # pipelines that a replay tries out
+    publish.append(f"$KV.{subjects.CANDIDATES_BUCKET}.>")  # candidate pipelines of replays
     return Permissions(
         _unique(publish), (f"{subjects.inbox(INJECTOR)}.>", *map(subjects.live, subjects.STREAM_SUBJECTS))
     )
@@ -87,13 +89,13 @@ def _durable(stream: str, name: str) -> list[str]:
 
 
 def _dead_letters(stage: Stage) -> list[str]:
-    if stage.handles_max_deliveries:  # also those of stages whose workers died
+    if stage.handles_max_deliveries:  # also for stages whose workers died
         return [subjects.dead_of("*")]
     return [subjects.dead_of(stage.name)] if stage.subscriptions else []
 
 
 def _pipelines() -> list[str]:
-    """Every process watches the pipelines: by ordered consumers of its own, on these buckets."""
+    """Every process watches the pipelines, by ordered consumers on these two buckets."""
     verbs = ("STREAM.INFO.{}", "CONSUMER.CREATE.{}", "CONSUMER.INFO.{}.*", "DIRECT.GET.{}", "DIRECT.GET.{}.>")
     streams = [f"KV_{bucket}" for bucket in (subjects.PIPELINES_BUCKET, subjects.CANDIDATES_BUCKET)]
     requests = [f"{_API}.{verb.format(stream)}" for stream in streams for verb in verbs]
@@ -126,16 +128,16 @@ def _access(stage: Stage) -> Iterator[str]:
 
 
 def _read(stream: str) -> str:
-    """One message, wrapped in JSON.
+    """Reading single messages, wrapped in JSON.
 
-    Not by direct get where the reader can also write: that sends the stored bytes to any reply subject, also that of
-    a fact, and permissions do not cover reply subjects.
+    Not by direct get if the reader can also write: a direct get sends the stored bytes to any reply subject, also that
+    of a fact, and permissions do not cover reply subjects.
     """
     return f"{_API}.STREAM.MSG.GET.{stream}"
 
 
-def _asked(stage: Stage) -> list[str]:
-    return [subjects.ask(stage.name, answering.verb) for answering in stage.request_handlers]
+def _request_subjects(stage: Stage) -> list[str]:
+    return [subjects.ask(stage.name, handler.verb) for handler in stage.request_handlers]
 
 
 def _withdrawals(subscriptions: Iterable[Subscription]) -> list[str]:

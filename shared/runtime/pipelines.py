@@ -1,8 +1,8 @@
-"""Pipeline documents in files: read, changed, checked.
+"""Reads pipeline documents from files, overrides single settings, and validates them.
 
-A file may pull in its neighbours: `!file prompts/system.md` stands for the text of a file, `!lines lexicons/en.txt`
-for its lines (blank ones and `#` comments left out). Both are read at `check` and `apply`, so that what is stored is
-whole.
+A document may include files of its folder: `!file prompts/system.md` is replaced by the text of a file, `!lines
+lexicons/en.txt` by its lines (without blank lines and `#` comments). Both are resolved when the document is read, so
+that the stored pipeline is complete.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from shared.contracts.pipelines import HEADING, Pipeline, Section
 
 
 def read_pipeline(folder: Path) -> Pipeline:
-    """Read `<folder>/pipeline.yaml` (or the file itself) and what it pulls in.
+    """Read `<folder>/pipeline.yaml` (or the file itself) with the files that it includes.
 
     Raises:
-        PipelineError: no such file, not YAML, a reference out of the folder, or a section that is no mapping.
+        PipelineError: a file does not exist, is not YAML or lies outside the folder, or a section is no mapping.
     """
     path = folder if folder.is_file() else folder / "pipeline.yaml"
     folder = path.parent
@@ -42,10 +42,10 @@ def read_pipeline(folder: Path) -> Pipeline:
 
 
 def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
-    """The document with one more setting: `answer.temperature=0`; the value is YAML.
+    """The document with one setting overridden: `answer.temperature=0`; the value is parsed as YAML.
 
     Raises:
-        PipelineError: it is not STAGE.KEY=VALUE.
+        PipelineError: `given` is not STAGE.KEY=VALUE, or the key is not inside a mapping.
     """
     place, equals, text = given.partition("=")
     stage, *keys = place.split(".")
@@ -66,10 +66,10 @@ def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
 
 
 def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:
-    """Validate every section against its stage.
+    """Validate every section against the settings class of its stage (`kinds`, by the stage's name).
 
     Raises:
-        PipelineError: the first thing that does not hold.
+        PipelineError: a section of no stage, or the first invalid setting.
     """
     unknown = sorted(set(pipeline.sections) - set(kinds))
     if unknown:

@@ -1,6 +1,6 @@
-"""Process settings: environment (`ANSWERBUS_...`) over the YAML file over the defaults.
+"""Process settings: environment variables (`ANSWERBUS_...`) override the YAML file, which overrides the defaults.
 
-What a pipeline does is not here but in its document (`deploy/pipelines/<name>/pipeline.yaml`).
+What a pipeline does is set in its own document (`deploy/pipelines/<name>/pipeline.yaml`).
 """
 
 from __future__ import annotations
@@ -28,115 +28,145 @@ CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 
 
 class Settings(BaseSettings):
-    """Where things are and how much of them; one object per process."""
+    """The settings of one process: addresses, credentials, limits."""
 
     model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False)
 
-    data_dir: Path = Field(default=Path("data"), description="Everything the embedded platform keeps.")
-    tenant: str = Field(default="default", description="Written into every event.")
+    data_dir: Path = Field(default=Path("data"), description="Folder for all data of the embedded platform.")
+    tenant: str = Field(default="default", description="Name of the tenant, written into every event.")
 
-    nats_url: str = Field(default="nats://127.0.0.1:4222", description="Servers, separated by commas.")
-    nats_user: str = Field(default="", description="User name, where the server asks for one.")
-    nats_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    nats_url: str = Field(default="nats://127.0.0.1:4222", description="URLs of the NATS servers, separated by commas.")
+    nats_user: str = Field(default="", description="NATS user name, if the server requires a login.")
+    nats_password: SecretStr = Field(default=SecretStr(""), description="Password of the NATS user.")
     nats_seed: SecretStr = Field(
         default=SecretStr(""),
-        description="Instead of a password: the seed of the user's key, a file with it, or a folder of such files.",
+        description="Instead of a password: the nkey seed of the user, a file with it, or a folder of such files.",
     )
     nats_tls_ca: str = Field(
-        default="", description="Authorities that the servers' certificates are checked against; empty: the system's."
+        default="", description="CA file to verify the NATS servers' certificates; empty: the CAs of the system."
     )
-    nats_tls_cert: str = Field(default="", description="Certificate of this process, if the servers ask.")
-    nats_tls_key: str = Field(default="", description="Its key; empty: in the same file.")
-    replicas: int = Field(default=1, ge=1, le=5, description="Copies of the stream: 3 in a cluster.")
-    retention_hours: float = Field(default=72, gt=0, description="How long the log is kept.")
-    max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Upper limit of the log on disk, in bytes.")
-    raw_ttl_seconds: int = Field(default=3600, ge=1, description="privacy.raw_ttl: how long unmoderated text stays.")
+    nats_tls_cert: str = Field(default="", description="Client certificate file, if the NATS servers require one.")
+    nats_tls_key: str = Field(default="", description="Key file of the client certificate; empty: in the same file.")
+    replicas: int = Field(default=1, ge=1, le=5, description="Replicas of each stream and bucket; 3 in a cluster.")
+    retention_hours: float = Field(default=72, gt=0, description="Hours for which the log keeps events.")
+    max_log_bytes: int = Field(default=16 * 2**30, gt=0, description="Maximum size of the log on disk, in bytes.")
+    raw_ttl_seconds: int = Field(default=3600, ge=1, description="Seconds for which unmoderated text is kept.")
     raw_erase_share: float = Field(
         default=0.1,
         ge=0,
         le=0.5,
-        description="Share of the time that may be spent on erasing it from the disk; 0: none.",
+        description="Share of the time that may be spent on erasing unmoderated text from the disk; 0: only expiry.",
     )
     ack_wait_seconds: float = Field(
         default=6,
         ge=1,
-        description="Silence after which work is given to another worker; heartbeats come thrice as often.",
+        description="Seconds without a heartbeat after which an event is redelivered; workers send three in that time.",
     )
-    max_deliveries: int = Field(default=8, ge=1, description="Tries before an event goes to dead letters.")
-    publish_budget_seconds: float = Field(default=30, ge=1, description="How long a worker retries a publish.")
-    graceful_seconds: float = Field(default=20, ge=0, description="How long running work may finish at shutdown.")
+    max_deliveries: int = Field(
+        default=8, ge=1, description="Deliveries of an event before it is moved to the dead letters."
+    )
+    publish_budget_seconds: float = Field(
+        default=30, ge=1, description="Seconds for which a worker retries to publish a fact."
+    )
+    graceful_seconds: float = Field(
+        default=20, ge=0, description="Seconds that running handlers may take to finish at shutdown."
+    )
 
     concurrency: int = Field(
-        default=0, ge=0, description="Questions a worker holds at once; 0: the stage's own figure."
+        default=0,
+        ge=0,
+        description="Events of one subscription that a worker processes at once; 0: the default of the stage.",
     )
     background_per_second: float = Field(
         default=10,
         ge=0,
-        description="Background events a second that a worker takes per kind while live questions are about; 0: all.",
+        description="Background events per second and subscription that a worker takes beside live ones; 0: no limit.",
     )
-    probe_host: str = Field(default="127.0.0.1", description="Where /livez, /readyz and /metrics are served.")
-    probe_port: int = Field(default=0, ge=0, le=65535, description="0: any free port (written to the log).")
+    probe_host: str = Field(
+        default="127.0.0.1", description="Address on which /livez, /readyz and /metrics are served."
+    )
+    probe_port: int = Field(
+        default=0, ge=0, le=65535, description="Port for them; 0: any free port (written to the log)."
+    )
 
-    key_value_url: str = Field(default="nats", description="`nats`, or redis://host:port/db.")
-    record_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in data_dir.")
-    record_days: float = Field(
-        default=0, ge=0, description="Age at which exchanges are deleted from the record; 0: they are kept."
+    key_value_url: str = Field(default="nats", description="Key-value store: `nats`, or redis://host:port/db.")
+    record_url: SecretStr = Field(
+        default=SecretStr(""), description="SQLAlchemy URL of the record; empty: SQLite in data_dir."
     )
-    vector_url: str = Field(default="", description="Qdrant server; empty: Qdrant Edge in data_dir.")
-    vector_api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
-    graph_url: str = Field(default="", description="Neo4j server, bolt:// or neo4j://; empty: SQLite in data_dir.")
-    graph_user: str = Field(default="", description="User name, where the server asks for one.")
-    graph_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    record_days: float = Field(
+        default=0, ge=0, description="Age in days at which exchanges are deleted from the record; 0: never."
+    )
+    vector_url: str = Field(default="", description="URL of a Qdrant server; empty: Qdrant Edge in data_dir.")
+    vector_api_key: SecretStr = Field(default=SecretStr(""), description="API key of the Qdrant server.")
+    graph_url: str = Field(
+        default="", description="URL of a Neo4j server, bolt:// or neo4j://; empty: SQLite in data_dir."
+    )
+    graph_user: str = Field(default="", description="Neo4j user name, if the server requires a login.")
+    graph_password: SecretStr = Field(default=SecretStr(""), description="Password of the Neo4j user.")
     embed_url: str = Field(
         default="",
-        description="OpenAI-compatible embeddings, e.g. http://127.0.0.1:11434/v1; empty: none, or in process.",
+        description="OpenAI-compatible embeddings endpoint, e.g. http://127.0.0.1:11434/v1; empty: in process or none.",
     )
     embed_model: str = Field(
-        default="", description="Its model; without a URL a model of fastembed or a folder; empty: no dense search."
+        default="",
+        description="Embedding model; without a URL, a fastembed model or a folder; empty: no dense retriever.",
     )
-    embed_api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
+    embed_api_key: SecretStr = Field(default=SecretStr(""), description="API key of the embeddings endpoint.")
     web_search_url: str = Field(
-        default="", description="SearXNG instance for pipelines with the leg `web`, e.g. http://127.0.0.1:8888."
+        default="", description="SearXNG instance for pipelines with the retriever `web`, e.g. http://127.0.0.1:8888."
     )
     google_search_engine: str = Field(
-        default="", description="Without an instance: the id of a Programmable Search Engine of Google."
+        default="", description="Without a SearXNG instance: the id of a Google Programmable Search Engine."
     )
-    google_search_key: SecretStr = Field(default=SecretStr(""), description="Its API key.")
+    google_search_key: SecretStr = Field(default=SecretStr(""), description="API key of the Google search engine.")
 
     web_allow: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Hosts that may be fetched (example.org, *.example.org), separated by commas; empty: any.",
+        description="Hosts that pages may be fetched from (example.org, *.example.org), by commas; empty: any.",
     )
     web_deny: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Hosts and networks that are never fetched."
+        default=(), description="Hosts and networks from which nothing is fetched."
     )
     web_inside: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Hosts and networks that may be fetched although they are not on the public internet.",
+        description="Hosts and networks outside the public internet that pages may be fetched from.",
     )
-    web_per_second: float = Field(default=10, ge=0, description="Requests to one host of the web; 0: no limit.")
+    web_per_second: float = Field(
+        default=10, ge=0, description="Requests per second to one host on the web; 0: no limit."
+    )
 
     models: SecretStr = Field(
         default=SecretStr(""),
-        description="Model endpoints and roles as YAML or JSON, or such a file; `off`: none, whatever else is set.",
+        description="Model endpoints and roles as YAML or JSON, or a file of that; `off`: no models at all.",
     )
-    model: str = Field(default="", description="Model of the one endpoint that OPENAI_API_KEY alone configures.")
+    model: str = Field(default="", description="Model name, if the endpoint is configured by OPENAI_API_KEY alone.")
 
-    host: str = Field(default="127.0.0.1", description="Where the gateway listens; beyond loopback only with API keys.")
-    port: int = Field(default=8080, ge=0, le=65535)
+    host: str = Field(
+        default="127.0.0.1", description="Address on which the gateway listens; beyond loopback, API keys are required."
+    )
+    port: int = Field(default=8080, ge=0, le=65535, description="Port on which the gateway listens.")
     api_keys: Annotated[dict[str, SecretStr], NoDecode] = Field(
-        default_factory=dict, description="name:role:key, separated by commas; roles client, editor, operator."
+        default_factory=dict,
+        description="API keys as name:role:key, separated by commas; roles are client, editor and operator.",
     )
-    default_pipeline: str = Field(default="default", description="The pipeline of questions that name none.")
+    default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
-        default=15, ge=0, description="Questions are refused while the oldest waits longer than this; 0: never."
+        default=15,
+        ge=0,
+        description="Questions are refused while the oldest waiting one is older than this, in seconds; 0: never.",
     )
-    max_body_bytes: int = Field(default=1_000_000, gt=0, description="Largest request, documents aside.")
-    max_document_bytes: int = Field(default=64 * 2**20, gt=0, description="Largest document handed in over HTTP.")
+    max_body_bytes: int = Field(
+        default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
+    )
+    max_document_bytes: int = Field(
+        default=64 * 2**20, gt=0, description="Largest document that may be uploaded, in bytes."
+    )
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
-    otlp_endpoint: str = Field(default="", description="OpenTelemetry collector (OTLP over HTTP); empty: no traces.")
+    otlp_endpoint: str = Field(
+        default="", description="URL of an OpenTelemetry collector (OTLP over HTTP); empty: no traces."
+    )
 
     @field_validator("api_keys", mode="before")
     @classmethod
@@ -164,7 +194,7 @@ class Settings(BaseSettings):
     @field_validator("models", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:
-        """A mapping out of the YAML file is kept as text, because there are keys in it."""
+        """Keep a mapping from the YAML file as (secret) text, because it contains API keys."""
         return json.dumps(value) if isinstance(value, dict) else value
 
     @field_validator("models")

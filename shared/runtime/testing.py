@@ -1,14 +1,14 @@
-"""Stages on a list instead of a broker: for the tests of whoever writes or changes a stage.
+"""Runs stages in memory, without NATS: for the tests of whoever writes or changes a stage.
 
     async with MemoryBus(moderation.build, translation.build, sections={"moderation": {"short_words": 0}}) as bus:
-        asked = await bus.question("May I bring a dog?")     # said, heard, answered ... until nothing is left
+        asked = await bus.question("May I bring a dog?")     # returns when every stage has processed what follows
         assert bus.only(asked.correlation_id, QuestionCleared).question.language == "eng"
 
-What becomes of an event is decided by the delivery's own `MessageProcessor` and `RetryPolicy`, so deadlines, retries, withdrawal, dead
-letters and timelines are those of a worker. Replaced is what NATS does: events are kept as bytes in a list, an id is
-stored once, a question ends once, and everything stored or signalled reaches those who `follow`. Work is done one event
-at a time, in the order of the list; a retry comes at once, its delay is noted in `handed_back`. An error that is not
-one of ours is a bug of the stage and leaves `run`.
+Events are processed by the same `MessageProcessor` and `RetryPolicy` as in a worker, so deadlines, retries,
+withdrawals, dead letters and timelines are the real ones. NATS is replaced: events are kept as bytes in a list, an
+event id is stored once, a question has one terminal fact, and everything stored or signalled reaches the callbacks of
+`follow`. Events are processed one at a time, in the order of the list. A retry follows at once; its delay is noted in
+`retries`. An error that is not an `AnswerbusError` is a bug in a stage and is raised by `run`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from faststream.nats import NatsMessage
 
 from shared.bus import Publisher
-from shared.bus.message_processor import Job, MessageProcessor
-from shared.bus.ports import PAGE, DeadLetter, Erased, PublishResult, StoredEvent, Wanted
+from shared.bus.delivery import Delivery
+from shared.bus.message_processor import MessageProcessor
+from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter, ErasureCounts, PublishResult, StoredEvent
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.withdrawals import Withdrawals
 from shared.contracts import subjects
@@ -52,16 +53,16 @@ F = TypeVar("F", bound=Fact)
 
 
 class MemoryLog:
-    """An `EventLog` and a `FactPublisher` over one list; set `away` to let both fail as without a bus.
+    """An `EventLog` and a `FactPublisher` over one list; with `unavailable` set, both fail as without NATS.
 
-    `lost` are the endings (and first facts) that came second, `dead` what went to dead letters.
+    `rejected` are terminal (and first) facts that were not stored because another was first; `dead` are dead letters.
     """
 
     def __init__(self) -> None:
         self.stored: list[StoredEvent] = []
-        self.lost: list[Event[Fact]] = []
+        self.rejected: list[Event[Fact]] = []
         self.dead: list[KeptDeadLetter] = []
-        self.away = False
+        self.unavailable = False
         self._ids: set[str] = set()
         self._sequence = 0
         self._followers: list[tuple[str, Callback]] = []
@@ -69,12 +70,12 @@ class MemoryLog:
     async def publish(
         self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False
     ) -> PublishResult:
-        """Store the event, judged as the broker judges it."""
-        self._reach()
+        """Store the event under the conditions that NATS checks."""
+        self._check_available()
         if event.event_id in self._ids:
             return PublishResult.DUPLICATE
         if (first and self._of(event.correlation_id)) or (event.payload.terminal and self._ending(event)):
-            self.lost.append(event)
+            self.rejected.append(event)
             return PublishResult.REJECTED
         self._ids.add(event.event_id)
         self._sequence += 1
@@ -84,29 +85,29 @@ class MemoryLog:
         return PublishResult.NEW
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
-        """Keep what could not be worked on."""
+        """Store an event that could not be processed."""
         self.dead.append(KeptDeadLetter(subject, data, headers))
 
     def republish(self, event: StoredEvent) -> None:
-        """Hand an event to those who follow, as the server does with everything stored."""
+        """Pass a stored event to the followers of its live subject, as the server's republish does."""
         self.signal(subjects.live(event.subject), event)
 
     def signal(self, subject: str, event: StoredEvent) -> None:
-        """Hand out what is said on a live subject and kept nowhere."""
+        """Pass an event to the followers of a live subject, without storing it."""
         for pattern, callback in list(self._followers):
             if _matches(pattern, subject):
                 callback(event)
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
-        self._reach()
+        self._check_available()
         return self._of(correlation_id)
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
-        self._reach()
+        self._check_available()
         return next((one for one in self._of(correlation_id) if one.terminal), None)
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
-        self._reach()
+        self._check_available()
         for one in list(self.stored):
             if one.time >= moment and _matches(subject, one.subject):
                 yield one
@@ -121,13 +122,13 @@ class MemoryLog:
         return stop
 
     def _of(self, correlation_id: str) -> list[StoredEvent]:
-        """The last event of every subject, as the server's direct get has it."""
+        """The last event of every subject, as the server's direct get returns it."""
         last = {one.subject: one for one in self.stored if one.correlation_id == correlation_id}
         return sorted(last.values(), key=lambda one: one.sequence)
 
-    def _reach(self) -> None:
-        if self.away:
-            raise UnavailableError("the bus is away")
+    def _check_available(self) -> None:
+        if self.unavailable:
+            raise UnavailableError("NATS is unavailable")
 
     def _ending(self, event: Event[Fact]) -> bool:
         scope = subjects.ending_of(event.lane, event.correlation_id)
@@ -136,7 +137,7 @@ class MemoryLog:
 
 @dataclass(frozen=True)
 class KeptDeadLetter:
-    """An event that could not be worked on: where it would be kept, its bytes, and why in the headers."""
+    """A stored dead letter: the subject it is stored under, the event's bytes, and headers that say why."""
 
     subject: str
     data: bytes
@@ -144,9 +145,12 @@ class KeptDeadLetter:
 
 
 class MemoryBus:
-    """Stages by their `build`, over the ports of this module; see the head of the file.
+    """Stages built by their `build` functions, over the in-memory ports of this module.
 
-    `sections` is the default pipeline. It plays `Stores`, `SignalPublisher` and `RequestClient` itself, as a worker's connection does.
+    `sections` is the default pipeline. The bus itself is the stages' `Stores`, `SignalPublisher` and `RequestClient`.
+
+    `published_signals` are (question, signal); `retries` are (subscription, delay in seconds). A test may set `reports`
+    (the result of `StageContext.overview`) and `backlog_seconds` (of `oldest_waiting`).
     """
 
     def __init__(
@@ -161,23 +165,23 @@ class MemoryBus:
         self.log = MemoryLog()
         self.pipelines = MemoryPipelines()
         self.pipelines.apply(self.settings.default_pipeline, sections or {})
-        self.spoken: list[tuple[str, Signal]] = []
-        self.handed_back: list[tuple[str, float]] = []
+        self.published_signals: list[tuple[str, Signal]] = []
+        self.retries: list[tuple[str, float]] = []
         self.reports: list[StageReport] = []
         self.backlog_seconds = 0.0
         self._key_values: dict[str, MemoryKeyValue] = {}
         self._objects: dict[str, MemoryObjects] = {}
         self._waiting: deque[tuple[Subscription, _Message]] = deque()
-        self._at_work = 0
+        self._in_work = 0
         self._arrived = asyncio.Event()
         self._withdrawals: list[Withdrawals] = []
-        self._works: dict[str, MessageProcessor] = {}
+        self._processors: dict[str, MessageProcessor] = {}
         self.stages = [build(self.context()) for build in builds]
         for stage in self.stages:
-            self._employ(stage)
+            self._add_processor(stage)
 
     def context(self) -> StageContext:
-        """What a stage's `build` gets."""
+        """The context that is passed to each stage's `build`."""
         return StageContext(
             settings=self.settings,
             stores=self,
@@ -190,12 +194,12 @@ class MemoryBus:
             facts=lambda _: self.log,
             overview=self._overview,
             oldest_waiting=self._oldest_waiting,
-            is_connected=lambda: not self.log.away,
+            is_connected=lambda: not self.log.unavailable,
             models=self.models,
         )
 
     async def __aenter__(self) -> Self:
-        await self.log.follow(">", self._heard)
+        await self.log.follow(">", self._enqueue)
         for stage in self.stages:
             for port in stage.ports:
                 await port.open()
@@ -207,7 +211,7 @@ class MemoryBus:
                 await port.close()
 
     async def question(self, text: str, *, pipeline: str = "", deadline: float = 60.0, **fields: Any) -> Event[Fact]:
-        """Say `QuestionAsked` and let the stages work; `fields` are those of the fact and of `opening`."""
+        """Publish `QuestionAsked` and `run`; `fields` are fields of the fact, or arguments of `opening`."""
         envelope = {key: fields.pop(key) for key in ("correlation_id", "conversation_id", "lane") if key in fields}
         ref = self.pipelines.current(pipeline or self.settings.default_pipeline)
         assert ref is not None
@@ -215,27 +219,27 @@ class MemoryBus:
         return await self.publish(opening("gateway", fact, pipeline=ref, deadline_seconds=deadline, **envelope))
 
     async def publish(self, event: Event[Fact]) -> Event[Fact]:
-        """Say an event and let the stages work until nothing is left; returns the event."""
+        """Publish an event and `run`; returns the event."""
         await self.log.publish(event)
         await self.run()
         return event
 
     async def run(self) -> None:
-        """Do all work there is, and what comes of it."""
+        """Process all waiting events and those that follow from them."""
         while self._waiting:
             subscription, message = self._waiting.popleft()
-            # A task of its own, as in a worker: a withdrawal cancels it.
-            self._at_work += 1
+            # In its own task, as in a worker: a withdrawal cancels it.
+            self._in_work += 1
             await asyncio.create_task(
-                self._works[subscription.stage].do(Job(subscription, cast("NatsMessage", message)))
+                self._processors[subscription.stage].process(Delivery(subscription, cast("NatsMessage", message)))
             )
-            self._at_work -= 1
+            self._in_work -= 1
             if message.delay is not None:
-                self.handed_back.append((subscription.name, message.delay))
+                self.retries.append((subscription.name, message.delay))
                 self._waiting.append((subscription, _Message(message.stored, message.delivery + 1)))
 
     async def serve(self) -> None:
-        """Work for ever, for tests in which a client waits meanwhile; run it as a task and cancel it."""
+        """Process events until cancelled; run it as a task in tests whose client waits for an answer meanwhile."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -243,22 +247,22 @@ class MemoryBus:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is left to do and nobody is at work, where `serve` works beside the test."""
-        return not self._waiting and not self._at_work
+        """Whether no event waits or is being processed; for tests that run `serve` as a task."""
+        return not self._waiting and not self._in_work
 
     def history(self, correlation_id: str) -> list[Event[Fact]]:
-        """What was said of a question, in order, read back from its bytes."""
+        """The events of a question, in order, decoded from their bytes."""
         return [one.decode() for one in self.log.stored if one.correlation_id == correlation_id]
 
     def names(self, correlation_id: str) -> list[str]:
-        """The names of its facts, in order."""
+        """The names of the question's facts, in order."""
         return [event.fact for event in self.history(correlation_id)]
 
     def only(self, correlation_id: str, kind: type[F]) -> F:
-        """The one fact of that kind.
+        """The question's only fact of that type.
 
         Raises:
-            AssertionError: there is none, or another one; the text names what there is.
+            AssertionError: there is none, or several; the text names all facts of the question.
         """
         found = [event.payload for event in self.history(correlation_id) if isinstance(event.payload, kind)]
         assert len(found) == 1, f"{len(found)} {kind.__name__} among {self.names(correlation_id)}"
@@ -271,44 +275,46 @@ class MemoryBus:
         return self._objects.setdefault(bucket, MemoryObjects())
 
     async def publish_signal(self, correlation_id: str, signal: Signal) -> None:
-        self.spoken.append((correlation_id, signal))
+        self.published_signals.append((correlation_id, signal))
         subject = subjects.signal(signal.kind, correlation_id)
         event = StoredEvent(subject, 0, datetime.now(UTC), signal.model_dump_json().encode())
         self.log.signal(subject, event)
 
     async def ask(self, request: Request[R], timeout: float = 5.0) -> R:
-        """Send the request to its stage, as JSON both ways."""
+        """Call the stage's handler for the request, with request and reply encoded as JSON and back."""
         handlers = (one for each in self.stages for one in each.request_handlers)
-        asked = next((one for one in handlers if one.request is type(request)), None)
-        if asked is None:
+        request_handler = next((one for one in handlers if one.request is type(request)), None)
+        if request_handler is None:
             raise UnavailableError(f"no {request.stage} worker is running")
         try:
             async with asyncio.timeout(timeout):
-                reply = await asked.handler(asked.request.model_validate_json(request.model_dump_json()))
+                reply = await request_handler.handler(type(request).model_validate_json(request.model_dump_json()))
         except TimeoutError:
             raise UnavailableError(f"{request.stage} did not reply within {timeout:g} s") from None
         return cast("R", request.reply.model_validate_json(reply.model_dump_json()))
 
     async def _overview(self) -> list[StageReport]:
-        if self.log.away:
-            raise UnavailableError("the bus is away")
+        if self.log.unavailable:
+            raise UnavailableError("NATS is unavailable")
         return self.reports
 
     async def _oldest_waiting(self) -> float:
         return self.backlog_seconds
 
-    def _employ(self, stage: Stage) -> None:
+    def _add_processor(self, stage: Stage) -> None:
         withdrawals = Withdrawals()
         publisher = cast("Publisher", self.log)
-        failures = _Failures(stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline)
+        retry_policy = _RaisingRetryPolicy(
+            stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline
+        )
         tracer = telemetry.Tracer(self.settings.otlp_endpoint, stage.name)
         self._withdrawals.append(withdrawals)
-        self._works[stage.name] = MessageProcessor(
-            stage, publisher, Sections(self.pipelines), tracer, failures, withdrawals
+        self._processors[stage.name] = MessageProcessor(
+            stage, publisher, Sections(self.pipelines), tracer, retry_policy, withdrawals
         )
 
-    def _heard(self, event: StoredEvent) -> None:
-        """Put work on the list for every stage that hears the event."""
+    def _enqueue(self, event: StoredEvent) -> None:
+        """Queue the event for every subscription that consumes it."""
         if not event.sequence:
             return
         if subjects.parse(event.subject).fact == QuestionWithdrawn.__name__:
@@ -321,17 +327,17 @@ class MemoryBus:
         self._arrived.set()
 
 
-class _Failures(RetryPolicy):
-    """Lets bugs out instead of handing their events back."""
+class _RaisingRetryPolicy(RetryPolicy):
+    """Raises errors that are bugs instead of retrying their events."""
 
-    async def handle(self, job: Job, event: Event[Fact], error: Exception) -> str:
+    async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
         if not isinstance(error, AnswerbusError):
             raise error
-        return await super().handle(job, event, error)
+        return await super().handle(delivery, event, error)
 
 
 class _Message:
-    """What `MessageProcessor` uses of a broker's message; `delay` is set when it was handed back."""
+    """The part of a JetStream message that `MessageProcessor` uses; `delay` is set by `nack`."""
 
     def __init__(self, stored: StoredEvent, delivery: int = 1) -> None:
         self.stored = stored
@@ -349,35 +355,36 @@ class _Message:
 
 
 def _matches(pattern: str, subject: str) -> bool:
-    """Whether a subject fits a filter with `*` and a closing `>`, as the broker sees it."""
-    wanted, found = pattern.split("."), subject.split(".")
-    if wanted[-1] == ">":
-        wanted, found = wanted[:-1], found[: len(wanted) - 1]
-    return len(wanted) == len(found) and all(one in ("*", other) for one, other in zip(wanted, found, strict=True))
+    """Whether a subject matches a NATS filter with `*` and a final `>`."""
+    filter_tokens, tokens = pattern.split("."), subject.split(".")
+    if filter_tokens[-1] == ">":
+        filter_tokens, tokens = filter_tokens[:-1], tokens[: len(filter_tokens) - 1]
+    same_length = len(filter_tokens) == len(tokens)
+    return same_length and all(one in ("*", token) for one, token in zip(filter_tokens, tokens, strict=True))
 
 
 class MemoryDeadLetters:
-    """`DeadLetters` over what was kept: subject, headers and bytes, numbered from 1."""
+    """`DeadLetters` over a list of (subject, headers, bytes), numbered from 1."""
 
     def __init__(self, kept: Callable[[], Sequence[tuple[str, Mapping[str, str], bytes]]]) -> None:
         self._kept = kept
         self._since = datetime.now(UTC)
 
-    async def page(self, wanted: Wanted, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
-        return [one for one in self._letters() if one.number > after and wanted.takes(one)][:limit]
+    async def page(self, letter_filter: DeadLetterFilter, *, after: int = 0, limit: int = PAGE) -> list[DeadLetter]:
+        return [one for one in self._letters() if one.number > after and letter_filter.matches(one)][:limit]
 
     async def get(self, number: int) -> DeadLetter:
-        found = next((one for one in self._letters() if one.number == number), None)
-        if found is None:
+        letter = next((one for one in self._letters() if one.number == number), None)
+        if letter is None:
             raise NotFoundError(f"there is no dead letter {number}")
-        return found
+        return letter
 
     def _letters(self) -> list[DeadLetter]:
         return [DeadLetter.read(n, *one, self._since) for n, one in enumerate(self._kept(), start=1)]
 
 
-class _Kept(Protocol):
-    """What a log in memory keeps."""
+class _StoredInMemory(Protocol):
+    """The lists of a log in memory."""
 
     stored: list[StoredEvent]
     dead: list[KeptDeadLetter]
@@ -386,18 +393,18 @@ class _Kept(Protocol):
 class MemoryEraser:
     """An `Eraser` of a log in memory."""
 
-    def __init__(self, log: _Kept) -> None:
+    def __init__(self, log: _StoredInMemory) -> None:
         self._log = log
 
-    async def question(self, correlation_id: str) -> Erased:
+    async def erase_question(self, correlation_id: str) -> ErasureCounts:
         return self._erase(lambda one: one.correlation_id == correlation_id)
 
-    async def raw_text(self, before: datetime) -> Erased:
+    async def erase_raw_text(self, before: datetime) -> ErasureCounts:
         return self._erase(lambda one: one.time < before and subjects.is_raw(one.subject))
 
-    def _erase(self, wanted: Callable[[StoredEvent], bool]) -> Erased:
-        events = [one for one in self._log.stored if wanted(one)]
+    def _erase(self, condition: Callable[[StoredEvent], bool]) -> ErasureCounts:
+        events = [one for one in self._log.stored if condition(one)]
         letters = [one for one in self._log.dead if any(one.data == event.data for event in events)]
         self._log.stored[:] = [one for one in self._log.stored if one not in events]
         self._log.dead[:] = [one for one in self._log.dead if one not in letters]
-        return Erased(len(events), len(letters))
+        return ErasureCounts(len(events), len(letters))

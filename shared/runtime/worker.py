@@ -1,4 +1,4 @@
-"""A worker: one stage in one process, from its first connection to its graceful end."""
+"""A worker runs one stage: connects, opens the stage's ports, consumes events, and shuts down gracefully."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import structlog
 
-from shared.bus import Connection, Delivery, Publisher
+from shared.bus import Connection, Publisher, StageConsumer
 from shared.bus.dead_letters import NatsDeadLetters
 from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
-from shared.bus.stage_status import answer_roll_call, oldest_waiting, overview
+from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
@@ -28,7 +28,7 @@ from shared.observability.health import HealthServer
 from shared.observability.logging import configure_logging
 from shared.observability.worker_status import WorkerReport, fact_reports
 from shared.runtime.context import StageContext
-from shared.runtime.gc_tuning import spare_what_stays
+from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
@@ -36,15 +36,15 @@ log = structlog.get_logger()
 
 Build = Callable[[StageContext], Stage]
 
-#: Seconds a client's request may wait for the bus to store its fact before it is told to come again.
-CLIENT_PATIENCE = 8.0
+#: Seconds to retry publishing a fact for a client that waits for the response; then the client is told to retry.
+CLIENT_PUBLISH_BUDGET = 8.0
 
 
 class Worker:
-    """Wires a stage to the bus and runs it; several may live in one process."""
+    """Builds a stage on a NATS connection and runs it; one process may run several workers."""
 
     def __init__(self, build: Build, settings: Settings, models: FallbackModels | None = None) -> None:
-        """`models` are those of the process, where it has several workers."""
+        """`models` are shared by the workers of one process; without them the worker creates (and closes) its own."""
         self.started_at = time.time()
         self.settings = settings
         self._models = models or FallbackModels.from_settings(settings.model_endpoints)
@@ -52,9 +52,9 @@ class Worker:
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
         self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
-        self.stage = build(self._resources())
+        self.stage = build(self._context())
         tracer = telemetry.Tracer(settings.otlp_endpoint, self.stage.name)
-        self.delivery = Delivery(self.stage, self.connection, Sections(self.pipelines), tracer)
+        self.consumer = StageConsumer(self.stage, self.connection, Sections(self.pipelines), tracer)
         self.request_server = RequestServer(self.stage, self.connection.broker)
         self._open = False
 
@@ -63,35 +63,35 @@ class Worker:
         return f"{self.stage.name}-{socket.gethostname()}-{os.getpid()}"
 
     def not_ready(self) -> str:
-        """Why the worker cannot work, or nothing."""
+        """Why the worker is not ready; empty if it is."""
         if not self._open:
             return "starting"
-        return "" if self.connection.is_connected else "the bus is away"
+        return "" if self.connection.is_connected else "NATS is unavailable"
 
     async def start(self) -> None:
-        """Connect, open the ports, begin to work.
+        """Connect, open the ports, start to consume.
 
         Raises:
-            AnswerbusError: a setting is wrong or a durable is missing.
+            AnswerbusError: a setting is wrong, or a durable does not exist.
         """
         await self.connection.open()
         await self.pipelines.open()
         for port in self.stage.ports:
             await port.open()
-        await answer_roll_call(self.connection.client, self._report)
-        await self.delivery.start()
-        # Who asks from now on finds this worker. Twice, as nats-py's ping overtakes what waits to be written.
+        await answer_status_requests(self.connection.client, self._report)
+        await self.consumer.start()
+        # The server must know our subscriptions before we are ready. Twice: nats-py's ping overtakes buffered writes.
         await self.connection.client.flush()
         await self.connection.client.flush()
         self._open = True
-        if QuestionAbandoned in self.stage.published:  # it works on questions, and so may ask a model
+        if QuestionAbandoned in self.stage.published:  # it processes questions, so it may call a model
             self._warming = asyncio.create_task(self._models.warm())
-        log.info("working", hears=[subscription.name for subscription in self.stage.subscriptions])
+        log.info("worker ready", subscriptions=[subscription.name for subscription in self.stage.subscriptions])
 
     async def stop(self) -> None:
-        """Finish what runs, hand back what does not, close the ports."""
+        """Wait for running handlers, reject what has not started, close the ports and the connection."""
         self._open = False
-        await self.delivery.stop()
+        await self.consumer.stop()
         await self.request_server.finish(self.settings.graceful_seconds)
         for port in reversed(self.stage.ports):
             await port.close()
@@ -103,7 +103,7 @@ class Worker:
         if self._owns_models:
             await self._models.close()
 
-    def _resources(self) -> StageContext:
+    def _context(self) -> StageContext:
         connection = self.connection
         event_log = NatsEventLog(lambda: connection.client)
         dead = NatsDeadLetters(lambda: connection.jetstream)
@@ -119,7 +119,7 @@ class Worker:
             facts=lambda stage: Publisher(
                 connection.broker,
                 stage,
-                budget=CLIENT_PATIENCE,
+                budget=CLIENT_PUBLISH_BUDGET,
                 raw_ttl=self.settings.raw_ttl_seconds,
                 permission_errors=connection.permission_errors,
             ),
@@ -136,13 +136,13 @@ class Worker:
             pid=os.getpid(),
             host=socket.gethostname(),
             started_at=self.started_at,
-            in_flight=self.delivery.in_flight,
+            in_flight=self.consumer.in_flight,
             facts=fact_reports(self.stage.name),
         )
 
 
 async def serve(build: Build, settings: Settings) -> None:
-    """Run one worker with its probes until SIGTERM or SIGINT."""
+    """Run one worker and its health probes until SIGTERM or SIGINT."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -150,13 +150,13 @@ async def serve(build: Build, settings: Settings) -> None:
     worker = Worker(build, settings)
     probes = HealthServer(settings.probe_host, settings.probe_port, worker.not_ready)
     await probes.open()
-    log.info("probes", port=probes.port)
+    log.info("health probes listening", port=probes.port)
     starting = asyncio.create_task(worker.start())
     waiting = asyncio.create_task(stopping.wait())
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
     if starting.done():
         starting.result()
-        spare_what_stays()
+        freeze_startup_objects()
         await waiting
     else:
         starting.cancel()
@@ -166,7 +166,10 @@ async def serve(build: Build, settings: Settings) -> None:
 
 
 def run(build: Build) -> None:
-    """The entry point of `python -m services.<stage>.app`; a wrong setting is one line and exit code 78."""
+    """The entry point of `python -m services.<stage>.app`.
+
+    Exits with one line on stderr if a setting is invalid, and with code 78 if the worker cannot run.
+    """
     import uvloop
     from pydantic import ValidationError
 
@@ -179,11 +182,11 @@ def run(build: Build) -> None:
         first = error.errors(include_input=False)[0]
         sys.exit(f"answerbus: setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
     except AnswerbusError as error:
-        log.error("cannot work", kind=error.kind, reason=str(error))
+        log.error("worker cannot run", kind=error.kind, reason=str(error))
         sys.exit(78)
 
 
 def _stage() -> str:
-    """The stage's name when its app runs as `__main__`."""
+    """The stage's name if its app runs as `__main__`."""
     spec = sys.modules["__main__"].__spec__
     return spec.name.split(".")[-2] if spec and "." in spec.name else "worker"

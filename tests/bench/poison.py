@@ -13,7 +13,7 @@ from pathlib import Path
 from nats.aio.msg import Msg
 
 from shared.bus.dead_letters import NatsDeadLetters
-from shared.bus.ports import DeadLetter, Wanted
+from shared.bus.ports import DeadLetter, DeadLetterFilter
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import PermanentError
@@ -110,7 +110,7 @@ async def _queue(rig: Rig, good: int, bad: int, seed: int) -> None:
 
 
 async def letters_of(rig: Rig) -> list[DeadLetter]:
-    return await collected(NatsDeadLetters(lambda: rig.client.jetstream()), [], Wanted())
+    return await collected(NatsDeadLetters(lambda: rig.client.jetstream()), [], DeadLetterFilter())
 
 
 async def _kept(rig: Rig, wanted: int) -> bool:

@@ -32,8 +32,8 @@ from services.persistence import projection
 from services.persistence.adapters import SqlRecord
 from services.persistence.app import build
 from services.persistence.models import exchange_sources, exchanges
-from services.persistence.ports import Cursor, Sought
-from services.persistence.record_queries import Archivist
+from services.persistence.ports import ExchangeCriteria, PageCursor
+from services.persistence.record_queries import RecordQueries
 from shared.contracts import subjects
 from shared.contracts.domain import (
     Answer,
@@ -160,10 +160,10 @@ async def _drained(client: Client, nats_url: str, url: str, data: str, count: in
     command = [sys.executable, "-m", "services.persistence.app"]
     process = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
-        meter = Meter(process.pid)
+        update_metrics = Meter(process.pid)
         async with asyncio.timeout(START_SECONDS + count / 20):
             await whole.wait()
-        spent = meter.seconds()
+        spent = update_metrics.seconds()
     finally:
         process.terminate()
         process.wait()
@@ -177,8 +177,8 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
         loaded = await _load(record, size, say)
         rng = random.Random(7)
         talk = [await _timed(lambda: _conversation(record, _some_conversation(rng, size))) for _ in range(READS)]
-        archivist = Archivist(record)
-        middle = Cursor(datetime.now(UTC) - timedelta(days=DAYS / 2), "f")
+        archivist = RecordQueries(record)
+        middle = PageCursor(datetime.now(UTC) - timedelta(days=DAYS / 2), "f")
         few = READS // 10
         return {
             "loaded/s": loaded,
@@ -186,11 +186,16 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
             "conversation p95 ms": quantiles(talk, n=20)[-1],
             "stats of a day ms": await _usual(lambda: archivist.stats(StatsRequest(hours=24)), few),
             "stats of a year ms": await _usual(lambda: archivist.stats(StatsRequest(hours=24 * 365)), few),
-            "page ms": await _usual(lambda: record.page(Sought(), None, 51, whole=False), few),
+            "page ms": await _usual(lambda: record.page(ExchangeCriteria(), None, 51, whole=False), few),
             "page of a source ms": await _usual(
-                lambda: record.page(Sought(source=f"kb:forms-{rng.randrange(5000)}.md"), None, 51, whole=False), few
+                lambda: record.page(
+                    ExchangeCriteria(source=f"kb:forms-{rng.randrange(5000)}.md"), None, 51, whole=False
+                ),
+                few,
             ),
-            "deep page ms": await _usual(lambda: record.page(Sought(pipeline="default"), middle, 51, whole=True), few),
+            "deep page ms": await _usual(
+                lambda: record.page(ExchangeCriteria(pipeline="default"), middle, 51, whole=True), few
+            ),
         }
     finally:
         await record.close()

@@ -32,7 +32,7 @@ from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
-from shared.runtime.gc_tuning import spare_what_stays
+from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.stores.memory import MemoryObjects
 
 from .worlds import Article, Asked, articles, questions
@@ -111,7 +111,7 @@ async def measure(number: int, *, graph: bool, vectors: bool) -> dict[str, float
     with tempfile.TemporaryDirectory(prefix="answerbus-scale-") as folder:
         shelf = Shelf(Path(folder), graph=graph, vectors=vectors)
         await shelf.open()
-        spare_what_stays()  # as a worker does once it has started
+        freeze_startup_objects()  # as a worker does once it has started
         documents, asked = list(articles(number)), questions(WARM_UP + MEASURED, number)
         figures: dict[str, float] = {}
         async with _asking_meanwhile(shelf, asked, figures, every=MEANWHILE if vectors else 0):

@@ -115,7 +115,7 @@ CHAIN = Chain(
     opening=opening,
     finished=subjects.live(subjects.consume_filter(ExchangeRecorded, Lane.LIVE)),
     key_token=4,
-    ready='"working"',
+    ready='"worker ready"',
     environment=lambda _hop, url: {"ANSWERBUS_NATS_URL": url},
 )
 

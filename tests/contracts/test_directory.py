@@ -131,11 +131,11 @@ async def test_a_window_of_time_limits_what_is_offered(directories: list[Directo
 @pytest.mark.parametrize(
     ("request_", "error", "says"),
     [
-        (wanting(1, "amara-9"), NotFoundError, "no slot then"),
-        (wanting(1, "amara--48"), RefusedError, "passed"),
-        (wanting(1, expert="Nobody"), NotFoundError, "nobody of that name"),
-        (wanting(1, expert="Lind"), RefusedError, "several people"),
-        (wanting(1, expert="boris"), NotFoundError, "no slot then"),
+        (wanting(1, "amara-9"), NotFoundError, "no slot at that time"),
+        (wanting(1, "amara--48"), RefusedError, "already begun"),
+        (wanting(1, expert="Nobody"), NotFoundError, "no expert of that name"),
+        (wanting(1, expert="Lind"), RefusedError, "several experts"),
+        (wanting(1, expert="boris"), NotFoundError, "no slot at that time"),
     ],
 )
 async def test_what_cannot_be_booked_is_refused_with_a_reason(

@@ -19,8 +19,8 @@ from sqlalchemy import inspect, text
 from services.persistence import migrations, projection
 from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
-from services.persistence.ports import Cursor, DocumentState, Evaluation, Feedback, Record, Sought
-from services.persistence.sql import Database, create_engine, into_wal
+from services.persistence.ports import DocumentState, Evaluation, ExchangeCriteria, Feedback, PageCursor, Record
+from services.persistence.sql import Database, create_engine, enable_wal
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
@@ -165,10 +165,10 @@ async def test_feedback_may_come_before_its_exchange_and_twice(record: Record) -
         await record.save(entry)
     await save(record, verified())
 
-    remarks = await record.remarks(question_id())
+    annotations = await record.annotations(question_id())
 
-    assert [(one.rating, one.comment) for one in remarks.feedback] == [(1, "c"), (-1, "c")]
-    assert remarks.evaluation is None
+    assert [(one.rating, one.comment) for one in annotations.feedback] == [(1, "c"), (-1, "c")]
+    assert annotations.evaluation is None
 
 
 async def test_the_latest_evaluation_is_told(record: Record) -> None:
@@ -179,9 +179,9 @@ async def test_the_latest_evaluation_is_told(record: Record) -> None:
             Evaluation(event_id=f"e{seconds}", exchange_id=question_id(), scores=scores, sentences=SENTENCES, at=at)
         )
 
-    remarks = await record.remarks(question_id())
+    annotations = await record.annotations(question_id())
 
-    assert remarks.evaluation == AnswerEvaluation(
+    assert annotations.evaluation == AnswerEvaluation(
         scores=SCORES.model_copy(update={"overall": 0.5}), sentences=SENTENCES
     )
 
@@ -199,11 +199,11 @@ async def test_the_evaluation_of_a_replay_never_stands_in_for_that_of_the_answer
         )
         await record.save(entry)
 
-    remarks = await record.remarks(question_id())
+    annotations = await record.annotations(question_id())
 
-    assert remarks.evaluation is not None
-    assert (remarks.evaluation.scores.overall, remarks.evaluation.judged_by) == (0.5, "judge")
-    assert remarks.evaluation.citations[0].score == 25
+    assert annotations.evaluation is not None
+    assert (annotations.evaluation.scores.overall, annotations.evaluation.judged_by) == (0.5, "judge")
+    assert annotations.evaluation.citations[0].score == 25
 
 
 async def test_a_tally_counts_live_exchanges_ratings_and_documents_since_then(record: Record) -> None:
@@ -217,12 +217,12 @@ async def test_a_tally_counts_live_exchanges_ratings_and_documents_since_then(re
     await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
     await record.save(DocumentState(source="kb:b", status="refused", reason="empty", at=NOON))
 
-    tally = await record.tally(NOON - timedelta(hours=1))
+    tally = await record.totals(NOON - timedelta(hours=1))
 
-    figures = tally.figures["default"]
-    assert figures.of("outcome") == {"answered": 2, "withdrawn": 1}
+    figures = tally.by_pipeline["default"]
+    assert figures.by_label("outcome") == {"answered": 2, "withdrawn": 1}
     assert figures.times["worked|moderation"].total() == 3
-    assert figures.of("rating") == {"1": 2, "-1": 1}
+    assert figures.by_label("rating") == {"1": 2, "-1": 1}
     assert tally.documents == {"indexed": 1, "refused": 1}
 
 
@@ -230,7 +230,7 @@ async def test_the_newest_state_of_a_document_stays(record: Record) -> None:
     await record.save(DocumentState(source="kb:a", status="refused", at=NOON + timedelta(seconds=1)))
     await record.save(DocumentState(source="kb:a", status="indexed", at=NOON))
 
-    tally = await record.tally(NOON)
+    tally = await record.totals(NOON)
 
     assert tally.documents == {"refused": 1}
 
@@ -239,26 +239,26 @@ async def test_an_exchange_heard_again_or_by_several_at_once_counts_once(record:
     await asyncio.gather(*(save(record, verified()) for _ in range(10)))
     await save(record, verified())
 
-    figures = (await record.tally(NOON)).figures["default"]
+    figures = (await record.totals(NOON)).by_pipeline["default"]
 
-    assert figures.of("outcome") == {"answered": 1}
+    assert figures.by_label("outcome") == {"answered": 1}
 
 
 async def test_a_question_first_heard_of_as_a_replay_counts_when_its_live_ending_comes(record: Record) -> None:
     await save(record, verified(), 1, 3600, Lane.BACKGROUND)
-    assert (await record.tally(NOON)).figures == {}
+    assert (await record.totals(NOON)).by_pipeline == {}
 
     for _ in range(2):
         await save(record, verified(), 1)
 
-    assert (await record.tally(NOON)).figures["default"].of("outcome") == {"answered": 1}
+    assert (await record.totals(NOON)).by_pipeline["default"].by_label("outcome") == {"answered": 1}
 
 
 async def test_feedback_heard_again_counts_once(record: Record) -> None:
     for _ in range(3):
         await record.save(rated("f", -1))
 
-    assert (await record.tally(NOON)).figures["default"].of("rating") == {"-1": 1}
+    assert (await record.totals(NOON)).by_pipeline["default"].by_label("rating") == {"-1": 1}
 
 
 async def test_figures_of_days_and_hours_add_up_to_any_period(record: Record) -> None:
@@ -266,7 +266,9 @@ async def test_figures_of_days_and_hours_add_up_to_any_period(record: Record) ->
         await save(record, verified(), number, seconds=-3600 * hours)
 
     counted = {
-        hours: (await record.tally(NOON - timedelta(hours=hours))).figures["default"].of("outcome")["answered"]
+        hours: (await record.totals(NOON - timedelta(hours=hours)))
+        .by_pipeline["default"]
+        .by_label("outcome")["answered"]
         for hours in (0, 11, 12, 14, 36, 40, 1000)
     }
 
@@ -279,33 +281,35 @@ async def test_pages_go_from_the_newest_to_the_oldest_and_hold_each_once(record:
 
     found: list[str] = []
     after = None
-    while page := await record.page(Sought(), after, 3, whole=False):
+    while page := await record.page(ExchangeCriteria(), after, 3, whole=False):
         found += [exchange.id for exchange in page]
-        after = Cursor(page[-1].ended_at, page[-1].id)
+        after = PageCursor(page[-1].ended_at, page[-1].id)
 
     assert found == [question_id(number) for number in (6, 5, 4, 3, 2, 1, 0)]
 
 
 @pytest.mark.parametrize(
-    ("sought", "numbers"),
+    ("criteria", "numbers"),
     [
-        (Sought(source="kb:renewal.md"), [2, 0]),
-        (Sought(source="kb:other.md"), []),
-        (Sought(outcome="withdrawn"), [1]),
-        (Sought(lane="background"), [2]),
-        (Sought(rating=-1), [0]),
-        (Sought(engine="extractive", pipeline="default", conversation="conversation"), [2, 0]),
-        (Sought(since=NOON + timedelta(seconds=1)), [2, 1]),
-        (Sought(until=NOON + timedelta(seconds=1)), [0]),
+        (ExchangeCriteria(source="kb:renewal.md"), [2, 0]),
+        (ExchangeCriteria(source="kb:other.md"), []),
+        (ExchangeCriteria(outcome="withdrawn"), [1]),
+        (ExchangeCriteria(lane="background"), [2]),
+        (ExchangeCriteria(rating=-1), [0]),
+        (ExchangeCriteria(engine="extractive", pipeline="default", conversation="conversation"), [2, 0]),
+        (ExchangeCriteria(since=NOON + timedelta(seconds=1)), [2, 1]),
+        (ExchangeCriteria(until=NOON + timedelta(seconds=1)), [0]),
     ],
 )
-async def test_a_page_holds_what_fits_every_filter(record: Record, sought: Sought, numbers: list[int]) -> None:
+async def test_a_page_holds_what_fits_every_filter(
+    record: Record, criteria: ExchangeCriteria, numbers: list[int]
+) -> None:
     await save(record, verified(), 0)
     await save(record, QuestionWithdrawn(), 1, seconds=1)
     await save(record, verified(), 2, seconds=2, lane=Lane.BACKGROUND)
     await record.save(rated("f", -1, exchange=question_id(0)))
 
-    page = await record.page(sought, None, 10, whole=True)
+    page = await record.page(criteria, None, 10, whole=True)
 
     assert [exchange.id for exchange in page] == [question_id(number) for number in numbers]
     assert all(exchange.passages for exchange in page if exchange.outcome == "answered")
@@ -317,8 +321,8 @@ async def test_a_replaced_exchange_is_found_by_its_new_sources_only(record: Reco
     moved = fact.citations[0].model_copy(update={"source": "kb:new.md"})
     await save(record, fact.model_copy(update={"citations": (moved,), "passages": ()}), 1)
 
-    assert await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False) == []
-    assert len(await record.page(Sought(source="kb:new.md"), None, 10, whole=False)) == 1
+    assert await record.page(ExchangeCriteria(source="kb:renewal.md"), None, 10, whole=False) == []
+    assert len(await record.page(ExchangeCriteria(source="kb:new.md"), None, 10, whole=False)) == 1
 
 
 async def test_what_is_too_old_goes_with_what_was_said_about_it_and_figures_stay(record: Record) -> None:
@@ -329,10 +333,13 @@ async def test_what_is_too_old_goes_with_what_was_said_about_it_and_figures_stay
     deleted = [await record.expire(NOON + timedelta(seconds=3), 2) for _ in range(3)]
 
     assert deleted == [2, 1, 0]
-    assert [one.id for one in await record.page(Sought(), None, 10, whole=False)] == [question_id(4), question_id(3)]
+    assert [one.id for one in await record.page(ExchangeCriteria(), None, 10, whole=False)] == [
+        question_id(4),
+        question_id(3),
+    ]
     assert set(await record.balances([question_id(number) for number in range(5)])) == {question_id(3), question_id(4)}
-    assert await record.page(Sought(source="kb:renewal.md"), None, 1, whole=False) != []
-    assert (await record.tally(NOON)).figures["default"].of("outcome") == {"answered": 5}
+    assert await record.page(ExchangeCriteria(source="kb:renewal.md"), None, 1, whole=False) != []
+    assert (await record.totals(NOON)).by_pipeline["default"].by_label("outcome") == {"answered": 5}
 
 
 async def test_two_workers_on_one_record_keep_and_count_each_exchange_once(url: str) -> None:
@@ -348,7 +355,7 @@ async def test_two_workers_on_one_record_keep_and_count_each_exchange_once(url: 
     )
 
     assert len(await records[0].conversation("conversation", 1000)) == 60
-    assert (await records[0].tally(NOON)).figures["default"].of("outcome") == {"answered": 60}
+    assert (await records[0].totals(NOON)).by_pipeline["default"].by_label("outcome") == {"answered": 60}
     for record in records:
         await record.close()
 
@@ -372,7 +379,7 @@ async def test_an_entry_the_database_refuses_fails_alone_and_without_its_text(ur
     assert results[:-1] == [True] * 8
     assert isinstance(results[-1], PermanentError)
     assert "secret" not in str(results[-1])
-    assert (await record.tally(NOON)).documents == {"indexed": 8}
+    assert (await record.totals(NOON)).documents == {"indexed": 8}
     await record.close()
 
 
@@ -423,7 +430,7 @@ async def test_sources_of_what_is_on_record_are_filled_in_by_the_migration(url: 
 
     await database.migrate()
 
-    assert len(await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False)) == 1
+    assert len(await record.page(ExchangeCriteria(source="kb:renewal.md"), None, 10, whole=False)) == 1
     await record.close()
     await database.close()
 
@@ -441,7 +448,7 @@ async def test_a_migration_that_is_killed_leaves_what_was_there_and_the_next_sta
     await record.open()
     await save(record, verified())
 
-    assert len(await record.page(Sought(source="kb:renewal.md"), None, 10, whole=False)) == 1
+    assert len(await record.page(ExchangeCriteria(source="kb:renewal.md"), None, 10, whole=False)) == 1
     await record.close()
 
 
@@ -501,7 +508,7 @@ async def test_sqlite_commits_reach_the_disk_and_nobody_else_may_look(tmp_path: 
 async def test_sqlite_files_opened_by_many_at_once_do_not_collide(tmp_path: Path) -> None:
     for number in range(20):
         path = tmp_path / f"{number}.db"
-        await asyncio.gather(*(asyncio.to_thread(into_wal, str(path)) for _ in range(6)))
+        await asyncio.gather(*(asyncio.to_thread(enable_wal, str(path)) for _ in range(6)))
 
 
 async def test_a_sqlite_file_that_cannot_be_opened_is_unavailable_at_start(tmp_path: Path) -> None:

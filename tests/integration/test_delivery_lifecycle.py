@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from cli.operations import bus
-from shared.bus import Delivery
+from shared.bus import StageConsumer
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Event, following
 from shared.contracts.errors import ConfigurationError
@@ -107,7 +107,7 @@ async def test_a_slow_stage_holds_no_more_than_it_works_on(rig: Rig) -> None:
         for _ in range(20):  # the broker has had every chance to send more
             info = await rig.info(DURABLE)
             assert (info.num_ack_pending, info.num_pending) == (3, 9)
-        assert worker.delivery.in_flight == 3
+        assert worker.consumer.in_flight == 3
         gate.open.set()
         await approved(rig, events)
 
@@ -254,7 +254,7 @@ async def test_a_worker_goes_on_when_the_bus_was_killed_and_is_back(rig: Rig) ->
         await until(lambda: gate.started, "it is at work")
         rig.server.kill()
         await until(lambda: not worker.connection.is_connected, "the loss is noticed")
-        assert worker.not_ready() == "the bus is away"
+        assert worker.not_ready() == "NATS is unavailable"
         gate.open.set()
         rig.server.start()
         await until(lambda: worker.connection.is_connected and rig.signals.is_connected, "the bus is back")
@@ -298,7 +298,7 @@ async def test_a_worker_waits_for_its_durables_and_works_when_they_are_there(rig
 
 
 async def test_a_worker_without_its_durable_names_the_remedy(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Delivery._check_durables, "__defaults__", (0.0,))
+    monkeypatch.setattr(StageConsumer._check_durables, "__defaults__", (0.0,))
     await rig.provision()
     worker = Worker(stage_of(Gate().moderate), rig.settings())
 

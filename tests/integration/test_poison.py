@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from shared.bus.dead_letters import NatsDeadLetters
-from shared.bus.ports import Wanted
+from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Question
 from shared.contracts.facts import Ending, ExchangeRecorded, QuestionAbandoned, QuestionApproved, QuestionAsked
 from shared.contracts.stage import Stage
@@ -80,7 +80,7 @@ async def test_an_event_on_which_workers_die_and_hang_is_buried_and_its_question
             good = await rig.publish(asked("fine"))
             await rig.event(good.correlation_id, QuestionApproved)
             abandoned = await rig.event(killer.correlation_id, QuestionAbandoned)
-            letters = await until(lambda: collected(NatsDeadLetters(rig.client.jetstream), [], Wanted()))
+            letters = await until(lambda: collected(NatsDeadLetters(rig.client.jetstream), [], DeadLetterFilter()))
 
     assert isinstance(abandoned.payload, QuestionAbandoned)
     assert (abandoned.payload.stage, abandoned.payload.kind) == ("moderation", "max_deliveries")

@@ -1,4 +1,4 @@
-"""Provisioning: the only maker of streams and durables, safe to run again, and the way to apply a changed setting."""
+"""Provisioning: creates streams and durables, can be repeated, and applies changed settings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from nats.js.errors import NotFoundError
 
 from cli.host.catalogue import stages
 from cli.operations import bus
+from shared.bus.stage_status import OWNER, overview
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question
-from shared.contracts.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.facts import QuestionApproved, QuestionAsked, QuestionCleared
 from shared.runtime.settings import Settings
 from tests.integration.rig import Rig, asked, stage_of, until
@@ -28,7 +29,7 @@ async def clear(approved: QuestionApproved) -> QuestionCleared:
 
 MODERATION = stage_of(approve)
 TRANSLATION = stage_of(clear, name="translation")
-#: The same fact heard by a stage that comes later.
+#: The same fact, consumed by a stage that is added later.
 LATECOMER = stage_of(approve, name="latecomer")
 
 
@@ -41,7 +42,7 @@ async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
     assert [change.name for change in again] == [change.name for change in first]
 
 
-async def test_every_hearing_has_a_durable_for_each_lane(rig: Rig) -> None:
+async def test_every_subscription_has_a_durable_for_each_lane(rig: Rig) -> None:
     await bus.provision(rig.client, rig.settings(), stages())
 
     wanted = {subscription.durable(lane) for stage in stages() for subscription in stage.subscriptions for lane in Lane}
@@ -60,6 +61,20 @@ async def test_a_changed_ack_wait_is_applied_to_a_durable_that_exists(rig: Rig) 
     assert (config.ack_wait, config.max_deliver) == (2, 3)
     async with rig.worker(MODERATION):  # and it lost nothing of what waited
         await rig.event(event.correlation_id, QuestionApproved)
+
+
+async def test_a_durable_with_the_metadata_of_an_older_version_is_updated(rig: Rig) -> None:
+    await rig.provision(MODERATION)
+    config = (await rig.info("moderation-question-asked")).config
+    config.metadata = {OWNER: "durable", "stage": "moderation", "lane": "live", "heard": "question-asked"}
+    await rig.client.jetstream().add_consumer(subjects.STREAM, config)
+    with pytest.raises(UnavailableError, match="answerbus bus provision"):
+        await overview(rig.client)
+
+    done = await rig.provision(MODERATION)
+
+    assert done["moderation-question-asked"] == "updated"
+    assert {report.subscription for report in await overview(rig.client)} == {"question-asked"}
 
 
 async def test_a_new_durable_on_an_existing_log_begins_now(rig: Rig) -> None:

@@ -24,7 +24,7 @@ from cli.operations.event_writer import inject_into, put_into_log
 from cli.operations.injection import target
 from cli.operations.operator_session import operator_session
 from cli.operations.replay import Order, opened
-from shared.bus.ports import StoredEvent, readable
+from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
@@ -208,7 +208,7 @@ async def test_injected_questions_are_answered_on_the_background_lane(town: Town
         ids = await inject_into(here, f"{RENT}\n{OTHERS[0]}\n", where, "default", "default")
         for cid in ids:
             await until(partial(here.log.ending, cid), "the injected question has ended")
-        events = [event for cid in ids for event in readable(await here.log.history(cid))]
+        events = [event for cid in ids for event in decodable_events(await here.log.history(cid))]
 
     assert {event.lane for event in events} == {Lane.BACKGROUND}
     assert {event.origin for event in events} == {"injected"}

@@ -69,7 +69,8 @@ class Process:
         return [orjson.loads(line) for line in self.log.read_bytes().splitlines() if line.startswith(b"{")]
 
     async def metrics(self) -> str:
-        port = await until(lambda: next((line["port"] for line in self.lines() if line["event"] == "probes"), None))
+        probes = "health probes listening"
+        port = await until(lambda: next((line["port"] for line in self.lines() if line["event"] == probes), None))
         async with httpx.AsyncClient(trust_env=False) as client:
             return (await client.get(f"http://127.0.0.1:{port}/metrics")).text
 
@@ -128,7 +129,8 @@ async def test_a_worker_that_fails_in_every_way_logs_no_word_of_a_question(rig: 
     text = worker.log.read_text()
     assert SECRET not in text.lower(), [line for line in text.splitlines() if SECRET in line.lower()][:3]
     # ... and yet an operator finds every failure by its question, with the place in the code.
-    failures = [line for line in worker.lines() if line["event"] in ("try failed", "given up")]
+    names = ("delivery failed and is retried", "moved to the dead letters")
+    failures = [line for line in worker.lines() if line["event"] in names]
     assert {line["kind"] for line in failures} >= {"transient", "permanent", "ValueError", "TypeError", "expired"}
     assert {line.get("correlation_id") for line in failures} >= set(ids[:-1])
     assert any("test_worker_privacy.py" in str(line.get("exception")) for line in failures)
@@ -144,7 +146,7 @@ async def test_metrics_name_stages_facts_and_outcomes_but_no_question(rig: Rig, 
     assert not [cid for cid in ids if cid in text]
     values = set(re.findall(r'="([^"]*)"', "\n".join(line for line in text.splitlines() if "answerbus" in line)))
     assert not [value for value in values if re.search(r"[0-9a-f]{12}|qa\.", value)], values
-    assert 'outcome="given_up"' in text
+    assert 'outcome="dead_letter"' in text
 
 
 async def counted(worker: Process, questions: int) -> str:

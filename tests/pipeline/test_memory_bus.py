@@ -24,6 +24,7 @@ from shared.contracts.facts import (
     QuestionWithdrawn,
 )
 from shared.contracts.pipelines import Section
+from shared.contracts.requests.persistence import ExchangeRequest
 from shared.contracts.requests.retrieval import SearchReply, SearchRequest
 from shared.contracts.signals import Progress
 from shared.contracts.stage import Stage
@@ -94,7 +95,7 @@ async def test_a_transient_error_is_tried_again_with_growing_delays() -> None:
         asked = await bus.question("Why?")
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionApproved"]
-    assert bus.handed_back == [("question-asked", 0.5), ("question-asked", 1.0), ("question-asked", 2.0)]
+    assert bus.retries == [("question-asked", 0.5), ("question-asked", 1.0), ("question-asked", 2.0)]
 
 
 async def test_an_error_that_stays_ends_the_question_at_the_last_delivery() -> None:
@@ -105,7 +106,7 @@ async def test_an_error_that_stays_ends_the_question_at_the_last_delivery() -> N
         asked = await bus.question("Why?")
 
     assert bus.only(asked.correlation_id, QuestionAbandoned).kind == "internal"
-    assert len(bus.handed_back) == 2
+    assert len(bus.retries) == 2
     assert [letter.subject for letter in bus.log.dead] == [f"dead.moderation.{asked.correlation_id}.0"]
 
 
@@ -155,7 +156,7 @@ async def test_a_question_ends_once_and_later_endings_are_known_as_lost() -> Non
         await bus.publish(following("gateway", QuestionWithdrawn(by="client"), asked))
 
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionRejected", "ExchangeRecorded"]
-    assert [event.fact for event in bus.log.lost] == ["QuestionWithdrawn"]
+    assert [event.fact for event in bus.log.rejected] == ["QuestionWithdrawn"]
 
 
 async def test_every_ending_is_heard_through_one_filter() -> None:
@@ -270,7 +271,7 @@ async def test_a_stage_is_asked_in_json_and_declines_by_its_error() -> None:
         with pytest.raises(NotFoundError):
             await bus.ask(SearchRequest(query="nothing"))
         with pytest.raises(UnavailableError):
-            await bus.ask(SearchRequest(query="bees"))
+            await bus.ask(ExchangeRequest(id="bees"))
 
 
 async def test_followers_hear_what_is_stored_and_what_is_spoken_until_they_stop() -> None:
@@ -292,7 +293,7 @@ async def test_followers_hear_what_is_stored_and_what_is_spoken_until_they_stop(
 
 async def test_a_bus_that_is_away_neither_stores_nor_tells() -> None:
     log = MemoryLog()
-    log.away = True
+    log.unavailable = True
 
     with pytest.raises(UnavailableError):
         await log.publish(asking())

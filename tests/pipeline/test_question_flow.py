@@ -96,7 +96,7 @@ async def test_a_question_over_the_documents_is_answered_with_citations(bus: Mem
 async def test_a_draft_can_be_read_along_to_its_last_character(bus: MemoryBus) -> None:
     asked = await bus.question(RENT)
 
-    tokens = [one for cid, one in bus.spoken if cid == asked.correlation_id and isinstance(one, Token)]
+    tokens = [one for cid, one in bus.published_signals if cid == asked.correlation_id and isinstance(one, Token)]
     assert "".join(token.text for token in tokens) == bus.only(asked.correlation_id, AnswerDrafted).answer.content
 
 

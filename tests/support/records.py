@@ -8,9 +8,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from services.persistence.entry_rollups import roll_up
 from services.persistence.erasure import is_forgotten
-from services.persistence.ports import Cursor, DocumentState, Entry, Evaluation, Feedback, Remarks, Sought, Tally
-from services.persistence.rollups import Figures, started, tallied
+from services.persistence.ports import (
+    DocumentState,
+    Entry,
+    Evaluation,
+    ExchangeAnnotations,
+    ExchangeCriteria,
+    Feedback,
+    PageCursor,
+    RollupTotals,
+)
+from services.persistence.rollups import Rollup, period_start
 from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
@@ -129,26 +139,30 @@ class MemoryRecord:
         mine = [exchange for exchange in self.exchanges.values() if exchange.conversation_id == conversation_id]
         return sorted(mine, key=lambda exchange: (exchange.ended_at, exchange.id))[-limit:]
 
-    async def remarks(self, exchange_id: str) -> Remarks:
+    async def annotations(self, exchange_id: str) -> ExchangeAnnotations:
         ratings = sorted(
             (one for one in self.feedback.values() if one.exchange_id == exchange_id), key=lambda one: one.at
         )
         evaluated = [one for one in self.evaluations.values() if one.exchange_id == exchange_id]
-        return Remarks(
+        return ExchangeAnnotations(
             feedback=tuple(Rating.model_validate(one.model_dump()) for one in ratings),
             evaluation=_told(max(evaluated, key=lambda one: (one.lane == Lane.LIVE, one.at))) if evaluated else None,
         )
 
-    async def tally(self, since: datetime) -> Tally:
-        figures: dict[str, Figures] = {}
+    async def totals(self, since: datetime) -> RollupTotals:
+        by_pipeline: dict[str, Rollup] = {}
         entries = (*self.exchanges.values(), *self.feedback.values(), *self.evaluations.values(), *self.expired)
-        for place, one in tallied(entries).items():
-            if place.span == "hour" and place.starts_at >= started("hour", since):
-                figures.setdefault(place.pipeline, Figures()).add(one)
-        return Tally(figures=figures, documents=dict(Counter(one.status for one in self.documents.values())))
+        for key, one in roll_up(entries).items():
+            if key.span == "hour" and key.starts_at >= period_start("hour", since):
+                by_pipeline.setdefault(key.pipeline, Rollup()).add(one)
+        return RollupTotals(
+            by_pipeline=by_pipeline, documents=dict(Counter(one.status for one in self.documents.values()))
+        )
 
-    async def page(self, sought: Sought, after: Cursor | None, limit: int, *, whole: bool) -> Sequence[Exchange]:
-        found = [one for one in self.exchanges.values() if self._fits(one, sought)]
+    async def page(
+        self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
+    ) -> Sequence[Exchange]:
+        found = [one for one in self.exchanges.values() if self._fits(one, criteria)]
         found.sort(key=lambda one: (one.ended_at, one.id), reverse=True)
         if after is not None:
             found = [one for one in found if (one.ended_at, one.id) < (after.ended_at, after.id)]
@@ -174,22 +188,22 @@ class MemoryRecord:
         self.evaluations = {key: one for key, one in self.evaluations.items() if one.exchange_id not in gone}
         return len(gone)
 
-    def _fits(self, one: Exchange, sought: Sought) -> bool:
+    def _fits(self, one: Exchange, criteria: ExchangeCriteria) -> bool:
         equal = {
-            "pipeline": sought.pipeline,
-            "outcome": sought.outcome,
-            "conversation_id": sought.conversation,
-            "engine": sought.engine,
-            "lane": sought.lane,
+            "pipeline": criteria.pipeline,
+            "outcome": criteria.outcome,
+            "conversation_id": criteria.conversation,
+            "engine": criteria.engine,
+            "lane": criteria.lane,
         }
         rated = {each.rating for each in self.feedback.values() if each.exchange_id == one.id}
         sources = {each.source for each in one.citations} | {each.source for each in one.passages}
         return (
             all(not value or getattr(one, name) == value for name, value in equal.items())
-            and (sought.since is None or one.ended_at >= sought.since)
-            and (sought.until is None or one.ended_at < sought.until)
-            and (not sought.source or sought.source in sources)
-            and (not sought.rating or sought.rating in rated)
+            and (criteria.since is None or one.ended_at >= criteria.since)
+            and (criteria.until is None or one.ended_at < criteria.until)
+            and (not criteria.source or criteria.source in sources)
+            and (not criteria.rating or criteria.rating in rated)
         )
 
 

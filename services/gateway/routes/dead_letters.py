@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from services.gateway.auth import Caller, needs
 from services.gateway.state import Gateway, gateway
-from shared.bus.ports import PAGE, Wanted
+from shared.bus.ports import PAGE, DeadLetterFilter
 from shared.history.dead_letters import listed, shown
 from shared.text.sanitizer import cleaned
 
@@ -37,7 +37,7 @@ class Asked(BaseModel):
 async def dead(asked: Annotated[Asked, Query()], here: Here, _: Operator) -> dict[str, Any]:
     """Dead letters, oldest first: where, when and why; `after` is 0 on the last page."""
     since = datetime.now(UTC) - timedelta(seconds=asked.since) if asked.since else None
-    wanted = Wanted(stage=asked.stage, kind=asked.kind, cid=asked.id, since=since)
+    wanted = DeadLetterFilter(stage=asked.stage, kind=asked.kind, cid=asked.id, since=since)
     found = await here.context.dead.page(wanted, after=asked.after, limit=asked.limit)
     after = found[-1].number if len(found) == asked.limit else 0
     return {"letters": [listed(letter) for letter in found], "after": after}

@@ -16,7 +16,7 @@ from services.gateway.auth import Caller, needs
 from services.gateway.handler import Submission
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
-from shared.bus.ports import readable
+from shared.bus.ports import decodable_events
 from shared.contracts.domain import Document
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
@@ -159,7 +159,7 @@ async def submit(
 @router.get("/submissions/{submission_id}")
 async def submission_status(submission_id: str, here: Here, _: Editor) -> dict[str, Any]:
     """What became of a document that was handed in."""
-    stored = readable(await here.reception.find(submission_id))
+    stored = decodable_events(await here.reception.find(submission_id))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
     return {"id": submission_id, **_outcome(outcome)}
 

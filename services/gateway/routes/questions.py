@@ -16,7 +16,7 @@ from services.gateway.handler import Asking
 from services.gateway.presenter import links, overdue, question_json
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
-from shared.bus.ports import readable
+from shared.bus.ports import decodable_events
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
@@ -143,7 +143,7 @@ async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
         if reply.exchange is None:
             raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
         return _json(_recorded(reply))
-    events = readable(stored)
+    events = decodable_events(stored)
     if not events:
         raise NotFoundError(f"none of the events of question {question_id} can be read; see answerbus events show")
     return _json(question_json(_newest(events)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from shared.bus import pull as module
-from shared.bus.background_throttle import Background, BackgroundThrottle
+from shared.bus.background_throttle import BackgroundAllowance, BackgroundThrottle
 from shared.bus.pull import Pull
 
 
@@ -52,10 +52,10 @@ async def test_a_pull_begins_by_asking_for_all_it_has_room_for() -> None:
 
 async def test_a_slow_stage_asks_for_one_as_soon_as_one_is_done() -> None:
     pull, broker = await started(limit=2, step=1)
-    pull.arrived()
-    pull.arrived()
+    pull.message_received()
+    pull.message_received()
 
-    await pull.done()
+    await pull.message_finished()
 
     assert broker.asked == [2, 1]
     assert pull.held == 1
@@ -64,21 +64,21 @@ async def test_a_slow_stage_asks_for_one_as_soon_as_one_is_done() -> None:
 async def test_a_fast_stage_saves_requests_until_a_share_of_its_places_is_free() -> None:
     pull, broker = await started(limit=8, step=4)
     for _ in range(6):
-        pull.arrived()
+        pull.message_received()
 
     for _ in range(3):
-        await pull.done()
+        await pull.message_finished()
     assert broker.asked == [8]  # three are free, two are still asked for
 
-    await pull.done()
+    await pull.message_finished()
     assert broker.asked == [8, 4]
 
 
 async def test_a_request_that_ran_out_is_followed_by_another() -> None:
     pull, broker = await started(limit=4, step=2)
-    pull.arrived()
+    pull.message_received()
 
-    assert await pull.is_status(status("408", left=3))
+    assert await pull.handle_if_status(status("408", left=3))
 
     assert broker.asked == [4, 3]
 
@@ -86,7 +86,7 @@ async def test_a_request_that_ran_out_is_followed_by_another() -> None:
 async def test_a_heartbeat_of_the_broker_means_nothing() -> None:
     pull, broker = await started(limit=4, step=2)
 
-    assert await pull.is_status(status("100"))
+    assert await pull.handle_if_status(status("100"))
 
     assert broker.asked == [4]
 
@@ -96,15 +96,15 @@ async def test_a_message_is_no_status_even_when_it_has_such_a_header() -> None:
     plain = SimpleNamespace(headers={}, raw_message=SimpleNamespace(reply="$JS.ACK"))
     odd = SimpleNamespace(headers={"Status": "408"}, raw_message=SimpleNamespace(reply="$JS.ACK"))
 
-    assert not await pull.is_status(cast("NatsMessage", plain))
-    assert not await pull.is_status(cast("NatsMessage", odd))
+    assert not await pull.handle_if_status(cast("NatsMessage", plain))
+    assert not await pull.handle_if_status(cast("NatsMessage", odd))
 
 
 async def test_a_pull_that_was_declined_asks_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0.01)
     pull, broker = await started(limit=4, step=2)
 
-    await pull.is_status(status("409", left=4))
+    await pull.handle_if_status(status("409", left=4))
     assert broker.asked == [4]
 
     broker.heard.clear()
@@ -115,35 +115,35 @@ async def test_a_pull_that_was_declined_asks_again_after_a_pause(monkeypatch: py
 
 async def test_a_stopped_pull_asks_for_nothing_more() -> None:
     pull, broker = await started(limit=2, step=1)
-    pull.arrived()
+    pull.message_received()
     pull.stop()
 
-    await pull.done()
-    await pull.forget()
+    await pull.message_finished()
+    await pull.reset()
 
     assert broker.asked == [2]
 
 
 async def test_a_lost_connection_takes_the_requests_with_it_and_they_are_made_again() -> None:
     pull, broker = await started(limit=4, step=2)
-    pull.arrived()
+    pull.message_received()
     broker.is_connected = False
-    await pull.done()
+    await pull.message_finished()
     assert broker.asked == [4]
 
     broker.is_connected = True
-    await pull.forget()
+    await pull.reset()
 
     assert broker.asked == [4, 4]
 
 
 async def test_a_request_that_was_never_answered_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pull, broker = await started(limit=4, step=2)
-    await pull.revive()
+    await pull.renew_if_lost()
     assert broker.asked == [4]
 
     monkeypatch.setattr(module, "LOST_AFTER", -1.0)  # the time is up
-    await pull.revive()
+    await pull.renew_if_lost()
     assert broker.asked == [4, 4]
 
 
@@ -162,12 +162,12 @@ def test_what_is_held_and_what_may_come_never_exceed_the_limit(limit: int, step:
             owed = sum(broker.asked) - sent - given_back
             if what == "arrive" and owed:
                 sent += 1
-                pull.arrived()
+                pull.message_received()
             elif what == "done" and pull.held:
-                await pull.done()
+                await pull.message_finished()
             elif what == "expire" and owed:
                 given_back += owed
-                await pull.is_status(status("408", left=owed))
+                await pull.handle_if_status(status("408", left=owed))
             owed = sum(broker.asked) - sent - given_back
             assert pull.held + owed <= limit
             assert pull.held or owed, "nothing is held and nothing may come: it would wait for ever"
@@ -177,13 +177,13 @@ def test_what_is_held_and_what_may_come_never_exceed_the_limit(limit: int, step:
 
 async def test_a_background_pull_asks_again_by_itself_when_live_work_allows_the_next() -> None:
     throttle = BackgroundThrottle(100)
-    throttle.arrived()
-    pull = Pull("moderation-question-asked", "inbox", 8, 2, background=Background(throttle, 8))
+    throttle.live_started()
+    pull = Pull("moderation-question-asked", "inbox", 8, 2, background=BackgroundAllowance(throttle, 8))
     broker = Broker()
     await pull.start(cast("Client", broker))
     broker.heard.clear()
-    pull.arrived()
-    await pull.done()
+    pull.message_received()
+    await pull.message_finished()
 
     await broker.heard.wait()
     assert broker.asked == [1, 1]

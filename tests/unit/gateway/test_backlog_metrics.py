@@ -11,7 +11,7 @@ def report(pending: int, lane: Lane = Lane.LIVE, paused: float | None = None) ->
     return StageReport(
         stage="answer",
         lane=lane,
-        heard="passages-retrieved",
+        subscription="passages-retrieved",
         pending=pending,
         in_flight=3,
         redelivered=0,
@@ -29,7 +29,7 @@ async def test_metrics_tell_the_backlog_by_stage_and_lane() -> None:
         here.bus.reports = [report(7), report(900, Lane.BACKGROUND, paused=60.0)]
         text = (await here.http.get("/metrics")).text
 
-    live, background = (f'{{heard="passages-retrieved",lane="{lane}",stage="answer"}}' for lane in Lane)
+    live, background = (f'{{lane="{lane}",stage="answer",subscription="passages-retrieved"}}' for lane in Lane)
     assert f"answerbus_backlog_pending{live} 7.0" in text
     assert f"answerbus_backlog_pending{background} 900.0" in text
     assert f"answerbus_backlog_in_flight{live} 3.0" in text
@@ -42,7 +42,7 @@ async def test_while_the_bus_is_away_there_is_no_backlog_rather_than_an_old_one(
     async with desk() as here:
         here.bus.reports = [report(7)]
         await here.http.get("/metrics")
-        here.bus.log.away = True
+        here.bus.log.unavailable = True
         reply = await here.http.get("/metrics")
 
     assert reply.status_code == 200

@@ -14,7 +14,7 @@ CLIENT = "client-key-0123456789"
 async def bury(here: Desk, stage: str, kind: str) -> None:
     event = then(asked(), QuestionApproved(question=QUESTION), "moderation")
     failures = RetryPolicy(Stage(stage), here.bus.log, 8, "default")  # type: ignore[arg-type]
-    await failures.give_up(event.subject, event.encode(), event, PermanentError("no rule", kind=kind))
+    await failures.move_to_dead_letters(event.subject, event.encode(), event, PermanentError("no rule", kind=kind))
 
 
 async def test_dead_letters_are_listed_by_page_and_filter() -> None:

@@ -86,7 +86,7 @@ async def test_probes_need_no_key(path: str) -> None:
 @pytest.mark.parametrize("path", ["/readyz", "/health", "/api/v1/health"])
 async def test_without_the_bus_the_gateway_is_not_ready_but_lives(path: str) -> None:
     async with desk() as here:
-        here.bus.log.away = True
+        here.bus.log.unavailable = True
 
         assert (await here.http.get(path)).status_code == 503
         assert (await here.http.get("/livez")).status_code == 200

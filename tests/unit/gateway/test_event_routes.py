@@ -79,10 +79,10 @@ async def test_a_question_about_events_that_makes_no_sense_is_refused(query: str
 
 async def test_a_bus_that_is_away_is_told_in_the_stream() -> None:
     async with desk() as here:
-        here.bus.log.away = True
+        here.bus.log.unavailable = True
         (told,) = await seen(here)
 
-    assert told == {"error": "the bus is away"}
+    assert told == {"error": "NATS is unavailable"}
 
 
 async def test_an_export_has_the_pipeline_and_no_raw_text() -> None:

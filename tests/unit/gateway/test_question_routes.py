@@ -108,7 +108,7 @@ async def test_a_question_of_which_nothing_can_be_read_is_not_found() -> None:
 
 async def test_without_the_bus_and_the_record_the_client_is_told_to_come_back() -> None:
     async with desk() as here:
-        here.bus.log.away = True
+        here.bus.log.unavailable = True
         for path in (f"/api/v1/questions/{CID}", "/api/v1/stats", "/api/v1/conversations/c-1"):
             reply = await here.http.get(path)
             assert reply.status_code == 503

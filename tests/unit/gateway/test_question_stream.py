@@ -126,13 +126,13 @@ async def test_tokens_are_not_shown_before_the_history_was_read() -> None:
     refuted = next(at for at, one in enumerate(events) if one.decode().fact == "AnswerRefuted")
     before = undisturbed(events[: refuted + 1])
     wire.keep(*events[: refuted + 1])
-    wire.log.away = True
+    wire.log.unavailable = True
     reader = asyncio.create_task(collect(wire.frames(last_id(before))))
     await asyncio.sleep(0)
 
     wire.publish(signal(Token(attempt=1, offset=0, text="From")))
     await asyncio.sleep(0)
-    wire.log.away = False
+    wire.log.unavailable = False
     for one in events[refuted + 1 :]:
         wire.publish(one)
 
@@ -157,7 +157,7 @@ async def test_the_deadline_is_kept_while_the_bus_is_away() -> None:
     frames = wire.frames()
     async with aclosing(frames):
         await anext(frames)
-        wire.log.away = True
+        wire.log.unavailable = True
 
         rest = [frame async for frame in frames]
 

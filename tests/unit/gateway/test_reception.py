@@ -123,7 +123,7 @@ async def test_a_question_obeys_the_pipeline_that_it_names() -> None:
 
 async def test_without_the_bus_no_question_is_accepted() -> None:
     async with desk() as here:
-        here.bus.log.away = True
+        here.bus.log.unavailable = True
 
         with pytest.raises(UnavailableError):
             await here.reception.ask(Asking("When?"))

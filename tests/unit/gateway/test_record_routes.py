@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from services.gateway.exchange_export import safe
-from services.persistence import projection, requests
+from services.persistence import handler, projection
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Answer
 from shared.contracts.facts import QuestionWithdrawn
@@ -52,7 +52,7 @@ async def record() -> MemoryRecord:
 async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
     def persistence(_: StageContext) -> Stage:
         stage = Stage("persistence")
-        requests.of_record(stage, record)
+        handler.register_record_requests(stage, record)
         return stage
 
     async with desk() as here:

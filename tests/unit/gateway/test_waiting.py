@@ -74,7 +74,7 @@ async def test_waiting_ends_with_nothing_when_its_patience_does() -> None:
 
 async def test_waiting_ends_with_nothing_while_the_bus_is_away() -> None:
     wire = Wire()
-    wire.log.away = True
+    wire.log.unavailable = True
 
     assert await awaited(wire, 0.0) is None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shared.bus.ports import ERROR, KIND, STACK, SUBJECT, DeadLetter, Wanted
+from shared.bus.ports import ERROR, KIND, STACK, SUBJECT, DeadLetter, DeadLetterFilter
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import REPLAY, Event, opening
 from shared.contracts.errors import RefusedError
@@ -131,14 +131,14 @@ def test_an_edit_needs_an_envelope() -> None:
 @pytest.mark.parametrize(
     ("wanted", "taken"),
     [
-        (Wanted(), True),
-        (Wanted(stage="translation", kind="permanent"), True),
-        (Wanted(stage="answer"), False),
-        (Wanted(kind="expired"), False),
-        (Wanted(cid="0" * 32), False),
-        (Wanted(since=datetime.now(UTC) + timedelta(hours=1)), False),
-        (Wanted(before=datetime.now(UTC) - timedelta(hours=1)), False),
+        (DeadLetterFilter(), True),
+        (DeadLetterFilter(stage="translation", kind="permanent"), True),
+        (DeadLetterFilter(stage="answer"), False),
+        (DeadLetterFilter(kind="expired"), False),
+        (DeadLetterFilter(cid="0" * 32), False),
+        (DeadLetterFilter(since=datetime.now(UTC) + timedelta(hours=1)), False),
+        (DeadLetterFilter(before=datetime.now(UTC) - timedelta(hours=1)), False),
     ],
 )
-def test_letters_are_narrowed_by_stage_kind_question_and_time(wanted: Wanted, taken: bool) -> None:
-    assert wanted.takes(letter_of(approved(), "translation")) is taken
+def test_letters_are_narrowed_by_stage_kind_question_and_time(wanted: DeadLetterFilter, taken: bool) -> None:
+    assert wanted.matches(letter_of(approved(), "translation")) is taken

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from services.persistence import expiry, projection
-from services.persistence.expiry import Expiry
+from services.persistence.expiry import RecordExpiry
 from shared.contracts.errors import UnavailableError
 from tests.support.records import MemoryRecord, question_id, said, verified
 
@@ -39,7 +39,7 @@ async def aged(record: MemoryRecord, *days: float) -> None:
 async def test_what_is_older_goes_batch_by_batch_and_the_rest_stays() -> None:
     record = Watched()
     await aged(record, *([40.0] * (2 * expiry.BATCH + 1)), 29.0, 0.0)
-    port = Expiry(record, 30, rest=60, pause=0)
+    port = RecordExpiry(record, 30, rest=60, pause=0)
 
     await port.open()
     await asyncio.wait_for(record.idle.wait(), 10)
@@ -51,7 +51,7 @@ async def test_what_is_older_goes_batch_by_batch_and_the_rest_stays() -> None:
 async def test_a_record_that_is_away_is_tried_again() -> None:
     record = Watched(away=1)
     await aged(record, 40.0)
-    port = Expiry(record, 30, rest=0, pause=0)
+    port = RecordExpiry(record, 30, rest=0, pause=0)
 
     await port.open()
     await asyncio.wait_for(record.idle.wait(), 10)
@@ -63,7 +63,7 @@ async def test_a_record_that_is_away_is_tried_again() -> None:
 async def test_nothing_is_deleted_without_an_age() -> None:
     record = Watched()
     await aged(record, 4000.0)
-    port = Expiry(record, 0, rest=0, pause=0)
+    port = RecordExpiry(record, 0, rest=0, pause=0)
 
     await port.open()
     await asyncio.sleep(0)

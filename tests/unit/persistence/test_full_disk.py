@@ -27,7 +27,7 @@ async def test_while_the_disk_is_full_endings_are_to_come_again_and_are_kept_whe
         projection.fold(verified(text="word " * 20_000), said(verified(), question=question_id(n))) for n in range(3)
     ]
     for entry in entries:
-        with pytest.raises(TransientError, match="away"):
+        with pytest.raises(TransientError, match="unavailable"):
             await record.save(entry)
     room["pages"] = 1_000_000
 

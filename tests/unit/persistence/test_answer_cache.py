@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.persistence.answer_cache import AnswerShelf, keepable
+from services.persistence.answer_cache import AnswerCache, cacheable_answer
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.answer_cache import (
     GENERATION,
@@ -52,7 +52,7 @@ def ended(fact: Any = None, *, key: str = KEY, lane: Lane = Lane.LIVE, **changed
 
 
 async def keep(store: MemoryKeyValue, event: Event[Any]) -> None:
-    await AnswerShelf(store).keep(event.payload, event, SETTINGS)
+    await AnswerCache(store).store(event.payload, event, SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["  how do i\trenew ", "How do I renew??", "HOw dO I renew…"])
@@ -110,7 +110,7 @@ async def test_a_verified_answer_is_kept_for_thirty_days_without_the_turns_befor
 def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(changed: dict[str, Any]) -> None:
     event = ended(**changed)
 
-    assert keepable(event.payload, event, SETTINGS) is None
+    assert cacheable_answer(event.payload, event, SETTINGS) is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(c
     ],
 )
 def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
-    assert keepable(event.payload, event, SETTINGS) is None
+    assert cacheable_answer(event.payload, event, SETTINGS) is None
 
 
 async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_is_heard_again() -> None:
@@ -134,7 +134,7 @@ async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_
     event = ended()
     await keep(store, event)
 
-    await AnswerShelf(store).dispute(event, SETTINGS)
+    await AnswerCache(store).dispute(event, SETTINGS)
     await keep(store, event)
 
     assert read_kept(store.values[PLACE], b"g1") is None
@@ -146,7 +146,7 @@ async def test_a_store_that_is_away_costs_no_record_but_a_dislike_waits_for_it()
     await keep(store, ended())
 
     with pytest.raises(UnavailableError):
-        await AnswerShelf(store).dispute(ended(), SETTINGS)
+        await AnswerCache(store).dispute(ended(), SETTINGS)
 
 
 def test_what_cannot_be_read_is_no_answer() -> None:

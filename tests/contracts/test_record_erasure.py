@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from services.persistence import projection
 from services.persistence.adapters import SqlRecord
-from services.persistence.erasure import mark
-from services.persistence.erasure_adapter import SqlTraces
+from services.persistence.erasure import erasure_mark
+from services.persistence.erasure_adapter import SqlErasureStore
 from services.persistence.ports import Feedback
 from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, question_id, said, verified
@@ -61,16 +61,16 @@ async def test_what_was_to_be_forgotten_is_found_and_erased_with_all_that_is_abo
     await record.save(exchange(3, conversation_id="other", parent=question_id(0), asker=""))
     await record.save(exchange(4, conversation_id="other", parent=question_id(3), asker=""))
     await record.save(exchange(5, conversation_id="another", asker="b" * 32))
-    traces = SqlTraces(record)
+    store = SqlErasureStore(record)
 
-    conversation = await traces.find("conversation", "conversation", "default", 200)
+    conversation = await store.find("conversation", "conversation", "default", 200)
     found = {
         "conversation": {one.id for one in conversation},
-        "asker": {one.id for one in await traces.find("asker", "a" * 16, "default", 200)},
-        "question": {one.id for one in await traces.find("question", question_id(0), "default", 200)},
-        "nobody": {one.id for one in await traces.find("conversation", "conversation", "elsewhere", 200)},
+        "asker": {one.id for one in await store.find("asker", "a" * 16, "default", 200)},
+        "question": {one.id for one in await store.find("question", question_id(0), "default", 200)},
+        "nobody": {one.id for one in await store.find("conversation", "conversation", "elsewhere", 200)},
     }
-    erased = await traces.erase([one.id for one in conversation])
+    erased = await store.erase([one.id for one in conversation])
 
     with_replays = {question_id(number) for number in range(5)}
     assert found["conversation"] == found["asker"] == with_replays
@@ -79,13 +79,15 @@ async def test_what_was_to_be_forgotten_is_found_and_erased_with_all_that_is_abo
     assert (erased["exchanges"], erased["feedback"]) == (5, 3)
     assert await record.exchange(question_id(5)) is not None
     assert await record.exchange(question_id(0)) is None
-    assert await traces.erase([one.id for one in conversation]) == dict.fromkeys(erased, 0)
+    assert await store.erase([one.id for one in conversation]) == dict.fromkeys(erased, 0)
 
 
 async def test_what_comes_after_the_mark_is_not_recorded(record: SqlRecord) -> None:
-    traces = SqlTraces(record)
+    store = SqlErasureStore(record)
     later = exchange(9, asked_at=NOON + timedelta(seconds=30))
-    await traces.mark([mark("conversation", "conversation", "default"), mark("question", question_id(7), "")], NOON)
+    await store.mark(
+        [erasure_mark("conversation", "conversation", "default"), erasure_mark("question", question_id(7), "")], NOON
+    )
 
     saved = await asyncio.gather(
         record.save(exchange(1)), record.save(rating(7, "f")), record.save(later), record.save(rating(9, "g"))
@@ -93,28 +95,28 @@ async def test_what_comes_after_the_mark_is_not_recorded(record: SqlRecord) -> N
 
     assert saved == [False, False, True, True]
     assert await record.exchange(question_id(1)) is None
-    assert (await record.remarks(question_id(7))).feedback == ()
+    assert (await record.annotations(question_id(7))).feedback == ()
     assert await record.exchange(later.id) is not None
 
 
 async def test_marks_of_questions_are_found_by_their_time(record: SqlRecord) -> None:
-    traces = SqlTraces(record)
-    await traces.mark(["question:a", "asker:b"], NOON)
-    await traces.mark(["question:a"], NOON - timedelta(hours=1))
+    store = SqlErasureStore(record)
+    await store.mark(["question:a", "asker:b"], NOON)
+    await store.mark(["question:a"], NOON - timedelta(hours=1))
 
-    assert await traces.marked(NOON, NOON + timedelta(seconds=1)) == ["a"]
-    assert await traces.marked(NOON - timedelta(hours=2), NOON) == []
+    assert await store.marked(NOON, NOON + timedelta(seconds=1)) == ["a"]
+    assert await store.marked(NOON - timedelta(hours=2), NOON) == []
 
 
 async def test_an_exchange_that_is_written_while_it_is_forgotten_is_gone_in_the_end(record: SqlRecord) -> None:
     """Whichever is first: the writer sees the mark, or the eraser waits for the writer."""
-    traces = SqlTraces(record)
+    store = SqlErasureStore(record)
     for number in range(20):
         one = exchange(number)
 
         async def forget(one: Exchange = one) -> None:
-            await traces.mark([mark("question", one.id, "")], NOON + timedelta(hours=1))
-            await traces.erase([one.id])
+            await store.mark([erasure_mark("question", one.id, "")], NOON + timedelta(hours=1))
+            await store.erase([one.id])
 
         await asyncio.gather(record.save(one), forget())
 
@@ -130,7 +132,7 @@ async def test_sqlite_leaves_no_byte_of_it_in_its_files(tmp_path: Path) -> None:
         await reader.execute(text("SELECT count(*) FROM exchanges"))
     assert holds(tmp_path)
 
-    await SqlTraces(record).erase([question_id(number) for number in range(50)])
+    await SqlErasureStore(record).erase([question_id(number) for number in range(50)])
 
     assert not holds(tmp_path)
     await record.close()

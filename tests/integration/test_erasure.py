@@ -271,8 +271,8 @@ async def test_to_expire_or_to_be_purged_leaves_the_bytes_and_to_erase_does_not(
     eraser = NatsEraser(lambda: jetstream, log, NatsDeadLetters(lambda: jetstream))
 
     await jetstream.purge_stream(subjects.STREAM, subject=subjects.history_filters(purged.correlation_id)[0])
-    first = await eraser.question(erased.correlation_id)
-    second = await eraser.question(erased.correlation_id)
+    first = await eraser.erase_question(erased.correlation_id)
+    second = await eraser.erase_question(erased.correlation_id)
 
     assert (first.events, second.events) == (1, 0)
     assert await rig.facts(purged.correlation_id) == []

@@ -10,7 +10,7 @@ import pytest
 from cli.operations.dead_letters import Letters, Order
 from cli.operations.operator_session import OperatorPublisher
 from cli.operations.stage_control import Lever, Levers
-from shared.bus.ports import Wanted
+from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import PermanentError, RefusedError
 from shared.contracts.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
@@ -124,7 +124,7 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
         await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await collected(letters.kept, [], Wanted(stage="moderation", kind="rules"))
+    (letter,) = await collected(letters.kept, [], DeadLetterFilter(stage="moderation", kind="rules"))
 
     async with rig.worker(stage_of(approve)):
         done = await letters.retry(letter, Order())
@@ -133,7 +133,7 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
     assert done.parent == question.correlation_id
     assert (event.parent, event.lane) == (question.correlation_id, Lane.LIVE)
     assert await rig.facts(question.correlation_id) == ["QuestionAsked", "QuestionAbandoned"]
-    assert await collected(letters.kept, [], Wanted()) == []
+    assert await collected(letters.kept, [], DeadLetterFilter()) == []
 
 
 async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None:
@@ -142,9 +142,9 @@ async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None
         await rig.publish(asked())
         await until(rig.dead)
         letters = letters_of(rig)
-        (first,) = await collected(letters.kept, [], Wanted())
+        (first,) = await collected(letters.kept, [], DeadLetterFilter())
         await letters.retry(first, Order(lane=Lane.BACKGROUND))
-        second = await until(lambda: collected(letters.kept, [], Wanted()), "the second dead letter")
+        second = await until(lambda: collected(letters.kept, [], DeadLetterFilter()), "the second dead letter")
 
     assert (second[0].lane, second[0].number) == ("background", first.number + 1)
 
@@ -162,7 +162,7 @@ async def test_an_ending_that_was_not_recorded_is_said_again_as_it_was(rig: Rig)
         await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await collected(letters.kept, [], Wanted())
+    (letter,) = await collected(letters.kept, [], DeadLetterFilter())
 
     async with rig.worker(stage_of(record, name="persistence")):
         done = await letters.retry(letter, Order())
@@ -180,13 +180,13 @@ async def test_an_edited_letter_replaces_the_one_it_was(rig: Rig) -> None:
         await rig.client.jetstream().publish(question.subject, broken)
         await until(rig.dead)
         letters = letters_of(rig)
-        (letter,) = await collected(letters.kept, [], Wanted())
+        (letter,) = await collected(letters.kept, [], DeadLetterFilter())
         with pytest.raises(RefusedError, match="edit it first"):
             await letters.retry(letter, Order())
 
         number = await letters.edit(letter, {"text": "Why?"})
         kept = await rig.client.jetstream().get_msg("DEAD", number)
-        (edited,) = await collected(letters.kept, [], Wanted())
+        (edited,) = await collected(letters.kept, [], DeadLetterFilter())
         done = await letters.retry(edited, Order())
         event = await rig.event(done.id, QuestionApproved)
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from services.persistence import projection
-from services.persistence.erasure import BATCH, Forgetting, Trace, is_forgotten, mark
+from services.persistence.erasure import BATCH, ErasureHandler, ErasureTarget, erasure_mark, is_forgotten
 from services.persistence.ports import Evaluation, Feedback
-from services.persistence.purge import OVER, RawText, Stragglers
-from shared.bus.ports import Erased
+from services.persistence.purge import LATEST_DEADLINE, LateEventPurge, RawTextPurge
+from shared.bus.ports import ErasureCounts
 from shared.contracts.domain import Scores
 from shared.contracts.errors import TransientError, UnavailableError
 from shared.contracts.facts import ErasureRequested, Forgettable, QuestionsForgotten
@@ -25,17 +25,17 @@ REQUEST = ErasureRequested(what="conversation", key="c")
 
 
 @dataclass
-class MemoryTraces:
-    """`Traces` of what is on record; `away` lets the next deletion fail."""
+class MemoryErasureStore:
+    """`ErasureStore` of what is on record; `away` lets the next deletion fail."""
 
-    kept: dict[str, Trace] = field(default_factory=dict)
+    kept: dict[str, ErasureTarget] = field(default_factory=dict)
     marks: dict[str, datetime] = field(default_factory=dict)
     away: bool = False
 
     async def mark(self, marks: Sequence[str], at: datetime) -> None:
         self.marks |= dict.fromkeys(marks, at)
 
-    async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[Trace]:
+    async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
         return [one for one in self.kept.values() if what != "question" or one.id == key][:most]
 
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
@@ -57,94 +57,94 @@ class MemoryErasures:
     before: list[datetime] = field(default_factory=list)
     fails_at: int = -1
 
-    async def question(self, correlation_id: str) -> Erased:
+    async def erase_question(self, correlation_id: str) -> ErasureCounts:
         self.fails_at -= 1
         if self.fails_at == 0:
             raise UnavailableError("away for the test")
         self.questions.append(correlation_id)
-        return Erased(events=3, dead_letters=1)
+        return ErasureCounts(events=3, dead_letters=1)
 
-    async def raw_text(self, before: datetime) -> Erased:
+    async def erase_raw_text(self, before: datetime) -> ErasureCounts:
         self.before.append(before)
-        return Erased(events=2)
+        return ErasureCounts(events=2)
 
 
-class Office:
+class ErasureHarness:
     """Forgetting, with so many questions of one conversation on record."""
 
     def __init__(self, count: int = 2) -> None:
         ids = [question_id(number) for number in range(count)]
-        traces = (Trace(id=one, conversation_id="c", reuse_key=f"p{one}-g1") for one in ids)
-        self.traces = MemoryTraces({trace.id: trace for trace in traces})
+        store = (ErasureTarget(id=one, conversation_id="c", reuse_key=f"p{one}-g1") for one in ids)
+        self.store = MemoryErasureStore({trace.id: trace for trace in store})
         self.ids = ids
         self.eraser = MemoryErasures()
         self.sessions = MemoryKeyValue({session_key("default", "c"): b"turns"})
         self.answers = MemoryKeyValue({f"p{one}": b"answer" for one in ids})
-        self.forgetting = Forgetting(self.traces, MemoryLog(), self.eraser, self.sessions, self.answers)
+        self.forgetting = ErasureHandler(self.store, MemoryLog(), self.eraser, self.sessions, self.answers)
 
-    async def hear(self, fact: Any) -> QuestionsForgotten | None:
+    async def deliver(self, fact: Any) -> QuestionsForgotten | None:
         event = said(fact, stage="gateway", question=question_id(999_999))
         if isinstance(fact, ErasureRequested):
-            return await self.forgetting.requested(fact, event)
-        return await self.forgetting.go_on(fact, event)
+            return await self.forgetting.erase_requested(fact, event)
+        return await self.forgetting.continue_erasure(fact, event)
 
 
 async def test_a_conversation_leaves_nothing_in_any_store() -> None:
-    office = Office()
+    harness = ErasureHarness()
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
 
     assert told is not None
-    assert told.questions == tuple(office.ids) == tuple(office.eraser.questions)
+    assert told.questions == tuple(harness.ids) == tuple(harness.eraser.questions)
     assert told.erased == {"events": 6, "dead_letters": 2, "exchanges": 2}
-    assert (office.traces.kept, office.sessions.values, office.answers.values) == ({}, {}, {})
+    assert (harness.store.kept, harness.sessions.values, harness.answers.values) == ({}, {}, {})
     assert not told.rest
 
 
 async def test_many_questions_are_forgotten_step_by_step() -> None:
-    office = Office(2 * BATCH + 1)
+    harness = ErasureHarness(2 * BATCH + 1)
     steps = []
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
     while told is not None:
         steps.append(len(told.questions))
-        told = await office.hear(told)
+        told = await harness.deliver(told)
 
     assert steps == [BATCH, BATCH, 1]
-    assert office.traces.kept == {}
+    assert harness.store.kept == {}
 
 
 @pytest.mark.parametrize("where", ["the log", "the record", "the sessions"])
 async def test_what_fails_in_the_middle_is_tried_again_and_completes(where: str) -> None:
-    office = Office(5)
-    office.eraser.fails_at = 3 if where == "the log" else -1
-    office.traces.away = where == "the record"
-    office.sessions.away = where == "the sessions"
+    harness = ErasureHarness(5)
+    harness.eraser.fails_at = 3 if where == "the log" else -1
+    harness.store.away = where == "the record"
+    harness.sessions.away = where == "the sessions"
     with pytest.raises(TransientError):
-        await office.hear(REQUEST)
-    assert len(office.traces.kept) == 5  # what tells which questions there are goes last
-    office.sessions.away = False
+        await harness.deliver(REQUEST)
+    assert len(harness.store.kept) == 5  # what tells which questions there are goes last
+    harness.sessions.away = False
 
-    told = await office.hear(REQUEST)
+    told = await harness.deliver(REQUEST)
 
     assert told is not None
-    assert set(told.questions) == set(office.ids) <= set(office.eraser.questions)
-    assert (office.traces.kept, office.sessions.values, office.answers.values) == ({}, {}, {})
+    assert set(told.questions) == set(harness.ids) <= set(harness.eraser.questions)
+    assert (harness.store.kept, harness.sessions.values, harness.answers.values) == ({}, {}, {})
 
 
 async def test_a_question_that_is_not_on_record_is_erased_from_the_log() -> None:
-    office = Office(0)
+    harness = ErasureHarness(0)
 
-    told = await office.hear(ErasureRequested(what="question", key=question_id(7)))
+    told = await harness.deliver(ErasureRequested(what="question", key=question_id(7)))
 
     assert told is not None
     assert told.questions == (question_id(7),)
-    assert office.eraser.questions == [question_id(7)]
+    assert harness.eraser.questions == [question_id(7)]
 
 
 async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_after_it_is_kept() -> None:
     exchange = projection.fold(verified(), said(verified(), conversation="c"))
-    marked = {mark("conversation", "c", "default"): exchange.asked_at}
+    marked = {erasure_mark("conversation", "c", "default"): exchange.asked_at}
 
     assert is_forgotten(exchange, marked)
     assert not is_forgotten(exchange.model_copy(update={"asked_at": exchange.asked_at + timedelta(seconds=1)}), marked)
@@ -174,19 +174,19 @@ def test_ratings_and_evaluations_of_a_forgotten_question_are_forgotten() -> None
 async def test_raw_text_is_erased_before_its_time_is_up() -> None:
     eraser = MemoryErasures()
 
-    assert await RawText(eraser, ttl=3600).look(NOON) == 2
-    assert await RawText(eraser, ttl=10).look(NOON) == 2
+    assert await RawTextPurge(eraser, ttl=3600).run(NOON) == 2
+    assert await RawTextPurge(eraser, ttl=10).run(NOON) == 2
 
     assert eraser.before == [NOON - timedelta(seconds=3000), NOON - timedelta(seconds=8)]
 
 
 async def test_a_forgotten_question_is_looked_at_once_more_when_every_deadline_has_passed() -> None:
-    traces, eraser = MemoryTraces(), MemoryErasures()
-    await traces.mark(["question:a", "conversation:default/c"], NOON)
-    await traces.mark(["question:b"], NOON + timedelta(minutes=1))
-    stragglers = Stragglers(traces, eraser)
+    store, eraser = MemoryErasureStore(), MemoryErasures()
+    await store.mark(["question:a", "conversation:default/c"], NOON)
+    await store.mark(["question:b"], NOON + timedelta(minutes=1))
+    late_events = LateEventPurge(store, eraser)
 
-    erased = [await stragglers.look(NOON + OVER + timedelta(seconds=seconds)) for seconds in (0, 1, 2, 61)]
+    erased = [await late_events.run(NOON + LATEST_DEADLINE + timedelta(seconds=seconds)) for seconds in (0, 1, 2, 61)]
 
     assert erased == [0, 3, 0, 3]
     assert eraser.questions == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Which failed work comes again and when, and what is said and kept of the rest."""
+"""Which failed deliveries are retried and when, and what is published and stored of the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from shared.bus import Publisher
-from shared.bus.message_processor import Job
+from shared.bus.delivery import Delivery
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import Event, opening
@@ -39,30 +39,30 @@ async def record(ending: Ending) -> ExchangeRecorded:
 
 
 class Bus:
-    """Plays the publisher and the message: what was done, in order."""
+    """Stands in for the publisher and the message; records the calls in order."""
 
     def __init__(self) -> None:
-        self.did: list[str] = []
-        self.said: list[Event[Fact]] = []
+        self.calls: list[str] = []
+        self.published: list[Event[Fact]] = []
         self.dead: list[tuple[str, bytes, dict[str, str]]] = []
         self.delays: list[float] = []
-        self.away = False
+        self.unavailable = False
 
     async def publish(self, event: Event[Fact]) -> None:
-        if self.away:
-            raise UnavailableError("the bus is away")
-        self.did.append("say")
-        self.said.append(event)
+        if self.unavailable:
+            raise UnavailableError("NATS is unavailable")
+        self.calls.append("publish")
+        self.published.append(event)
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
-        self.did.append("bury")
+        self.calls.append("dead letter")
         self.dead.append((subject, data, headers))
 
     async def ack(self) -> None:
-        self.did.append("ack")
+        self.calls.append("ack")
 
     async def nack(self, delay: float) -> None:
-        self.did.append("nack")
+        self.calls.append("nack")
         self.delays.append(delay)
 
 
@@ -71,23 +71,23 @@ def question(deadline: float = 600) -> Event[Fact]:
 
 
 async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int = 1, most: int = 8) -> str:
-    """Let one try of a stage fail that hears questions and endings."""
+    """Let one delivery fail at a stage that consumes questions and terminal facts."""
     stage = Stage("moderation")
     stage.on(moderate)
     stage.on(record)
-    failures = RetryPolicy(stage, cast("Publisher", bus), most, "default")
-    seen = SimpleNamespace(subject=event.subject, data=event.encode(), delivery=delivery, sequence=7, message=bus)
-    return await failures.handle(cast("Job", seen), event, error)
+    retry_policy = RetryPolicy(stage, cast("Publisher", bus), most, "default")
+    seen = SimpleNamespace(subject=event.subject, data=event.encode(), count=delivery, sequence=7, message=bus)
+    return await retry_policy.handle(cast("Delivery", seen), event, error)
 
 
 @pytest.mark.parametrize(
     "error", [TransientError("no"), UnavailableError("no"), ConfigurationError("no"), ValueError("a bug")]
 )
-async def test_work_that_may_succeed_later_is_handed_back(error: Exception) -> None:
+async def test_work_that_may_succeed_later_is_retried(error: Exception) -> None:
     bus = Bus()
 
-    assert await failing(bus, error, question()) == "handed_back"
-    assert bus.did == ["nack"]
+    assert await failing(bus, error, question()) == "retried"
+    assert bus.calls == ["nack"]
 
 
 async def test_the_delay_doubles_with_each_try_and_stays_within_a_minute() -> None:
@@ -108,14 +108,14 @@ async def test_a_delay_ends_no_later_than_the_deadline(remaining: float, least: 
     assert least <= bus.delays[0] <= most
 
 
-@pytest.mark.parametrize("fact", [REJECTED, FeedbackGiven(rating=1)], ids=["ending", "aside"])
+@pytest.mark.parametrize("fact", [REJECTED, FeedbackGiven(rating=1)], ids=["ending", "out-of-band"])
 async def test_what_has_happened_is_tried_for_as_long_as_its_store_is_away(fact: Fact) -> None:
     bus = Bus()
     event = opening("gateway", fact, pipeline=REF, deadline_seconds=-60)
 
     outcomes = [await failing(bus, UnavailableError("no"), event, delivery) for delivery in (1, 8, 500)]
 
-    assert outcomes == ["handed_back"] * 3
+    assert outcomes == ["retried"] * 3
     assert bus.delays[0] == 0.5
     assert max(bus.delays) <= 60
 
@@ -126,20 +126,20 @@ async def test_the_question_ends_before_its_event_is_kept_and_both_before_it_is_
 
     outcome = await failing(bus, PermanentError("no rule", message="Ask another way.", kind="rules"), event)
 
-    assert outcome == "given_up"
-    assert bus.did == ["say", "bury", "ack"]
-    (abandoned,) = bus.said
+    assert outcome == "dead_letter"
+    assert bus.calls == ["publish", "dead letter", "ack"]
+    (abandoned,) = bus.published
     assert abandoned.payload == QuestionAbandoned(stage="moderation", kind="rules", message="Ask another way.")
     assert abandoned.causation_id == event.event_id
     assert abandoned.pipeline == REF
 
 
-async def test_the_last_delivery_of_a_step_gives_up_whatever_the_error() -> None:
+async def test_the_last_delivery_of_a_step_is_dead_lettered_whatever_the_error() -> None:
     bus = Bus()
 
-    assert await failing(bus, TransientError("no"), question(), delivery=8) == "given_up"
-    assert cast("QuestionAbandoned", bus.said[0].payload).kind == "internal"
-    assert cast("QuestionAbandoned", bus.said[0].payload).message == DEFAULT_MESSAGE
+    assert await failing(bus, TransientError("no"), question(), delivery=8) == "dead_letter"
+    assert cast("QuestionAbandoned", bus.published[0].payload).kind == "internal"
+    assert cast("QuestionAbandoned", bus.published[0].payload).message == DEFAULT_MESSAGE
 
 
 async def test_an_expired_question_is_told_that_it_took_too_long() -> None:
@@ -147,26 +147,26 @@ async def test_an_expired_question_is_told_that_it_took_too_long() -> None:
 
     await failing(bus, ExpiredError("late"), question())
 
-    abandoned = cast("QuestionAbandoned", bus.said[0].payload)
+    abandoned = cast("QuestionAbandoned", bus.published[0].payload)
     assert (abandoned.kind, abandoned.message) == ("expired", EXPIRED_MESSAGE)
 
 
-@pytest.mark.parametrize("fact", [REJECTED, FeedbackGiven(rating=1)], ids=["ending", "aside"])
+@pytest.mark.parametrize("fact", [REJECTED, FeedbackGiven(rating=1)], ids=["ending", "out-of-band"])
 async def test_what_is_no_step_of_a_question_abandons_none(fact: Fact) -> None:
     bus = Bus()
 
     await failing(bus, PermanentError("no"), opening("gateway", fact, pipeline=REF, deadline_seconds=60))
 
-    assert bus.did == ["bury", "ack"]
+    assert bus.calls == ["dead letter", "ack"]
 
 
-async def test_a_bus_that_takes_no_failure_leaves_the_message_to_come_again() -> None:
+async def test_without_nats_the_message_is_left_for_redelivery() -> None:
     bus = Bus()
-    bus.away = True
+    bus.unavailable = True
 
     with pytest.raises(UnavailableError):
         await failing(bus, PermanentError("no"), question())
-    assert bus.did == []
+    assert bus.calls == []
 
 
 async def test_a_dead_letter_has_the_original_bytes_and_says_why_in_one_line_each() -> None:
@@ -182,7 +182,7 @@ async def test_a_dead_letter_has_the_original_bytes_and_says_why_in_one_line_eac
     assert (subject, data) == (f"dead.moderation.{event.correlation_id}.0", event.encode())
     assert headers["Answerbus-Error"] == "first\\nsecond"
     assert headers["Answerbus-Subject"] == event.subject
-    assert "test_failures.py" in headers["Answerbus-Stack"]
+    assert "test_retry_policy.py" in headers["Answerbus-Stack"]
     assert not [value for value in headers.values() if "\n" in value or "\r" in value]
 
 
@@ -203,20 +203,22 @@ async def test_headers_stay_small_however_long_the_reason_is() -> None:
     assert max(map(len, bus.dead[0][2].values())) <= 4000
 
 
-async def give_up(bus: Bus, subject: str, data: bytes) -> None:
+async def move_to_dead_letters(bus: Bus, subject: str, data: bytes) -> None:
     """What becomes of bytes that could not be read."""
     stage = Stage("moderation")
     stage.on(moderate)
-    await RetryPolicy(stage, cast("Publisher", bus), 8, "default").give_up(subject, data, None, InvalidEventError("no"))
+    await RetryPolicy(stage, cast("Publisher", bus), 8, "default").move_to_dead_letters(
+        subject, data, None, InvalidEventError("no")
+    )
 
 
 async def test_an_event_whose_payload_does_not_fit_still_knows_its_question() -> None:
     bus = Bus()
     event = question()
 
-    await give_up(bus, event.subject, event.encode().replace(b'"text"', b'"words"'))
+    await move_to_dead_letters(bus, event.subject, event.encode().replace(b'"text"', b'"words"'))
 
-    (abandoned,) = bus.said
+    (abandoned,) = bus.published
     assert (abandoned.correlation_id, abandoned.pipeline) == (event.correlation_id, REF)
     assert abandoned.deadline - event.deadline == timedelta(0)
 
@@ -225,16 +227,16 @@ async def test_bytes_that_are_no_event_end_the_question_of_their_subject_under_t
     bus = Bus()
     event = question()
 
-    await give_up(bus, event.subject, b"\xff")
+    await move_to_dead_letters(bus, event.subject, b"\xff")
 
-    (abandoned,) = bus.said
+    (abandoned,) = bus.published
     assert (abandoned.correlation_id, abandoned.pipeline.name) == (event.correlation_id, "default")
 
 
 async def test_a_subject_of_no_question_leaves_nothing_but_a_dead_letter() -> None:
     bus = Bus()
 
-    await give_up(bus, "qa.question.asked.nobody.0", b"{}")
+    await move_to_dead_letters(bus, "qa.question.asked.nobody.0", b"{}")
 
-    assert bus.did == ["bury"]
+    assert bus.calls == ["dead letter"]
     assert bus.dead[0][0] == "dead.moderation.unknown.0"

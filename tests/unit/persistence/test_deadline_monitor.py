@@ -1,4 +1,4 @@
-"""The deadline watch, look by look, on a log in memory."""
+"""The deadline monitor, check by check, on a log in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.persistence.deadline_monitor import KEY, LEASE, DeadlineWatch, Note
+from services.persistence.deadline_monitor import KEY, LEASE, DeadlineMonitor, MonitorLease
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import IMPORTED, Event, following, opening
 from shared.contracts.errors import UnavailableError
@@ -18,7 +18,7 @@ MARGIN = timedelta(seconds=1)
 
 
 class Recorded:
-    """A `Book` of ids."""
+    """A `RecordIndex` of ids."""
 
     def __init__(self, *ids: str, away: bool = False) -> None:
         self.ids = set(ids)
@@ -35,8 +35,8 @@ class Away(MemoryKeyValue):
         raise UnavailableError("away")
 
 
-def watch(log: MemoryLog, *, name: str = "one", book: Recorded | None = None, notes: MemoryKeyValue | None = None):  # type: ignore[no-untyped-def]
-    return DeadlineWatch(name, log, book or Recorded(), log, notes or MemoryKeyValue())
+def monitor(log: MemoryLog, *, name: str = "one", record: Recorded | None = None, leases: MemoryKeyValue | None = None):  # type: ignore[no-untyped-def]
+    return DeadlineMonitor(name, log, record or Recorded(), log, leases or MemoryKeyValue())
 
 
 async def ask(log: MemoryLog, *, deadline: float = 5.0, lane: Lane = Lane.LIVE) -> Event[QuestionAsked]:
@@ -50,27 +50,27 @@ async def endings(log: MemoryLog, cid: str) -> list[Fact]:
     return [one.decode().payload for one in await log.history(cid) if one.terminal]
 
 
-async def test_a_question_that_nobody_took_up_is_abandoned_after_its_deadline_and_the_silent_stage_is_named() -> None:
+async def test_a_question_without_a_worker_is_abandoned_after_its_deadline_and_the_stage_is_named() -> None:
     log = MemoryLog()
     asked = await ask(log)
-    watching = watch(log)
+    deadlines = monitor(log)
 
-    await watching.look(asked.deadline - timedelta(seconds=0.1))
+    await deadlines.check(asked.deadline - timedelta(seconds=0.1))
     assert await endings(log, asked.correlation_id) == []
-    await watching.look(asked.deadline + MARGIN)
+    await deadlines.check(asked.deadline + MARGIN)
 
     (ending,) = await endings(log, asked.correlation_id)
     assert isinstance(ending, QuestionAbandoned)
     assert (ending.stage, ending.kind) == ("moderation", "deadline")
 
 
-async def test_the_stage_named_is_the_one_that_heard_the_last_step() -> None:
+async def test_the_stage_named_is_the_one_that_consumes_the_last_step() -> None:
     log = MemoryLog()
     asked = await ask(log, lane=Lane.BACKGROUND)
     question = Question(text="Why?", original="Why?", language="eng")
     await log.publish(following("moderation", QuestionApproved(question=question), asked))
 
-    await watch(log).look(asked.deadline + MARGIN)
+    await monitor(log).check(asked.deadline + MARGIN)
 
     (ending,) = await endings(log, asked.correlation_id)
     assert isinstance(ending, QuestionAbandoned)
@@ -82,7 +82,7 @@ async def test_what_has_an_ending_or_is_on_record_is_left_alone() -> None:
     ended, recorded = await ask(log), await ask(log)
     await log.publish(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
 
-    await watch(log, book=Recorded(recorded.correlation_id)).look(recorded.deadline + MARGIN)
+    await monitor(log, record=Recorded(recorded.correlation_id)).check(recorded.deadline + MARGIN)
 
     assert [type(one) for one in await endings(log, ended.correlation_id)] == [QuestionRejected]
     assert await endings(log, recorded.correlation_id) == []
@@ -93,78 +93,78 @@ async def test_without_the_record_the_log_alone_says_what_is_over() -> None:
     ended, silent = await ask(log), await ask(log)
     await log.publish(following("moderation", QuestionRejected(kind="off_topic", text="", message="No."), ended))
 
-    await watch(log, book=Recorded(away=True)).look(silent.deadline + MARGIN)
+    await monitor(log, record=Recorded(away=True)).check(silent.deadline + MARGIN)
 
     assert [type(one) for one in await endings(log, ended.correlation_id)] == [QuestionRejected]
     assert [type(one) for one in await endings(log, silent.correlation_id)] == [QuestionAbandoned]
-    assert log.lost == []
+    assert log.rejected == []
 
 
 async def test_a_question_is_looked_at_by_its_own_deadline_in_whatever_order_it_was_asked() -> None:
     log = MemoryLog()
     patient, hasty = await ask(log, deadline=600), await ask(log, deadline=1)
-    watching = watch(log)
+    deadlines = monitor(log)
 
-    await watching.look(hasty.deadline + MARGIN)
+    await deadlines.check(hasty.deadline + MARGIN)
     assert await endings(log, hasty.correlation_id)
     assert not await endings(log, patient.correlation_id)
-    await watching.look(patient.deadline + MARGIN)
+    await deadlines.check(patient.deadline + MARGIN)
 
     assert await endings(log, patient.correlation_id)
 
 
-async def test_one_worker_watches_and_another_takes_over_where_it_was() -> None:
-    log, notes = MemoryLog(), MemoryKeyValue()
+async def test_one_worker_holds_the_lease_and_another_takes_over_where_it_was() -> None:
+    log, leases = MemoryLog(), MemoryKeyValue()
     now = datetime.now(UTC)
-    first, second = watch(log, name="first", notes=notes), watch(log, name="second", notes=notes)
-    await first.look(now)
+    first, second = monitor(log, name="first", leases=leases), monitor(log, name="second", leases=leases)
+    await first.check(now)
     asked = await ask(log, deadline=1)
-    await first.look(now + timedelta(seconds=0.5))  # has read it, and dies
+    await first.check(now + timedelta(seconds=0.5))  # has read it, and dies
 
-    await second.look(now + timedelta(seconds=2))
+    await second.check(now + timedelta(seconds=2))
     assert not await endings(log, asked.correlation_id)
     later = now + timedelta(seconds=2 * LEASE)
-    await second.look(later)
+    await second.check(later)
 
     assert await endings(log, asked.correlation_id)
-    note = await notes.get(KEY)
-    assert note is not None
-    assert Note.model_validate_json(note).holder == "second"
+    lease = await leases.get(KEY)
+    assert lease is not None
+    assert MonitorLease.model_validate_json(lease).holder == "second"
 
 
-async def test_the_note_never_passes_a_question_that_is_still_open() -> None:
-    log, notes = MemoryLog(), MemoryKeyValue()
+async def test_the_lease_never_passes_a_question_that_is_still_open() -> None:
+    log, leases = MemoryLog(), MemoryKeyValue()
     asked = await ask(log, deadline=600)
-    watching = watch(log, notes=notes)
+    deadlines = monitor(log, leases=leases)
     for seconds in range(0, 60, 2):
         await ask(log, deadline=1)
-        await watching.look(datetime.now(UTC) + timedelta(seconds=seconds))
+        await deadlines.check(datetime.now(UTC) + timedelta(seconds=seconds))
 
-    note = await notes.get(KEY)
-    assert note is not None
-    assert Note.model_validate_json(note).since <= asked.occurred_at + timedelta(seconds=1)
+    lease = await leases.get(KEY)
+    assert lease is not None
+    assert MonitorLease.model_validate_json(lease).since <= asked.occurred_at + timedelta(seconds=1)
 
 
-async def test_without_the_notes_every_worker_watches_and_a_question_still_ends_once() -> None:
+async def test_without_leases_every_worker_monitors_and_a_question_still_ends_once() -> None:
     log = MemoryLog()
     asked = await ask(log)
     for name in ("first", "second"):
-        await watch(log, name=name, notes=Away()).look(asked.deadline + MARGIN)
+        await monitor(log, name=name, leases=Away()).check(asked.deadline + MARGIN)
 
     assert len(await endings(log, asked.correlation_id)) == 1
 
 
-async def test_while_the_bus_is_away_nothing_is_forgotten() -> None:
+async def test_while_nats_is_unavailable_no_deadline_is_forgotten() -> None:
     log = MemoryLog()
     asked = await ask(log)
-    watching = watch(log)
-    await watching.look(asked.occurred_at)
-    log.away = True
+    deadlines = monitor(log)
+    await deadlines.check(asked.occurred_at)
+    log.unavailable = True
     with pytest.raises(UnavailableError):
-        await watching.look(asked.deadline + MARGIN)
-    log.away = False
+        await deadlines.check(asked.deadline + MARGIN)
+    log.unavailable = False
 
-    await watching.look(asked.deadline + MARGIN)
+    await deadlines.check(asked.deadline + MARGIN)
 
     assert await endings(log, asked.correlation_id)
 
@@ -175,6 +175,6 @@ async def test_the_history_of_another_platform_is_no_open_question() -> None:
     log.stored.clear()
     await log.publish(asked.model_copy(update={"origin": IMPORTED, "event_id": "another"}))
 
-    await watch(log).look(asked.deadline + MARGIN)
+    await monitor(log).check(asked.deadline + MARGIN)
 
     assert not await endings(log, asked.correlation_id)

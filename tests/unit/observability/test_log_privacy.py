@@ -78,10 +78,10 @@ def written(lines: io.StringIO) -> dict[str, str]:
 
 def test_a_record_is_one_line_of_json_with_the_stage_and_what_is_bound(lines: io.StringIO) -> None:
     with structlog.contextvars.bound_contextvars(correlation_id="abc"):
-        structlog.get_logger().info("working", hears=["question-asked"])
+        structlog.get_logger().info("worker ready", subscriptions=["question-asked"])
 
     record = written(lines)
-    assert record["event"] == "working"
+    assert record["event"] == "worker ready"
     assert (record["stage"], record["correlation_id"], record["level"]) == ("moderation", "abc", "info")
 
 

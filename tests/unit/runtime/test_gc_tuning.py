@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.runtime.gc_tuning import spare_what_stays
+from shared.runtime.gc_tuning import freeze_startup_objects
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def as_before() -> Iterator[None]:
 
 def test_what_a_process_holds_is_left_out_of_later_collections_and_new_garbage_is_not() -> None:
     # Given a process that has started
-    spare_what_stays()
+    freeze_startup_objects()
     assert gc.get_freeze_count() > 10_000
     # When something new refers to itself and is forgotten
     new: list[object] = []

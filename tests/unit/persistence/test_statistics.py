@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.persistence import projection
+from services.persistence.entry_rollups import roll_up
 from services.persistence.ports import DocumentState, Feedback
-from services.persistence.record_queries import Archivist
-from services.persistence.rollups import Figures, percentile, tallied
-from services.persistence.statistics import percentiles, rates, spent, stages
+from services.persistence.record_queries import RecordQueries
+from services.persistence.rollups import Rollup, percentile
+from services.persistence.statistics import model_usage, percentiles, rates, stages
 from shared.contracts.domain import Answer, Lane, ModelCall, Question, Timing, Usage
 from shared.contracts.facts import AnswerReused, ClarificationRequested, QuestionWithdrawn
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest, Percentiles, Rates, StatsRequest
@@ -22,7 +23,7 @@ from tests.support.records import NOON, MemoryRecord, question_id, said, verifie
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1))
 def test_a_percentile_is_at_most_five_percent_off(values: list[float]) -> None:
-    figures = Figures()
+    figures = Rollup()
     for value in values:
         figures.time("elapsed", "", value)
     ordered = sorted(values)
@@ -38,7 +39,7 @@ def test_percentiles_of_nothing_are_zero() -> None:
 
 def test_a_time_before_it_began_took_none() -> None:
     """Clocks of two machines differ: what ended before it was asked is no reason to fail."""
-    figures = Figures()
+    figures = Rollup()
     figures.time("elapsed", "", -5000.0)
 
     assert percentile(figures.times["elapsed"], 50) < 0.1
@@ -46,9 +47,9 @@ def test_a_time_before_it_began_took_none() -> None:
 
 def test_figures_are_read_as_they_were_written_and_add_up() -> None:
     (figures,) = (
-        one for place, one in tallied([projection.fold(verified(), said(verified()))]).items() if place.span == "day"
+        one for place, one in roll_up([projection.fold(verified(), said(verified()))]).items() if place.span == "day"
     )
-    twice = Figures.read(figures.as_json())
+    twice = Rollup.from_json(figures.as_json())
     twice.add(figures)
 
     assert twice.counts["outcome|answered"] == 2
@@ -61,8 +62,8 @@ def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() 
         Timing(stage=stage, waited_ms=1, worked_ms=worked)
         for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
     )
-    total = Figures()
-    for one in tallied([projection.fold(verified(), said(verified(), timeline=timeline))]).values():
+    total = Rollup()
+    for one in roll_up([projection.fold(verified(), said(verified(), timeline=timeline))]).values():
         total.add(one)
 
     moderation, retrieval = stages(total)
@@ -84,7 +85,7 @@ def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
         projection.fold(verified(), said(verified(), number=1)),
         projection.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
     ]
-    (figures,) = (one for place, one in tallied(entries).items() if place.span == "hour")
+    (figures,) = (one for place, one in roll_up(entries).items() if place.span == "hour")
 
     assert rates(figures) == Rates(reused_exact=0.25, reused_similar=0.25, clarification=0.25, retried=0.25)
 
@@ -95,10 +96,10 @@ def test_models_are_told_by_pipeline_the_dearest_first() -> None:
     calls = tuple(ModelCall(stage="answer", step="answer", role="main", model=name, usage=usage) for name in "abb")
     event = event.model_copy(update={"model_calls": calls})
     (figures,) = (
-        one for place, one in tallied([projection.fold(event.payload, event)]).items() if place.span == "hour"
+        one for place, one in roll_up([projection.fold(event.payload, event)]).items() if place.span == "hour"
     )
 
-    first, second = spent({"default": figures})
+    first, second = model_usage({"default": figures})
 
     assert (first.model, first.calls, first.input_tokens, first.cost_usd) == ("b", 2, 20, 0.5)
     assert (second.pipeline, second.model, second.cost_usd) == ("default", "a", 0.25)
@@ -110,7 +111,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
         await record.save(projection.fold(event.payload, event))
 
-    reply = await Archivist(record).conversation(ConversationRequest(id="conversation", limit=2))
+    reply = await RecordQueries(record).conversation(ConversationRequest(id="conversation", limit=2))
 
     assert [line.question for line in reply.exchanges] == ["Question 2?", "Question 3?"]
     assert reply.exchanges[0].citations[0].source == "kb:renewal.md"
@@ -124,7 +125,7 @@ async def test_an_exchange_is_told_with_its_feedback() -> None:
         Feedback(event_id="f", exchange_id=event.correlation_id, rating=1, reason="", comment="", by="", at=NOON)
     )
 
-    reply = await Archivist(record).exchange(ExchangeRequest(id=event.correlation_id))
+    reply = await RecordQueries(record).exchange(ExchangeRequest(id=event.correlation_id))
 
     assert reply.found
     assert reply.exchange == record.exchanges[event.correlation_id]
@@ -132,7 +133,7 @@ async def test_an_exchange_is_told_with_its_feedback() -> None:
 
 
 async def test_an_exchange_nobody_knows_is_not_found() -> None:
-    reply = await Archivist(MemoryRecord()).exchange(ExchangeRequest(id=question_id()))
+    reply = await RecordQueries(MemoryRecord()).exchange(ExchangeRequest(id=question_id()))
 
     assert (reply.found, reply.exchange) == (False, None)
 
@@ -145,7 +146,7 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
         await record.save(projection.fold(event.payload, event))
     await record.save(DocumentState(source="kb:a", status="indexed", at=now))
 
-    reply = await Archivist(record).stats(StatsRequest(hours=24))
+    reply = await RecordQueries(record).stats(StatsRequest(hours=24))
 
     assert (reply.total, reply.outcomes) == (2, {"answered": 1, "withdrawn": 1})
     assert [one.pipeline for one in reply.pipelines] == ["default"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from services.persistence.answer_cache import AnswerShelf
-from services.persistence.conversation_summary import Summaries
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.handler import Recorder
-from services.persistence.session_policy import TOGETHER
+from services.persistence.session_policy import SUMMARY_BATCH
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Turn
 from shared.contracts.errors import ModelError
@@ -48,20 +48,20 @@ class Endless(Notes):
         raise AssertionError
 
 
-class Desk:
+class RecorderHarness:
     """A recorder with a model, on stores in memory."""
 
     def __init__(self, models: Any) -> None:
         self.sessions = MemoryKeyValue()
-        self.summaries = Summaries(self.sessions, models)
-        shelf = AnswerShelf(MemoryKeyValue())
-        self.recorder = Recorder(MemoryRecord(), self.summaries, shelf)
+        self.summaries = ConversationSummarizer(self.sessions, models)
+        answer_cache = AnswerCache(MemoryKeyValue())
+        self.recorder = Recorder(MemoryRecord(), self.summaries, answer_cache)
 
-    async def hear(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
+    async def deliver(self, numbers: Sequence[int], settings: PersistenceSettings = SETTINGS) -> None:
         for number in numbers:
             fact = verified(f"Question {number}?", f"Answer {number}.")
             event = said(fact, question=question_id(number), at=NOON + timedelta(seconds=number))
-            await self.recorder.record(event.payload, event, settings)
+            await self.recorder.record_ending(event.payload, event, settings)
             await asyncio.gather(*self.summaries._writing.values())
 
     @property
@@ -71,61 +71,61 @@ class Desk:
 
 async def test_turns_that_leave_the_window_are_summed_up_several_at_a_time() -> None:
     model = Notes()
-    desk = Desk(model)
+    harness = RecorderHarness(model)
 
-    await desk.hear(range(1, 3 + TOGETHER))
+    await harness.deliver(range(1, 3 + SUMMARY_BATCH))
     assert model.told == []
 
-    await desk.hear([3 + TOGETHER])
-    assert desk.session.summary == "Summary 1."
-    assert [turn.question for turn in desk.session.turns] == ["Question 4?", "Question 5?", "Question 6?"]
+    await harness.deliver([3 + SUMMARY_BATCH])
+    assert harness.session.summary == "Summary 1."
+    assert [turn.question for turn in harness.session.turns] == ["Question 4?", "Question 5?", "Question 6?"]
     assert "Question 3?" in model.told[0]
     assert "Question 4?" not in model.told[0]
 
 
 async def test_the_next_summary_goes_on_from_the_one_before() -> None:
     model = Notes()
-    desk = Desk(model)
+    harness = RecorderHarness(model)
 
-    await desk.hear(range(1, 4 + 2 * TOGETHER))
+    await harness.deliver(range(1, 4 + 2 * SUMMARY_BATCH))
 
     assert "Summary 1." in model.told[1]
-    assert desk.session.summary == "Summary 2."
-    assert len(desk.session.turns) == 3
+    assert harness.session.summary == "Summary 2."
+    assert len(harness.session.turns) == 3
 
 
 async def test_a_turn_that_was_summed_up_does_not_come_back_when_its_ending_is_heard_again() -> None:
-    desk = Desk(Notes())
-    await desk.hear(range(1, 4 + TOGETHER))
-    before = desk.session
+    harness = RecorderHarness(Notes())
+    await harness.deliver(range(1, 4 + SUMMARY_BATCH))
+    before = harness.session
 
-    await desk.hear([1, 2])
+    await harness.deliver([1, 2])
 
-    assert desk.session == before
+    assert harness.session == before
 
 
 async def test_a_model_that_fails_costs_no_turn_of_the_window_and_is_asked_again_with_the_next() -> None:
     model = Notes()
     model.fails = True
-    desk = Desk(model)
-    await desk.hear(range(1, 20))
-    assert (desk.session.summary, len(desk.session.turns)) == ("", 3 + 2 * TOGETHER)
+    harness = RecorderHarness(model)
+    await harness.deliver(range(1, 20))
+    assert (harness.session.summary, len(harness.session.turns)) == ("", 3 + 2 * SUMMARY_BATCH)
 
     model.fails = False
-    await desk.hear([20])
+    await harness.deliver([20])
 
-    assert desk.session.summary
-    assert len(desk.session.turns) == 3
+    assert harness.session.summary
+    assert len(harness.session.turns) == 3
 
 
 @pytest.mark.parametrize("how", ["no model", "off"])
 async def test_without_a_model_or_when_it_is_off_the_last_turns_are_kept(how: str) -> None:
     model = Notes()
-    desk = Desk(NoModels() if how == "no model" else model)
+    harness = RecorderHarness(NoModels() if how == "no model" else model)
 
-    await desk.hear(range(1, 20), SETTINGS.model_copy(update={"summaries": how != "off"}))
+    await harness.deliver(range(1, 20), SETTINGS.model_copy(update={"summaries": how != "off"}))
 
-    assert (desk.session.summary, len(desk.session.turns), model.told) == ("", 3, [])
+    assert (harness.session.summary, len(harness.session.turns), model.told) == ("", 3, [])
 
 
 class Forgetful(Notes):
@@ -146,29 +146,29 @@ class Forgetful(Notes):
 @pytest.mark.parametrize("goes_on", [False, True])
 async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes_on: bool) -> None:
     model = Forgetful()
-    desk = Desk(model)
-    model.store = desk.sessions
+    harness = RecorderHarness(model)
+    model.store = harness.sessions
     model.meanwhile = (
         Session(turns=(SessionTurn(id="new", at=0.0, question="New?", answer="Yes."),)) if goes_on else None
     )
 
-    await desk.hear(range(1, 4 + TOGETHER))
+    await harness.deliver(range(1, 4 + SUMMARY_BATCH))
 
     assert model.told
-    assert decode_session(desk.sessions.values.get(KEY)) == (model.meanwhile or Session())
+    assert decode_session(harness.sessions.values.get(KEY)) == (model.meanwhile or Session())
 
 
 async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
-    desk = Desk(Endless())
-    subscription = asyncio.create_task(desk.hear(range(1, 4 + TOGETHER)))
+    harness = RecorderHarness(Endless())
+    subscription = asyncio.create_task(harness.deliver(range(1, 4 + SUMMARY_BATCH)))
     async with asyncio.timeout(5):
-        while not desk.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
+        while not harness.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
             await asyncio.sleep(0)
 
-    await desk.summaries.close()
+    await harness.summaries.close()
 
     await asyncio.gather(subscription, return_exceptions=True)
-    assert desk.summaries._writing == {}
+    assert harness.summaries._writing == {}
 
 
 def test_the_stages_get_the_summary_as_a_turn_without_a_question_before_the_last_turns() -> None:

@@ -1,0 +1,80 @@
+"""What each entry adds to the rollups when it is first recorded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from services.persistence.ports import Entry, Evaluation, Feedback
+from services.persistence.rollups import SPANS, Rollup, RollupKey, period_start
+from shared.contracts.domain import Lane, Usage
+from shared.contracts.requests.persistence import Exchange
+
+
+def roll_up(entries: Iterable[Entry]) -> dict[RollupKey, Rollup]:
+    """The rollups of entries that are recorded for the first time; the background lane is not counted."""
+    totals: dict[RollupKey, Rollup] = {}
+    for entry in entries:
+        counted = rollup_of(entry)
+        if counted is None:
+            continue
+        pipeline, at, rollup = counted
+        for span in SPANS:
+            totals.setdefault(RollupKey(span, period_start(span, at), pipeline), Rollup()).add(rollup)
+    return totals
+
+
+def rollup_of(entry: Entry) -> tuple[str, datetime, Rollup] | None:
+    """The pipeline, the time and the rollup of one entry; None if it is not counted."""
+    rollup = Rollup()
+    if isinstance(entry, Exchange):
+        if entry.lane != Lane.LIVE:
+            return None
+        _count_exchange(entry, rollup)
+        return entry.pipeline, entry.ended_at, rollup
+    if isinstance(entry, Feedback) and entry.pipeline:
+        rollup.count("rating", str(entry.rating))
+        return entry.pipeline, entry.at, rollup
+    if isinstance(entry, Evaluation) and entry.pipeline:
+        rollup.count("evaluated")
+        for name, score in entry.scores.model_dump().items():
+            rollup.count("evaluation", name, score)
+        return entry.pipeline, entry.at, rollup
+    return None
+
+
+def _count_exchange(exchange: Exchange, rollup: Rollup) -> None:
+    rollup.count("outcome", exchange.outcome)
+    rollup.time("elapsed", "", exchange.elapsed_ms)
+    for timing in exchange.timeline:
+        rollup.time("waited", timing.stage, timing.waited_ms)
+        rollup.time("worked", timing.stage, timing.worked_ms)
+    if exchange.outcome == "reused":
+        # An exact repeat is answered by the gateway, before any stage has processed the question.
+        rollup.count("reused", "similar" if exchange.timeline else "exact")
+    if exchange.attempt or exchange.details.get("refuted"):
+        rollup.count("retried")
+    if "second_look" in exchange.context.trace:
+        rollup.count("reranked")
+    if exchange.scores is not None:
+        rollup.count("scored")
+        for name, score in exchange.scores.model_dump().items():
+            rollup.count("score", name, score)
+    evaluated = exchange.details.get("evaluation")
+    if evaluated:
+        rollup.count("evaluated")
+        for name, score in evaluated["scores"].items():
+            rollup.count("evaluation", name, score)
+    for model, usage in _model_usage(exchange):
+        rollup.count("calls", model)
+        for name, amount in usage.model_dump().items():
+            if amount:
+                rollup.count(name, model, amount)
+
+
+def _model_usage(exchange: Exchange) -> list[tuple[str, Usage]]:
+    """The usage of each model call, as (model, usage)."""
+    calls = exchange.details.get("model_calls", ())
+    if calls:
+        return [(call["model"] or call["endpoint"] or "unknown", Usage.model_validate(call["usage"])) for call in calls]
+    return [("unknown", exchange.usage)] if exchange.usage != Usage() else []
