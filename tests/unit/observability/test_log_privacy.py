@@ -93,7 +93,7 @@ def test_an_error_that_is_not_ours_is_told_by_its_type_and_place_only(lines: io.
 
     told = written(lines)["exception"]
     assert told.endswith("ValueError")
-    assert "test_log.py" in told
+    assert "test_log_privacy.py" in told
     assert told.count("zanzibar") == 1  # in the line of code that is shown, never as a value
 
 
