@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.answer.prompts import AGENT, CHAT, FOLLOWUPS
 from shared.contracts.pipelines import PromptedSection
 
 #: Language -> what the asker reads when the passages do not answer the question.
@@ -14,6 +13,21 @@ DEFAULT_NOT_FOUND = {
     "en": "I could not find an answer to this question in the documents I have.",
     "fr": "Je n'ai pas trouvé de réponse à cette question dans les documents dont je dispose.",
 }
+
+DEFAULT_CHAT_PROMPT = """\
+You answer people's questions from passages of documents that are given to you.
+Answer what was asked, plainly and briefly, and only with what the passages say. When they answer a part only, answer
+that part and say what is missing. Prefer newer passages where two disagree."""
+
+DEFAULT_AGENT_PROMPT = """\
+You help people in a conversation. Use the tools you have where they help: search before you say that you do
+not know, and use several tools at once where one does not depend on another. Do not use a tool for what you know from
+the conversation. Never invent experts, times, pages or bookings: they come from tools. Book only what the person asked
+for and only at a time that a tool has shown to be free."""
+
+DEFAULT_FOLLOWUPS_PROMPT = """\
+Propose up to three short questions or requests the person may want to put next, after the results they
+have just been shown. Write them as the person would, in the person's language."""
 
 ToolName = Literal[
     "search_context",
@@ -42,11 +56,15 @@ class AnswerSettings(PromptedSection):
         description="draft: the asker reads along while the answer is written; verified: nothing before the verdict.",
     )
     chat_prompt: str = Field(
-        default=CHAT, min_length=1, description="What the model that writes from passages is told."
+        default=DEFAULT_CHAT_PROMPT, min_length=1, description="What the model that writes from passages is told."
     )
-    agent_prompt: str = Field(default=AGENT, min_length=1, description="What the model that uses tools is told.")
+    agent_prompt: str = Field(
+        default=DEFAULT_AGENT_PROMPT, min_length=1, description="What the model that uses tools is told."
+    )
     followups_prompt: str = Field(
-        default=FOLLOWUPS, min_length=1, description="How the model proposes next questions after structured results."
+        default=DEFAULT_FOLLOWUPS_PROMPT,
+        min_length=1,
+        description="How the model proposes next questions after structured results.",
     )
     clarify: bool = Field(
         default=True, description="Whether the model may ask back instead of answering; never twice in a row."

@@ -8,9 +8,10 @@ from services.verifier.ports import Urls
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
 from services.verifier.url_fallback import rungs
-from shared.contracts.domain import Answer, Checked, Citation, UrlStep, links_section
+from shared.contracts.domain import Answer, Checked, Citation, UrlStep
 from shared.contracts.facts import AnswerVerified
 from shared.observability.telemetry import CITATION_CHECKS
+from shared.text.citations import links_section
 from shared.text.urls import well_formed
 
 #: What a page of the operator's own naming may come to and still be given instead of one that is gone.

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from shared.contracts.domain import Answer, Citation, Passage, links_section
+from shared.contracts.domain import Answer, Citation, Passage
 from shared.text.analysis import normalise, stems, words
+from shared.text.citations import links_section
 from shared.text.sanitizer import clean
 
 _MARKER = re.compile(r"\s*\[\d{1,3}\]")

@@ -12,8 +12,16 @@ import json
 import re
 from typing import Any
 
-from services.answer.output_parsers.reader import FIELD_CHARS, Reader, Shown, Visible, Written, question_back, rating
-from services.answer.output_parsers.tags import SCOPES, TagReader
+from services.answer.output_parsers.parser import (
+    FIELD_CHARS,
+    OutputParser,
+    ParsedOutput,
+    TextPiece,
+    VisibleText,
+    parse_clarification,
+    parse_confidence,
+)
+from services.answer.output_parsers.tags import SCOPES, TagParser
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
 _PLAIN = re.compile(r'[^"\\{}\[\],:]+')
@@ -22,18 +30,18 @@ _OPENING = re.compile(r"(?:```[a-z]*\s*)?")
 _FENCE_CHARS = 40
 
 
-class JsonReader:
-    """Plays `Reader` for the JSON form."""
+class JsonParser:
+    """Plays `OutputParser` for the JSON form."""
 
     def __init__(self) -> None:
         self._raw: list[str] = []
         self._opening = ""
         self._begun = False
-        self._other: Reader | None = None
-        self._visible = Visible()
+        self._other: OutputParser | None = None
+        self._visible = VisibleText()
         self._scanner = _Scanner()
 
-    def feed(self, piece: str) -> list[Shown]:
+    def feed(self, piece: str) -> list[TextPiece]:
         if self._other:
             return self._other.feed(piece)
         if self._begun:
@@ -41,14 +49,14 @@ class JsonReader:
         self._opening += piece
         return self._begin(last=False)
 
-    def finish(self) -> tuple[list[Shown], Written]:
+    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
         shown = [] if self._begun or self._other else self._begin(last=True)
         if not self._other:
             return shown, self._written()
         rest, written = self._other.finish()
         return [*shown, *rest], written
 
-    def _begin(self, *, last: bool) -> list[Shown]:
+    def _begin(self, *, last: bool) -> list[TextPiece]:
         """Find where the object begins, or that there is none."""
         head = self._opening.lstrip()
         opening = _OPENING.match(head)
@@ -60,29 +68,29 @@ class JsonReader:
         fencing = not head or (head.startswith("`") and not rest.strip("`") and len(head) < _FENCE_CHARS)
         if fencing and not last:
             return []
-        self._other = TagReader()
+        self._other = TagParser()
         return self._other.feed(self._opening)
 
-    def _scan(self, text: str) -> list[Shown]:
+    def _scan(self, text: str) -> list[TextPiece]:
         self._raw.append(text)
         part = self._visible.add("".join(self._scanner.feed(text)))
         return [part] if part else []
 
-    def _written(self) -> Written:
+    def _written(self) -> ParsedOutput:
         found = _object("".join(self._raw))
-        asked, options = question_back(_text(found.get("clarifying_question")))
+        asked, options = parse_clarification(_text(found.get("clarifying_question")))
         listed = found.get("options")
         if isinstance(listed, list) and listed:
             options = tuple(str(one)[:200] for one in listed[:8])
         text = self._visible.text
         scope = _text(found.get("scope"))
-        return Written(
+        return ParsedOutput(
             text=text,
             clarification="" if text else asked,
             options=options if asked and not text else (),
             citation_head=_text(found.get("citation_head")),
             citation_url=_text(found.get("citation_url")),
-            confidence=rating(str(found.get("confidence", ""))),
+            confidence=parse_confidence(str(found.get("confidence", ""))),
             scope=scope if scope in SCOPES else "",
             not_found=found.get("not_found") is True,
             tagged=True,

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from services.answer.engines.agent import Agent
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.agent import AgentEngine
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.settings import AnswerSettings
 from services.answer.tools.registry import tools
-from services.answer.tools.web_clients import Web
+from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Lane, Passage, PipelineRef, Question
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError, NotFoundError, UnavailableError
@@ -123,8 +123,8 @@ async def answer(
     language: str = "eng",
 ) -> AnswerDrafted:
     heard = StreamAccumulator()
-    agent = Agent(models, tools(desk or Desk(), Web(Settings())))
-    answerer = Answerer({"extractive": Extractive(), "agent": agent}, heard, models)
+    agent = AgentEngine(models, tools(desk or Desk(), WebClients(Settings())))
+    answerer = Answerer({"extractive": ExtractiveEngine(), "agent": agent}, heard, models)
     question = Question(text="I want to talk to someone about anxiety", language=language)
     retrieved = PassagesRetrieved(question=question, passages=tuple(passages))
     drafted = await answerer.answer(retrieved, at or envelope(), settings)

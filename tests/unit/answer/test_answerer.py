@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
 from shared.contracts.domain import Context, Passage, PipelineRef, Question
@@ -61,7 +61,7 @@ async def draft(
     heard = StreamAccumulator()
     question = Question(text=text, language=language, pivot_text=text, pivot_language=language)
     retrieved = PassagesRetrieved(question=question, passages=passages, context=context or Context())
-    answerer = Answerer({"extractive": Extractive()}, heard, NoModels())
+    answerer = Answerer({"extractive": ExtractiveEngine()}, heard, NoModels())
     drafted = await answerer.answer(retrieved, envelope(attempt), section or AnswerSettings())
     assert isinstance(drafted, AnswerDrafted)
     return drafted, heard.tokens

@@ -8,17 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.answer.engines.chat import Chat
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.chat import ChatEngine
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
-from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn, links_section
+from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
 from shared.llm.ports import Listener, Message, Reply, Role, Tool
 from shared.llm.scripted import ScriptedModels
+from shared.text.citations import links_section
 from shared.text.fingerprints import repeats
 
 CARD = Passage(
@@ -111,7 +112,7 @@ async def answer(
     **section: object,
 ) -> tuple[AnswerDrafted | ClarificationRequested, StreamAccumulator]:
     heard = StreamAccumulator()
-    answerer = Answerer({"extractive": Extractive(), "chat": Chat(models)}, heard, models)
+    answerer = Answerer({"extractive": ExtractiveEngine(), "chat": ChatEngine(models)}, heard, models)
     settings = AnswerSettings.model_validate(section)
     return await answerer.answer(found or retrieved(), at or envelope(), settings), heard
 

@@ -7,12 +7,12 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
-from services.answer.ports import Draft, Speech
+from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Answer, Passage, PipelineRef, Question
-from shared.contracts.envelope import Envelope, opening
+from shared.contracts.envelope import opening
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
 from shared.llm.none import NoModels
@@ -29,11 +29,9 @@ class Writes:
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
 
-    async def draft(
-        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
-    ) -> Draft:
+    async def draft(self, task: AnswerTask) -> Draft:
         for piece in self._pieces:
-            await speak(piece)
+            await task.tokens.write(piece)
         return Draft(Answer(content="".join(self._pieces)))
 
 
@@ -54,13 +52,13 @@ class StreamAccumulator:
         return "".join(token.text for token in self.tokens if token.draft == newest)
 
 
-async def _answer(engine: Writes | Extractive, *passages: Passage) -> tuple[AnswerDrafted, StreamAccumulator]:
+async def _answer(engine: Writes | ExtractiveEngine, *passages: Passage) -> tuple[AnswerDrafted, StreamAccumulator]:
     heard = StreamAccumulator()
     asked = Question(text="What does a passport cost?", language="eng", pivot_language="eng")
     retrieved = PassagesRetrieved(question=asked, passages=passages)
     envelope = opening("retrieval", retrieved, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
     engines = {"chat": engine, "extractive": engine}
-    name = "extractive" if isinstance(engine, Extractive) else "chat"
+    name = "extractive" if isinstance(engine, ExtractiveEngine) else "chat"
     drafted = await Answerer(engines, heard, NoModels()).answer(retrieved, envelope, AnswerSettings(engine=name))
     assert isinstance(drafted, AnswerDrafted)
     return drafted, heard
@@ -83,7 +81,7 @@ async def test_tokens_are_the_clean_content_however_the_model_writes(cuts: list[
 async def test_quotes_of_a_hostile_document_are_clean_and_agree_with_their_sentences() -> None:
     passage = Passage(id="p", source="kb:p", text=HOSTILE, language="eng", score=1)
 
-    drafted, heard = await _answer(Extractive(), passage)
+    drafted, heard = await _answer(ExtractiveEngine(), passage)
 
     assert "< b>120< /b> dollars." in drafted.answer.content
     assert clean(drafted.answer.content) == drafted.answer.content == heard.text

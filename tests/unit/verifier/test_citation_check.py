@@ -13,8 +13,9 @@ from services.verifier.citation_check import CitationCheck
 from services.verifier.ports import Seen
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
-from shared.contracts.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence, links_section
+from shared.contracts.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence
 from shared.contracts.facts import AnswerVerified
+from shared.text.citations import links_section
 
 DEAD, ALIVE = "https://www.example.org/fees/2019", "https://www.example.org/fees/2026"
 SAME_SITE, DEPARTMENT = "https://www.example.org/passports", "https://www.example.org/department"

@@ -1,6 +1,6 @@
 """What a model wrote, read while it is being written: the text of the answer apart from everything around it. Pure.
 
-A reader is fed the pieces as they come and gives back what of them the asker may see; `AFRESH` among it says that what
+A reader is fed the pieces as they come and gives back what of them the asker may see; `RESTART` among it says that what
 was given so far was not the answer. However the writing is cut into pieces, the outcome is the same.
 """
 
@@ -19,17 +19,17 @@ _NEAR = 40
 _OPTION = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+(.+)$")
 
 
-class Afresh(Enum):
+class Restart(Enum):
     """The only value of its kind: forget the text so far."""
 
-    AFRESH = "afresh"
+    RESTART = "afresh"
 
 
-AFRESH: Final = Afresh.AFRESH
-Shown = str | Afresh
+RESTART: Final = Restart.RESTART
+TextPiece = str | Restart
 
 
-class Written(NamedTuple):
+class ParsedOutput(NamedTuple):
     """Everything beside the text: `text` is the answer as it was shown, trimmed.
 
     `clarification` is set instead of a text; `confidence` is 0 to 10 or None when the model did not say; `scope` is
@@ -47,17 +47,17 @@ class Written(NamedTuple):
     tagged: bool = False
 
 
-class Reader(Protocol):
+class OutputParser(Protocol):
     """Reads one completion."""
 
-    def feed(self, piece: str) -> list[Shown]:
+    def feed(self, piece: str) -> list[TextPiece]:
         """What of the piece, and of what was held back before it, is to be shown."""
 
-    def finish(self) -> tuple[list[Shown], Written]:
+    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
         """What is left to be shown, and everything that was read."""
 
 
-class Visible:
+class VisibleText:
     """Text on its way to the asker: without white space at its ends, one space at most where a tag stood."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Visible:
         return had
 
 
-def rating(text: str) -> float | None:
+def parse_confidence(text: str) -> float | None:
     """The first number of the text, brought into 0 to 10; None when there is none. `85%` is 8.5."""
     found = re.search(r"-?\d+(?:[.,]\d+)?", text)
     if not found:
@@ -113,7 +113,7 @@ def rating(text: str) -> float | None:
     return min(10.0, max(0.0, value))
 
 
-def question_back(text: str) -> tuple[str, tuple[str, ...]]:
+def parse_clarification(text: str) -> tuple[str, tuple[str, ...]]:
     """A clarifying question and the options listed under it."""
     lines = text.strip().splitlines()
     options = [found[1].strip() for line in lines if (found := _OPTION.match(line))]
