@@ -16,7 +16,7 @@ from services.answer.settings import DEFAULT_NOT_FOUND
 from shared.contracts.domain import Answer, Citation, Passage, Sentence
 from shared.contracts.errors import ModelError
 from shared.contracts.payloads import Payload, TextPayload
-from shared.text.analysis import sentences, stem_set
+from shared.text.analysis import sentences, stem_set, stems
 from shared.text.citations import links_section, page_links
 from shared.text.languages import UNKNOWN, localised
 
@@ -139,7 +139,7 @@ def _verifiable(completion: Completion, draft: Draft, task: AnswerTask) -> tuple
 
 def _closest(text: str, passages: Sequence[Passage], language: str) -> int | None:
     """The number of the passage that shares most of the sentence's stems, if it shares enough."""
-    wanted = stem_set(text, language)
+    wanted = frozenset(stems(text, language))
     shares = [
         (len(wanted & stem_set(passage.text, passage.language if passage.language != UNKNOWN else language)), -at)
         for at, passage in enumerate(passages, start=1)
@@ -171,7 +171,7 @@ def _citations(
 
 def _closest_sentence(text: str, passage: Passage) -> str:
     """The sentence of the passage that shares most stems with the text, verbatim; empty when none shares any."""
-    wanted = stem_set(text, passage.language)
+    wanted = frozenset(stems(text, passage.language))
     most, closest = 0, ""
     for start, end in sentences(passage.text):
         shared = len(wanted & stem_set(passage.text[start:end], passage.language))

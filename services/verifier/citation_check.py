@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from services.verifier.ports import Urls
+from services.verifier.ports import UrlChecker
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
 from services.verifier.url_fallback import rungs
@@ -21,7 +21,7 @@ _TRUSTED = ("works", "guarded", "not_allowed", "unreachable")
 class CitationCheck:
     """Checks the citations of an answer at once, within the time there is."""
 
-    def __init__(self, urls: Urls) -> None:
+    def __init__(self, urls: UrlChecker) -> None:
         self._urls = urls
 
     async def check(self, verified: AnswerVerified, settings: VerifierSettings, remaining: float) -> AnswerVerified:
@@ -75,10 +75,12 @@ class CitationCheck:
         return Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
 
     async def _step(self, rung: str, url: str, settings: VerifierSettings) -> tuple[UrlStep, str]:
-        seen = await self._urls.look(url, settings)
-        outcome = "gone" if seen.outcome == "works" and soft_404(url, seen, settings.soft_404) else seen.outcome
-        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": seen.code})
-        return step, seen.final_url or url
+        observed = await self._urls.check(url, settings)
+        outcome = (
+            "gone" if observed.outcome == "works" and soft_404(url, observed, settings.soft_404) else observed.outcome
+        )
+        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": observed.code})
+        return step, observed.final_url or url
 
 
 def _relinked(answer: Answer, moved: dict[str, str]) -> Answer:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from services.verifier.draft_assessment import assess, states_nothing
 from services.verifier.evaluation import evaluated, of_record, sampled
-from services.verifier.judge import judged
-from services.verifier.rules import states_nothing
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import Envelope
@@ -34,13 +33,15 @@ class Evaluator:
             return None
         if not sampled(envelope.correlation_id, share):
             return None
-        drafted = await self._answer(recorded, envelope)
-        if drafted is None or states_nothing(drafted):
+        draft = await self._fetch(recorded, envelope)
+        if draft is None or states_nothing(draft.answer, draft.citations):
             return None
-        by_judge = None
-        if settings.evaluation_judge and self._models.has("judge"):
-            by_judge = await judged(self._models, drafted, settings, 2 * settings.judge_seconds)
-        evaluation = evaluated(drafted, settings, by_judge)
+        # Nobody waits for it: the judge has all of its seconds, not only half of what is left of them.
+        seconds = 2 * settings.judge_seconds
+        judge = settings.evaluation_judge and self._models.has("judge")
+        evaluation = evaluated(await assess(self._models, draft, settings, seconds, judge=judge), settings)
+        if evaluation is None:
+            return None
         return ExchangeEvaluated(
             record=recorded.record,
             scores=evaluation.scores,
@@ -49,7 +50,7 @@ class Evaluator:
             judged_by=evaluation.judged_by,
         )
 
-    async def _answer(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
+    async def _fetch(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
         """The answer that was recorded; None where the record has forgotten it, or holds another ending.
 
         Raises:

@@ -43,20 +43,20 @@ def leaks(drafted: AnswerDrafted, forbidden: Iterable[str]) -> tuple[str, ...]:
     """What the answer must not say, by kind and never by its words; empty when nothing."""
     said = list(_texts(drafted.answer.content, drafted.answer.payload))
     said += [sentence.text for sentence in drafted.answer.sentences]
-    spoken = _spoken(said)
+    spoken = _searchable(said)
     read = [passage.text for passage in drafted.passages]
     found = []
     if any(repeats(text, drafted.prompt_marks, read) for text in said):
         found.append("the answer repeats its instructions")
     internal = [phrase for phrase in _INTERNAL if phrase in spoken]
-    if internal and not all(phrase in _spoken(read) for phrase in internal):
+    if internal and not all(phrase in _searchable(read) for phrase in internal):
         found.append("the answer speaks of how the system is built")
     if any(_phrase(text) in spoken for text in forbidden if words(text)):
         found.append("the answer says what the pipeline forbids")
     return tuple(found)
 
 
-def read_by_asker(drafted: AnswerDrafted) -> str:
+def shown_texts(drafted: AnswerDrafted) -> str:
     """Every text of the answer once, a line each, for a guard that reads instead of comparing."""
     answer = drafted.answer
     titles = [link.title for link in answer.links]
@@ -65,7 +65,7 @@ def read_by_asker(drafted: AnswerDrafted) -> str:
     return "\n".join(dict.fromkeys((answer.content, *more)))
 
 
-def _spoken(texts: Iterable[str]) -> str:
+def _searchable(texts: Iterable[str]) -> str:
     """The words of the texts between spaces, so that phrases are found on the boundaries of words."""
     return "|".join(map(_phrase, texts))
 

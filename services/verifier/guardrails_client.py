@@ -18,8 +18,8 @@ log = structlog.get_logger()
 _ON_THE_WAY = 0.5
 
 
-class ModerationRails:
-    """Plays `Rails` by asking moderation."""
+class ModerationGuardrails:
+    """Plays `Guardrails` by asking moderation."""
 
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker

@@ -9,7 +9,7 @@ from shared.contracts.domain import Value
 from shared.contracts.envelope import Envelope
 
 
-class Seen(Value):
+class UrlObservation(Value):
     """What was seen of an address: the words of `UrlStep.outcome`, and what a page says at its top."""
 
     outcome: Literal["works", "gone", "guarded", "unreachable", "not_allowed", "unsafe"]
@@ -19,14 +19,14 @@ class Seen(Value):
     heading: str = ""
 
 
-class Urls(Protocol):
+class UrlChecker(Protocol):
     """Looks at addresses, safely and not more often than needed."""
 
-    async def look(self, url: str, settings: VerifierSettings) -> Seen:
+    async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
         """What is there. Never raises; takes ten seconds at most."""
 
 
-class Rails(Protocol):
+class Guardrails(Protocol):
     """Judges an answer by the output flows of the pipeline's guardrails."""
 
     async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:

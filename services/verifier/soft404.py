@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from services.verifier.ports import Seen
+from services.verifier.ports import UrlObservation
 from shared.text.analysis import normalise
 
 #: A title is judged in the parts that these divide: `Page not found | The Library`.
@@ -33,13 +33,13 @@ _PATH = re.compile(r"(?:^|[/_-])(?:404|not-?_?found|page-?not-?found|error-?404|
 _HOME = re.compile(r"/?(?:(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?/?){0,2}")
 
 
-def soft_404(url: str, seen: Seen, patterns: Iterable[str] = ()) -> bool:
+def soft_404(url: str, observed: UrlObservation, patterns: Iterable[str] = ()) -> bool:
     """Whether the page behind `url`, which answered, is one that says that there is none.
 
     `patterns` are a pipeline's own: phrases of the title or heading, or (beginning with `/`) paths with `*`.
     """
-    asked, found = urlsplit(url), urlsplit(seen.final_url or url)
-    title, heading = _plain(seen.title), _plain(seen.heading)
+    asked, found = urlsplit(url), urlsplit(observed.final_url or url)
+    title, heading = _plain(observed.title), _plain(observed.heading)
     for pattern in patterns:
         if pattern.startswith("/"):
             if fnmatchcase(found.path, pattern):

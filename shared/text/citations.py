@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from shared.contracts.domain import Link, Passage, Sentence
+from shared.contracts.domain import Answer, Link, Passage, Sentence
+from shared.text.analysis import normalise
+from shared.text.sanitizer import clean
 from shared.text.urls import well_formed
 
 #: Engines that only quote: each of their sentences must be in its passage word for word.
 QUOTING_ENGINES = frozenset(["extractive"])
 #: One marker with the white space before it; its group is the number of the citation.
 MARKER = re.compile(r"\s*\[(\d{1,3})\]")
+
+
+@lru_cache(maxsize=2048)  # the passages that answer many questions are normalised once
+def plain(text: str) -> str:
+    """The form to compare texts in: sanitised, no case, no accents, single spaces."""
+    return " ".join(normalise(clean(text)).split())
+
+
+def says_more(answer: Answer) -> bool:
+    """Whether the content holds anything besides its sentences, their citation markers, and the list of links."""
+    shown = without_markers(answer.content.removesuffix(links_section(answer.links)))
+    stated = without_markers(" ".join(sentence.text for sentence in answer.sentences))
+    return plain(shown) != plain(stated)
 
 
 def without_markers(text: str) -> str:

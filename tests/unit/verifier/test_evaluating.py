@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from cli.host.catalogue import stages
-from services.verifier.draft_assessment import Finding
+from services.verifier.draft_assessment import DraftAssessment, by_rules, measure, weigh
 from services.verifier.evaluation import evaluated, sampled
 from services.verifier.evaluator import Evaluator
-from services.verifier.scores import weigh
 from services.verifier.settings import VerifierSettings
 from services.verifier.verdict import passed
 from shared.contracts.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
@@ -32,8 +31,13 @@ NEARLY = "For ten years a passport is valid, then renewed."
 CID = correlation_id_for("evaluated")
 
 
-def scores(draft: AnswerDrafted, finding: Finding | None = None) -> tuple[list[int], list[int]]:
-    found = evaluated(draft, VerifierSettings(), finding)
+def assessed(draft: AnswerDrafted) -> DraftAssessment:
+    return by_rules(draft, measure(draft), VerifierSettings())
+
+
+def scores(draft: AnswerDrafted) -> tuple[list[int], list[int]]:
+    found = evaluated(assessed(draft), VerifierSettings())
+    assert found is not None
     return [one.score for one in found.sentences], [one.score for one in found.citations]
 
 
@@ -57,11 +61,12 @@ def test_a_citation_that_nobody_names_or_that_leads_elsewhere_gets_0() -> None:
 
 
 def test_what_the_judge_finds_unsupported_gets_0_and_what_it_finds_supported_at_least_80() -> None:
-    found = Finding((), (0,), weigh(0.5, 0.6, 0.7), judged_by="judge")
-    draft = drafted(GOOD, INVENTED)
+    found = assessed(drafted(GOOD, INVENTED))
+    found = found._replace(faults=(), unsupported=(0,), scores=weigh(0.5, 0.6, 0.7), judged_by="judge")
 
-    evaluation = evaluated(draft, VerifierSettings(), found)
+    evaluation = evaluated(found, VerifierSettings())
 
+    assert evaluation is not None
     assert [one.score for one in evaluation.sentences] == [0, 80]
     assert (evaluation.judged_by, evaluation.scores) == ("judge", found.scores)
 
@@ -112,7 +117,7 @@ class Desk:
 
 def recorded(lane: Lane = Lane.LIVE) -> tuple[AnswerVerified, Envelope, ExchangeRecorded, Envelope]:
     """A verified answer and its record, with their envelopes."""
-    verified = passed(drafted(), Finding((), (), weigh(1, 1, 1)), VerifierSettings())
+    verified = passed(assessed(drafted()), VerifierSettings())
     pipeline = PipelineRef(name="d", revision=1)
     ending = opening("verifier", verified, pipeline=pipeline, deadline_seconds=60, correlation_id=CID, lane=lane)
     record = ExchangeRecorded(record=CID, outcome="answered")
