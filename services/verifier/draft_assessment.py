@@ -13,6 +13,7 @@ stays a fault whatever the judge says: a misleading citation, a number that is i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from shared.text.analysis import stem_set, stems, written_language
 from shared.text.citations import QUOTING_ENGINES, says_more
 from shared.text.languages import UNKNOWN
 
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 #: Types of answers that state nothing about the documents, so that there is nothing to check or to cite.
 STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
 
@@ -41,6 +43,7 @@ class Measures(NamedTuple):
     written_in: str
     sentences: tuple[Sentence, ...]
     support: tuple[SentenceSupport, ...]
+    numbering_faults: tuple[str, ...]
     citation_faults: tuple[str, ...]
     says_more: bool
     relevancy: float
@@ -57,7 +60,7 @@ class DraftAssessment(NamedTuple):
 
     `scores` and `measures` are None where the draft states nothing, `measures` also where the guard objected.
     `faults` contain no text of the question; `unsupported` are positions of sentences. A draft that does not pass has
-    `feedback` for the next draft, and may have the judge's proposal for the next search.
+    `feedback` for the next draft and a `rewritten_question` for the next search.
     """
 
     draft: AnswerDrafted
@@ -74,8 +77,15 @@ class DraftAssessment(NamedTuple):
 
 def objected(draft: AnswerDrafted, objections: tuple[str, ...]) -> DraftAssessment:
     """The assessment of a draft that must not be shown."""
-    feedback = "; ".join(objections)
-    return DraftAssessment(draft, False, weigh(0, 0, 0), objected=True, faults=objections, feedback=feedback)
+    return DraftAssessment(
+        draft,
+        passes=False,
+        scores=weigh(0, 0, 0),
+        objected=True,
+        faults=objections,
+        feedback="; ".join(objections),
+        rewritten_question=next_query(draft, passage_language(draft)),
+    )
 
 
 async def assess(
@@ -115,6 +125,7 @@ def measure(draft: AnswerDrafted) -> Measures:
         written_in=written_in,
         sentences=sentences,
         support=support(sentences, draft.citations, draft.passages, language),
+        numbering_faults=numbering_faults(sentences, draft.citations),
         citation_faults=citation_faults(draft.citations, draft.passages),
         says_more=bool(sentences) and not structured and says_more(answer),
         relevancy=relevancy,
@@ -128,7 +139,7 @@ def by_rules(
     """The assessment by rule. Without `overlap` only the numbers of a sentence must be in its passages."""
     required = min_overlap(draft, measures, settings) if overlap or draft.engine in QUOTING_ENGINES else 0.0
     unsupported = tuple(at for at, one in enumerate(measures.support) if not one.suffices(required))
-    faults = numbering_faults(measures.sentences, draft.citations)
+    faults = list(measures.numbering_faults)
     faulty = zip(draft.citations, measures.citation_faults, strict=True)
     faults += [f"citation {citation.number} {fault}" for citation, fault in faulty if fault]
     if unsupported:
@@ -140,14 +151,16 @@ def by_rules(
     if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
         faults.append("the answer is not in the asker's language")
     scores = measures.scores(len(unsupported))
+    passes = not faults and scores.overall >= settings.threshold
     return DraftAssessment(
         draft,
-        passes=not faults and scores.overall >= settings.threshold,
+        passes=passes,
         scores=scores,
         measures=measures,
         faults=tuple(faults),
         unsupported=unsupported,
         feedback="; ".join(faults) or _too_low(scores, settings.threshold),
+        rewritten_question="" if passes else next_query(draft, measures.language),
     )
 
 
@@ -172,6 +185,32 @@ def weigh(groundedness: float, relevancy: float, completeness: float) -> Scores:
     )
 
 
+def next_query(draft: AnswerDrafted, language: str) -> str:
+    """The question for the search that follows when the draft does not pass."""
+    answered = answer_stems(draft.answer.sentences, draft.citations, language)
+    return rewrite(draft.question.standalone_text(draft.context), language, answered)
+
+
+def rewrite(question: str, language: str, answered: frozenset[str]) -> str:
+    """The question for a search after an answer with the stems `answered` did not pass.
+
+    These are its words as typed and in order, without those that only carry grammar. Words that the answer does not
+    contain also stand at the beginning, so that they weigh double in the search. A question of grammar only is
+    returned unchanged.
+    """
+    kept: list[str] = []
+    missing: list[str] = []
+    for word in _WORD.findall(question):
+        found = stems(word, language)
+        if found and word not in kept:
+            kept.append(word)
+            if not answered.issuperset(found):
+                missing.append(word)
+    if len(missing) == len(kept):
+        missing = []
+    return " ".join((*missing, *kept)) or question
+
+
 def answer_stems(sentences: Sequence[Sentence], citations: Sequence[Citation], language: str) -> frozenset[str]:
     """The stems of the sentences and of the titles of the pages they cite."""
     written = frozenset(stems(" ".join(sentence.text for sentence in sentences), language))
@@ -183,15 +222,17 @@ def _by_judge(certain: DraftAssessment, reply: JudgeReply, settings: VerifierSet
     unsupported = tuple(sorted({number - 1 for number in reply.unsupported if 0 < number <= count}))
     faults = [f"{len(unsupported)} of {count} sentences are not in the passages, says the judge"] if unsupported else []
     scores = weigh(reply.groundedness, reply.relevancy, reply.completeness)
+    passes = not faults and scores.overall >= settings.threshold
     advice = [reply.feedback] if reply.feedback else []
+    rewritten = "" if passes else reply.rewritten_question or next_query(certain.draft, passage_language(certain.draft))
     return certain._replace(
-        passes=not faults and scores.overall >= settings.threshold,
+        passes=passes,
         scores=scores,
         faults=tuple(faults),
         unsupported=unsupported,
         judged_by="judge",
         feedback="; ".join(faults + advice) or _too_low(scores, settings.threshold),
-        rewritten_question=reply.rewritten_question,
+        rewritten_question=rewritten,
     )
 
 
@@ -211,8 +252,8 @@ def _relevance(
     text = question.standalone_text(draft.context)
     if translated and _compatible(written_in, question.language):
         text, language = question.text, written_in
-    wanted = frozenset(stems(text, language))
     answered = answer_stems(sentences, draft.citations, language)
+    wanted = frozenset(stems(text, language))
     available = wanted & frozenset().union(
         *(stem_set(passage.text, language) | stem_set(passage.title, language) for passage in draft.passages)
     )

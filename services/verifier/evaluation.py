@@ -30,7 +30,7 @@ from shared.contracts.domain import (
 from shared.contracts.facts import AnswerDrafted, AnswerVerified
 from shared.contracts.requests.persistence import Exchange
 
-#: A correlation id ends in random digits; so many of them choose the sample.
+#: So many of the random digits at the end of a correlation id decide whether it is sampled.
 _DIGITS = 8
 
 
@@ -76,7 +76,7 @@ def inline(verified: AnswerVerified, assessment: DraftAssessment, settings: Veri
 
 
 def of_answer(verified: AnswerVerified) -> AnswerDrafted:
-    """What there is to evaluate of a verified answer."""
+    """A verified answer as a draft to assess."""
     return AnswerDrafted(
         question=verified.question,
         answer=verified.answer,
@@ -88,7 +88,7 @@ def of_answer(verified: AnswerVerified) -> AnswerDrafted:
 
 
 def of_record(exchange: Exchange) -> AnswerDrafted | None:
-    """What there is to evaluate of an exchange on record; None where no answer was written for it."""
+    """A recorded exchange as a draft to assess; None where no answer was written for it."""
     if exchange.outcome != "answered" or exchange.answer is None:
         return None
     return AnswerDrafted(
@@ -102,12 +102,12 @@ def of_record(exchange: Exchange) -> AnswerDrafted | None:
 
 
 def sampled(correlation_id: str, share: float) -> bool:
-    """Whether this question is among the share that is evaluated; always the same for the same question."""
+    """Whether this question is in the evaluated share; deterministic for each question."""
     return int(correlation_id[-_DIGITS:], 16) / float(16**_DIGITS) < share
 
 
 def _as_cited(citations: tuple[Citation, ...]) -> tuple[Citation, ...]:
-    """Without the addresses that checking them came to: those need not be the passages' any more."""
+    """Without the addresses of checked citations, which may be replaced and no longer those of the passages."""
     return tuple(one.model_copy(update={"url": ""}) if one.checked else one for one in citations)
 
 

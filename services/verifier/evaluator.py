@@ -1,4 +1,4 @@
-"""Background evaluation: recorded answers are scored after their askers have them."""
+"""Background evaluation: consumes `ExchangeRecorded` and scores answers after their askers received them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from shared.contracts.requests.persistence import ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.llm.ports import Models
 
-#: Exchanges that a worker evaluates at once: few, as drafts of live questions wait for the same processor and models.
+#: Exchanges that a worker evaluates concurrently: few, because live drafts need the same processor and models.
 AT_ONCE = 2
 
 
 class Evaluator:
-    """Evaluates a share of the live answers, and all of the background lane's."""
+    """Evaluates a share of the live answers, and all answers of the background lane."""
 
     def __init__(self, models: Models, asker: RequestClient) -> None:
         self._models = models
@@ -27,7 +27,7 @@ class Evaluator:
     async def evaluate(
         self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
     ) -> ExchangeEvaluated | None:
-        """The evaluation, by the judge or by the rules; None for what is not in the sample or states nothing."""
+        """The evaluation by the judge or by the rules; None for an answer that is not sampled or states nothing."""
         share = settings.evaluation_share if envelope.lane is Lane.LIVE else 1.0
         if settings.evaluation != "background" or recorded.outcome != "answered":
             return None
@@ -51,7 +51,7 @@ class Evaluator:
         )
 
     async def _fetch(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
-        """The answer that was recorded; None where the record has forgotten it, or holds another ending.
+        """The recorded answer; None where the record was erased, or holds another outcome.
 
         Raises:
             TransientError: the record cannot be read now.

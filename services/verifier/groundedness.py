@@ -61,7 +61,7 @@ def support(
     )
 
 
-def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation]) -> list[str]:
+def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation]) -> tuple[str, ...]:
     """What is wrong with the numbers of citations; the messages contain no text of question or answer."""
     faults: list[str] = []
     numbers = [citation.number for citation in citations]
@@ -73,7 +73,7 @@ def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation
             faults.append(f"sentence {position} has no citation")
         elif not known.issuperset(sentence.citations):
             faults.append(f"sentence {position} names a citation that does not exist")
-    return faults
+    return tuple(faults)
 
 
 def citation_faults(citations: Iterable[Citation], passages: Iterable[Passage]) -> tuple[str, ...]:

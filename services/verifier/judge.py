@@ -67,24 +67,27 @@ def judge_input(draft: AnswerDrafted, sentences: Iterable[Sentence]) -> str:
     searched = draft.question.standalone_text(draft.context)
     cited = {citation.passage for citation in draft.citations}
     passages = sorted(draft.passages, key=lambda passage: passage.id not in cited)
+    shown_sentences = _limits([sentence.text for sentence in sentences], SENTENCE, ANSWER)
+    shown_passages = _limits([_text(passage) for passage in passages], PASSAGE, PASSAGES)
     parts = [block("question", question, limit=QUESTION)]
     if searched != question:
         parts.append(block("question_as_searched", searched, limit=QUESTION))
-    parts.append(_numbered("sentence", (sentence.text for sentence in sentences), SENTENCE, ANSWER))
-    parts.append(_numbered("passage", (_text(passage) for passage in passages), PASSAGE, PASSAGES))
+    for name, shown in (("sentence", shown_sentences), ("passage", shown_passages)):
+        numbered = enumerate(shown, start=1)
+        parts.append("\n".join(block(name, text, limit=limit, number=number) for number, (text, limit) in numbered))
     return "\n\n".join(parts)
 
 
-def _numbered(name: str, texts: Iterable[str], each: int, together: int) -> str:
-    """A block for each text, numbered from 1, until the limit for all of them is reached."""
-    written: list[str] = []
+def _limits(texts: Iterable[str], each: int, together: int) -> list[tuple[str, int]]:
+    """The first texts, as many as fit into `together` characters, with the limit of each."""
+    shown: list[tuple[str, int]] = []
     room = together
-    for number, text in enumerate(texts, start=1):
+    for text in texts:
         if room <= 0:
             break
-        written.append(block(name, text, limit=min(each, room), number=number))
+        shown.append((text, min(each, room)))
         room -= len(text)
-    return "\n".join(written)
+    return shown
 
 
 def _text(passage: Passage) -> str:

@@ -42,6 +42,7 @@ def kept(assessment: DraftAssessment, attempt: int) -> KeptDraft | None:
         answer, citations = _cut(assessment)
         if not answer.sentences:
             return None
+        # The cut changes what question and answer share, so the scores are measured again.
         scores = measure(draft.model_copy(update={"answer": answer, "citations": citations})).scores(unsupported=0)
     best = KeptDraft(
         attempt=attempt,

@@ -1,4 +1,4 @@
-"""What the verifier asks of the web."""
+"""The interfaces through which the verifier reaches the web and the guardrails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.contracts.envelope import Envelope
 
 
 class UrlObservation(Value):
-    """What was seen of an address: the words of `UrlStep.outcome`, and what a page says at its top."""
+    """What was observed at an address: the outcome as in `UrlStep.outcome`, and the page's title and first heading."""
 
     outcome: Literal["works", "gone", "guarded", "unreachable", "not_allowed", "unsafe"]
     code: int = 0
@@ -20,14 +20,17 @@ class UrlObservation(Value):
 
 
 class UrlChecker(Protocol):
-    """Looks at addresses, safely and not more often than needed."""
+    """Checks whether addresses work, safely and no more often than needed."""
 
     async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
-        """What is there. Never raises; takes ten seconds at most."""
+        """What is there. Never raises; takes at most ten seconds."""
 
 
 class Guardrails(Protocol):
-    """Judges an answer by the output flows of the pipeline's guardrails."""
+    """Runs the output flows of the pipeline's guardrails on an answer."""
 
     async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
-        """Whether the answer may not be given. Never raises; has `guardrails_seconds`, or a third of the time left."""
+        """Whether the answer must not be shown. Never raises.
+
+        It takes at most `guardrails_seconds`, or a third of the time left.
+        """

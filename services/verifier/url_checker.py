@@ -1,7 +1,7 @@
-"""Looks at addresses through the safe client; what was seen is kept for a while, for every worker.
+"""Checks addresses through the safe client, and caches the observations for all workers.
 
-However many questions cite a page at once, it is asked for once. Where nobody answers any more, the network is taken to
-be away, and for half a minute nothing is tried.
+Concurrent checks of one page share a single request. After several failures in a row the network is assumed to be
+down, and nothing is requested for half a minute.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from shared.web.policy import AddressLeadsAwayError, AddressRefusedError, policy
 
 log = structlog.get_logger()
 
-#: Seconds for one address in all, and for each step of it.
+#: Seconds for one address in total, and for each step (connecting, reading).
 TOTAL_SECONDS, STEP_SECONDS = 10.0, 4.0
-#: Bytes of a page that are read to see what it says at its top.
+#: Bytes of a page that are read for its title and heading.
 PEEK_BYTES = 64 * 1024
-#: Seconds for which what was seen is kept, where the address does not work.
+#: Seconds for which an address that does not work is cached, by outcome; one that works has `check_ttl_seconds`.
 CACHED_SECONDS = {"gone": 3600.0, "guarded": 3600.0, "unsafe": 3600.0, "unreachable": 60.0}
-#: So many failures in a row mean that the network is away, for so many seconds.
+#: After so many failures in a row, nothing is requested for so many seconds.
 FAILURES, AWAY_SECONDS = 5, 30.0
 _PAGES = ("", "text/html", "application/xhtml+xml")
 _GONE = (404, 410)
@@ -48,13 +48,13 @@ class WebUrlChecker:
         self._away_until = 0.0
 
     async def open(self) -> None:
-        """Nothing is asked yet."""
+        """Does nothing: clients are made when they are first needed."""
 
     async def close(self) -> None:
-        looking = list(self._running.values())
-        for task in looking:
+        running = list(self._running.values())
+        for task in running:
             task.cancel()
-        await asyncio.gather(*looking, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -71,7 +71,7 @@ class WebUrlChecker:
             task = asyncio.create_task(self._check(client, url, key, settings.check_ttl_seconds))
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key, None))
-        # Another question may wait for it too.
+        # Shielded: another question may wait for the same check.
         return await asyncio.shield(task)
 
     async def _check(self, client: SafeClient, url: str, key: str, ttl: float) -> UrlObservation:
@@ -94,7 +94,7 @@ class WebUrlChecker:
         except UnavailableError:
             DEGRADED.labels("urls").inc()
         except ValidationError:
-            log.warning("what is known of an address cannot be read; it is looked at again")
+            log.warning("cached URL observation is unreadable, checking the address again")
         return None
 
     async def _cache(self, key: str, observed: UrlObservation, ttl: float) -> None:
@@ -132,8 +132,7 @@ async def _observe(client: SafeClient, url: str) -> UrlObservation:
 
 
 async def _fetch(client: SafeClient, url: str) -> Fetched:
-    """The answer to HEAD; to GET where that says too little: it may not be liked, and a page can say that it is not
-    there."""
+    """The response to HEAD; to GET where HEAD fails, or where the response is a page that may be a soft 404."""
     try:
         answer = await client.head(url)
     except UnavailableError:

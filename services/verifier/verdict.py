@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from services.verifier.draft_assessment import DraftAssessment, answer_stems, passage_language
+from services.verifier.draft_assessment import DraftAssessment
 from services.verifier.partial_answer import with_refuted
 from services.verifier.settings import DEFAULT_GUARDED, DEFAULT_UNVERIFIED, VerifierSettings
 from shared.contracts.domain import Answer, Attempts, Citation, Passage
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
-from shared.text.analysis import stems
 from shared.text.citations import QUOTING_ENGINES, page_links, plain
 from shared.text.languages import localised
 
@@ -19,7 +17,6 @@ from shared.text.languages import localised
 UNPASSED = 5.0
 #: Another attempt begins only if this many times the duration of the last one is left, and so many seconds besides.
 _TIMES, _SPARE_SECONDS = 1.5, 0.5
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def decide(
@@ -27,16 +24,15 @@ def decide(
 ) -> AnswerVerified | AnswerRefuted:
     """The draft if it passes; a refutation while attempts and time remain; else the best attempt, or no answer."""
     draft = assessment.draft
-    if assessment.scores is None:
-        # The draft states nothing: an earlier attempt that found something is better.
-        return best_of(draft, draft.earlier, settings) or passed(assessment, settings)
-    if assessment.passes:
+    stated = assessment.scores is not None
+    if stated and assessment.passes:
         return passed(assessment, settings)
-    again = may_try_again(draft, envelope, settings)
-    attempts = with_refuted(assessment, envelope.attempt)
-    if again:
+    # Where the draft states nothing, an earlier attempt that found something is better.
+    attempts = with_refuted(assessment, envelope.attempt) if stated else draft.earlier
+    if stated and may_try_again(draft, envelope, settings):
         return refuted(assessment, attempts)
-    return best_of(draft, attempts, settings) or nothing(assessment, attempts, settings)
+    best = best_of(draft, attempts, settings)
+    return best or (nothing(assessment, attempts, settings) if stated else passed(assessment, settings))
 
 
 def may_try_again(draft: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> bool:
@@ -75,15 +71,10 @@ def passed(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVer
 
 
 def refuted(assessment: DraftAssessment, attempts: Attempts) -> AnswerRefuted:
-    """The question goes back to retrieval, rewritten by the judge or by rule."""
-    draft, rewritten = assessment.draft, assessment.rewritten_question
-    if not rewritten:
-        language = passage_language(draft)
-        answered = answer_stems(draft.answer.sentences, draft.citations, language)
-        rewritten = rewrite(draft.question.standalone_text(draft.context), language, answered)
+    """The question goes back to retrieval, with feedback for the next draft."""
     return AnswerRefuted(
-        question=draft.question,
-        rewritten_question=rewritten,
+        question=assessment.draft.question,
+        rewritten_question=assessment.rewritten_question,
         feedback=assessment.feedback,
         scores=assessment.scores,
         earlier=attempts,
@@ -132,25 +123,6 @@ def nothing(assessment: DraftAssessment, attempts: Attempts, settings: VerifierS
         usage=draft.usage,
         refuted=attempts.refuted,
     )
-
-
-def rewrite(question: str, language: str, answered: frozenset[str]) -> str:
-    """The question for the next search: its words as typed and in order, without those that only carry grammar.
-
-    Words that the refuted answer did not contain (`answered` are its stems) also stand at the beginning, so that they
-    weigh double in the search. A question of grammar only is returned unchanged.
-    """
-    kept: list[str] = []
-    missing: list[str] = []
-    for word in _WORD.findall(question):
-        found = stems(word, language)
-        if found and word not in kept:
-            kept.append(word)
-            if not answered.issuperset(found):
-                missing.append(word)
-    if len(missing) == len(kept):
-        missing = []
-    return " ".join((*missing, *kept)) or question
 
 
 def followups(

@@ -1,12 +1,12 @@
-"""The judgement of the extractive engine: which statements answer the question, and how well. Pure.
+"""The ranking of the extractive engine: which statements answer the question, and how well. Pure.
 
-A question is its stems without the words that merely ask, each weighted by how rare it is among the statements of
-the passages at hand (idf). A statement is worth the weighted share of the question it speaks of, what its title speaks
-of counting less; times the standing of its passage in the search; plus, where a title asks nearly the same question, a
-bonus for standing near the top of that passage, because there the answer to it begins.
+A question is the set of its stems without question words, each weighted by its inverse frequency among the statements
+of the passages (idf). A statement's worth is the weighted share of the question that it covers, where its title counts
+less, times the relative search score of its passage. Where a title asks nearly the same question, statements near the
+top of that passage get a bonus, because the answer begins there.
 
-Whether the evidence is enough is judged without weights, by the one source that covers the most of the question:
-a half from here and a half from there is how a wrong answer comes about.
+Whether the evidence suffices is decided without weights, by the one source that covers most of the question: halves
+from different sources are how wrong answers come about.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from shared.contracts.domain import Passage
 from shared.text.analysis import stem_set
 from shared.text.languages import UNKNOWN
 
-#: What a word said by the title only is worth to a statement under it.
+#: The weight of a word that only the title of a statement contains.
 TITLE_SHARE = 0.4
-#: A title that shares this much with the question asks the same thing.
+#: A title that is similar to the question by this much asks the same question.
 SAME_QUESTION = 0.75
-#: How much of a statement's worth does not depend on how well its passage did in the search.
+#: The share of a statement's worth that does not depend on the search score of its passage.
 STANDING_FLOOR = 0.6
-#: A statement worth less than this share of the best one adds more words than answer.
+#: Statements worth less than this share of the best one are left out.
 WORTH_ADDING = 0.45
-#: Two statements that share this much of their stems say the same.
+#: Two statements that share this much of their stems (Jaccard) are duplicates.
 SAME_STATEMENT = 0.8
 
-#: Stems of words that ask or greet; they say nothing of what is asked for.
+#: Stems of words that ask or greet; they carry nothing of the question's topic.
 ASKING = frozenset({
     "explain", "find", "get", "give", "go", "hello", "help", "hi", "know", "like", "make", "mani", "much", "need",
     "pleas", "please", "tell", "thank", "use", "want",

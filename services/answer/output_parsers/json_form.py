@@ -1,9 +1,9 @@
-"""The JSON form: one object whose `answer` is shown while it is written. Pure.
+"""Parser of the JSON form: one object whose `answer` is shown while it is written. Pure.
 
     {"answer": "It is free. [1]", "confidence": 8, "citation_head": "Fees", "citation_url": "https://…",
      "not_found": false, "scope": "", "clarifying_question": ""}
 
-A completion that begins with anything but an object (or a fence before one) is read as the tag form instead.
+A completion that does not begin with an object (or a code fence before one) is parsed as the tag form instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from services.answer.output_parsers.tags import SCOPES, TagParser
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
 _PLAIN = re.compile(r'[^"\\{}\[\],:]+')
 _OPENING = re.compile(r"(?:```[a-z]*\s*)?")
-#: Characters in which an object must have begun after a fence.
+#: An object must begin within so many characters after a code fence.
 _FENCE_CHARS = 40
 
 
@@ -57,7 +57,7 @@ class JsonParser:
         return [*shown, *rest], written
 
     def _begin(self, *, last: bool) -> list[TextPiece]:
-        """Find where the object begins, or that there is none."""
+        """Finds where the object begins; without one, switches to the tag form."""
         head = self._opening.lstrip()
         opening = _OPENING.match(head)
         assert opening is not None
@@ -98,7 +98,7 @@ class JsonParser:
 
 
 class _Scanner:
-    """Walks through an object and gives the decoded text of its own `answer`, character by character as it comes."""
+    """Scans an object and returns the decoded text of its top-level `answer` as it comes."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -175,7 +175,7 @@ class _Scanner:
             self._take(chr(code), out)
 
     def _lone(self, out: list[str]) -> None:
-        """Half a character whose other half never came."""
+        """Replaces half a surrogate pair whose other half is missing."""
         if self._high:
             self._high = ""
             self._take("\ufffd", out)
@@ -198,7 +198,7 @@ class _Scanner:
 
 
 def _object(raw: str) -> dict[str, Any]:
-    """The object of a completion, with whatever stands around it; empty when it cannot be read."""
+    """The first object of a completion; empty if there is none that can be parsed."""
     try:
         found, _ = json.JSONDecoder(strict=False).raw_decode(raw, raw.index("{"))
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then `<citation-url>`, `<confidence>` and the like. Pure.
+"""Parser of the tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then `<citation-url>`, `<confidence>` and the like. Pure.
 
-Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed or of any case: text
-outside all tags is the answer until `<answer>` or a sentence opens, and what was taken for it is then withdrawn.
+Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed and of any case: text
+outside all tags is the answer until `<answer>` or a sentence opens, and is then discarded.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from services.answer.output_parsers.parser import (
     parse_confidence,
 )
 
-#: Tags whose text is kept and never shown.
+#: Tags whose text is a field and never shown.
 FIELDS = ("citation-head", "citation-url", "confidence", "clarifying-question", "not-found")
-#: A model that thinks aloud: nothing in it counts, not even tags.
+#: Tags of a model's reasoning: everything in them is ignored, also tags.
 THOUGHTS = ("think", "thinking")
-#: Tags that say whose question it is; their text is shown.
+#: Tags that say that the question is outside this service; their text is shown.
 SCOPES = ("not-gc", "pt-muni")
-#: Longest run of attributes in a tag.
+#: The longest attributes of a tag, in characters.
 _ATTRIBUTES = 200
 
 _NAMES = ("answer", *FIELDS, *THOUGHTS, *SCOPES)
@@ -124,7 +124,7 @@ class TagParser:
         elif name in SCOPES:
             self._scope = self._scope or name
         elif name == "answer" or not self._opened:
-            # The answer begins (or its first sentence, where no answer was opened): what stood before was not it.
+            # The answer begins, or its first sentence where no answer was opened: the text before was not the answer.
             if not self._opened:
                 self._opened = True
                 self._depth = 1
@@ -145,7 +145,7 @@ class TagParser:
 
 
 def _may_become_tag(text: str, at: int) -> bool:
-    """Whether the text from `at`, which has no end yet, is the beginning of a tag."""
+    """Whether the text from `at` to its end may be the beginning of a tag."""
     begun = _BEGUN.match(text, at)
     if not begun:
         return False

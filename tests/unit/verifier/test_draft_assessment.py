@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.draft_assessment import Measures, measure
+from services.verifier.draft_assessment import Measures, measure, rewrite
 from services.verifier.groundedness import quoted
-from services.verifier.verdict import followups, rewrite
+from services.verifier.verdict import followups
 from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
 from shared.contracts.facts import AnswerDrafted
 from shared.text.analysis import stems
