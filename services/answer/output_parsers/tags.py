@@ -1,4 +1,4 @@
-"""Parser of the tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then `<citation-url>`, `<confidence>` and the like. Pure.
+"""Parser of the tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then and fields like `<confidence>`. Pure.
 
 Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed and of any case: text
 outside all tags is the answer until `<answer>` or a sentence opens, and is then discarded.
