@@ -1,6 +1,6 @@
-"""Answer: writes the answer from the passages, and says of every sentence where it stands.
+"""Answer: writes the answer from the passages, with citations for every sentence.
 
-Hears `PassagesRetrieved` and says `AnswerDrafted`, or `ClarificationRequested` when the question can mean several
-things; meanwhile speaks `Token` signals whose texts, put together, are the answer's content. Evidence that is too weak
-gives an honest `not_found` answer with links instead of a guess.
+Consumes `PassagesRetrieved` and publishes `AnswerDrafted`, or `ClarificationRequested` when the question is ambiguous.
+Meanwhile it publishes `Token` signals whose joined texts are the answer's content. If the passages do not answer the
+question, the answer is `not_found` with links instead of a guess.
 """

@@ -1,155 +1,185 @@
-"""From what a model wrote to an answer with its citations. Pure.
+"""From a model's completion to an answer with its citations.
 
-A sentence is supported by the passages its markers name. One without a marker is given the passage whose words it
-shares most, else the page the model named, else the only page cited at all; failing these it stays without, and the
-verifier will not let it pass.
+A sentence is supported by the passages its markers name. A sentence without markers is assigned, in this order, the
+passage that shares most of its words, the page that the model named as its source, or the only page cited at all.
+Otherwise it stays without a citation, and the verifier rejects it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from services.answer.citations import Markers, Segment, segments
-from services.answer.output_parsers.reader import Written
-from services.answer.ports import Draft
-from shared.contracts.domain import Answer, Citation, Link, Passage, Sentence
-from shared.text.analysis import guess_language, sentences, stems, stop_words, words
-from shared.text.languages import UNKNOWN
-from shared.text.urls import well_formed
+from services.answer.citations import cite, segments
+from services.answer.payload_texts import summary
+from services.answer.ports import AnswerTask, Clarification, Completion, Draft
+from services.answer.settings import DEFAULT_NOT_FOUND
+from shared.contracts.domain import Answer, Citation, Passage, Sentence
+from shared.contracts.errors import ModelError
+from shared.contracts.payloads import Payload, TextPayload
+from shared.text.analysis import sentences, stem_set, stems
+from shared.text.citations import links_section, page_links
+from shared.text.languages import UNKNOWN, localised
 
-#: The share of a sentence's stems a passage must have to be taken for its source.
-SHARED = 0.5
-#: Words from which on the language of a text is judged.
-JUDGED_WORDS = 8
-#: Kindred languages share so many of their function words that neither is surely another than the other.
-KINDRED = 0.6
-#: What an answer is worth, of 10, when every sentence names its passage and the model gave no rating.
+#: The share of a sentence's stems that a passage must contain to be assigned to it.
+MIN_SHARED = 0.5
+#: The confidence, of 10, when every sentence names its passage and the model gave no rating.
 UNRATED = 7
 
 
-def compose(
-    content: str, written: Written, markers: Markers, passages: Sequence[Passage], *, language: str, max_links: int
-) -> Draft:
-    """The draft whose content is exactly `content`, which was streamed under `markers`."""
+async def build_draft(completion: Completion, task: AnswerTask) -> Draft | Clarification:
+    """What a completion amounts to; text that the model did not write itself is appended to `task.tokens`.
+
+    A payload is presented in any case, in fixed words if the completion is not usable.
+
+    Raises:
+        ModelError: the completion is not usable, and there is no payload.
+    """
+    content, output, payload = completion.content, completion.output, completion.payload
+    if output.clarification and task.may_clarify:
+        return Clarification(output.clarification, output.options)
+    if output.clarification or not (content or output.not_found):
+        if payload is None:
+            fault = "asked the asker back where it must answer" if output.clarification else "wrote no answer"
+            raise ModelError(f"the model {fault}")
+        draft = await _payload_summary(payload, task)
+    else:
+        draft = await not_found(completion.passages, task) if output.not_found else await _written(completion, task)
+        uncited = completion.may_be_uncited and not draft.cites_explicitly and draft.answer.type == "normal"
+        if uncited or (payload is not None and draft.answer.type in ("normal", "not_found")):
+            draft = structured(draft.answer.content, payload, draft)
+        draft = draft._replace(passages=_verifiable(completion, draft, task))
+    return draft._replace(tool_calls=completion.tool_calls, usage=completion.usage, prompts=completion.prompts)
+
+
+async def not_found(passages: Sequence[Passage], task: AnswerTask) -> Draft:
+    """Says in the asker's language that the passages hold no answer, and links to their pages."""
+    settings = task.settings
+    content = localised(settings.not_found or DEFAULT_NOT_FOUND, task.question.language)
+    await task.tokens.write(content)
+    return Draft(Answer(content=content, type="not_found", links=page_links(passages, settings.max_links)))
+
+
+def structured(content: str, payload: Payload | None, draft: Draft) -> Draft:
+    """The draft as a structured answer: with its payload, or as plain text that needs no source.
+
+    Citations that the content names stay and are verified; none is guessed.
+    """
     found = segments(content)
-    named = {citation: passage for passage, citation in markers.numbers.items()}
-    explicit = sum(1 for segment in found if any(number in named for number in segment.numbers))
-    numbered = [_numbers(segment, named, written, markers, passages, language) for segment in found]
-    citations = _citations(found, numbered, written, markers, passages)
+    named = {number for segment in found for number in segment.numbers}
+    citations = tuple(citation for citation in draft.citations if citation.number in named)
+    known = {citation.number for citation in citations}
     answer = Answer(
         content=content,
+        type="structured",
         sentences=tuple(
-            Sentence(text=segment.text, citations=numbers) for segment, numbers in zip(found, numbered, strict=True)
+            Sentence(text=segment.text, citations=tuple(number for number in segment.numbers if number in known))
+            for segment in found
         ),
-        links=links([passages[number - 1] for number in markers.numbers], max_links),
+        payload=(payload or TextPayload()).model_dump(mode="json"),
+        links=draft.answer.links if citations else (),
     )
-    rated = written.confidence
-    if rated is None:
-        rated = round(UNRATED * explicit / len(found), 1) if found else 0.0
-    if written.scope and not explicit:
-        # Says only that the question belongs elsewhere; what states something must stand in a passage.
-        answer = answer.model_copy(update={"type": "refusal", "payload": {"scope": written.scope}, "links": ()})
+    return draft._replace(answer=answer, citations=citations)
+
+
+async def _payload_summary(payload: Payload, task: AnswerTask) -> Draft:
+    """A tool found or even booked something: the asker is told, although the model failed."""
+    content = summary(payload, task.question.language)
+    await task.tokens.restart()
+    await task.tokens.write(content)
+    return structured(content, payload, Draft(Answer(content=content), confidence=10.0))
+
+
+async def _written(completion: Completion, task: AnswerTask) -> Draft:
+    """The draft with the completion's content, followed by its links where the pipeline wants them in the text."""
+    settings = task.settings
+    draft = cited_draft(completion, language=task.question.search_language, max_links=settings.max_links)
+    if settings.links_section and (section := links_section(draft.answer.links)):
+        await task.tokens.write(section)
+        draft = draft._replace(answer=draft.answer.model_copy(update={"content": completion.content + section}))
+    return draft
+
+
+def cited_draft(completion: Completion, *, language: str, max_links: int) -> Draft:
+    """The draft whose content is exactly the completion's, with the citations of each sentence; pure."""
+    passages, output = completion.passages, completion.output
+    found = segments(completion.content)
+    numbers = {passage: number for number, passage in enumerate(completion.cited, start=1)}
+    main = _named_page(output.citation_url, passages)
+    cited = []
+    for segment in found:
+        own = tuple(number for number in segment.numbers if 1 <= number <= len(completion.cited))
+        if not own:
+            only = completion.cited[0] if len(completion.cited) == 1 else None
+            passage = _closest(segment.text, passages, language) or main or only
+            own = (numbers.setdefault(passage, len(numbers) + 1),) if passage else ()
+        cited.append(Sentence(text=segment.text, citations=own))
+    explicit = sum(any(1 <= number <= len(completion.cited) for number in segment.numbers) for segment in found)
+    answer = Answer(
+        content=completion.content,
+        sentences=tuple(cited),
+        links=page_links([passages[number - 1] for number in numbers], max_links),
+    )
+    citations = _citations(numbers, cited, passages, main, output.citation_head)
+    confidence = output.confidence
+    if confidence is None:
+        confidence = round(UNRATED * explicit / len(found), 1) if found else 0.0
+    if output.scope and not explicit:
+        # It only says that the question belongs elsewhere; an answer that states facts must cite a passage.
+        answer = answer.model_copy(update={"type": "refusal", "payload": {"scope": output.scope}, "links": ()})
         citations = ()
-    return Draft(answer, citations, rated, named=explicit > 0)
+    return Draft(answer, citations, confidence, cites_explicitly=explicit > 0)
 
 
-def links(passages: Sequence[Passage], most: int) -> tuple[Link, ...]:
-    """The pages of the passages, each once, in their order."""
-    pages = {p.url: Link(url=p.url, title=p.title) for p in reversed(passages) if well_formed(p.url)}
-    return tuple(reversed(pages.values()))[:most]
-
-
-def other_language(content: str, language: str) -> str:
-    """The language the text is in when it is surely another one than `language`; else empty."""
-    if not stop_words(language) or len(words(content)) < JUDGED_WORDS:
-        return ""  # nothing can be said of a language whose function words are not known
-    found, said = guess_language(content), words(content)
-    if found in (UNKNOWN, language):
-        return ""
-    votes = {code: sum(word in stop_words(code) for word in said) for code in (found, language)}
-    return "" if votes[language] >= KINDRED * votes[found] else found
-
-
-def _numbers(
-    segment: Segment,
-    named: dict[int, int],
-    written: Written,
-    markers: Markers,
-    passages: Sequence[Passage],
-    language: str,
-) -> tuple[int, ...]:
-    """The citations of a sentence."""
-    numbers = tuple(number for number in segment.numbers if number in named)
-    if numbers:
-        return numbers
-    passage = _closest(segment.text, passages, language) or _proposed(written, passages)
-    if passage is None and len(named) == 1:
-        (passage,) = named.values()
-    return () if passage is None else (markers.number(passage),)
+def _verifiable(completion: Completion, draft: Draft, task: AnswerTask) -> tuple[Passage, ...]:
+    """The passages that the draft is verified against: the retrieved ones, and those of tools that it cites."""
+    cited = {citation.passage for citation in draft.citations}
+    further = (passage for passage in completion.passages[len(task.passages) :] if passage.id in cited)
+    return tuple({passage.id: passage for passage in (*task.passages, *further)}.values())
 
 
 def _closest(text: str, passages: Sequence[Passage], language: str) -> int | None:
     """The number of the passage that shares most of the sentence's stems, if it shares enough."""
-    said = frozenset(stems(text, language))
+    wanted = frozenset(stems(text, language))
     shares = [
-        (len(said & passage_stems(passage.text, passage.language if passage.language != UNKNOWN else language)), -at)
+        (len(wanted & stem_set(passage.text, passage.language if passage.language != UNKNOWN else language)), -at)
         for at, passage in enumerate(passages, start=1)
     ]
-    if not said or not shares:
+    if not wanted or not shares:
         return None
     most, number = max(shares)
-    return -number if most >= SHARED * len(said) else None
+    return -number if most >= MIN_SHARED * len(wanted) else None
 
 
-def _proposed(written: Written, passages: Sequence[Passage]) -> int | None:
-    """The passage of the page that the model named as its source."""
-    wanted = _bare(written.citation_url)
-    return next((at for at, one in enumerate(passages, start=1) if wanted and _bare(one.url) == wanted), None)
+def _named_page(url: str, passages: Sequence[Passage]) -> int | None:
+    """The number of the first passage from the page that the model named as its source."""
+    page = _bare(url)
+    return next((at for at, passage in enumerate(passages, start=1) if page and _bare(passage.url) == page), None)
 
 
 def _citations(
-    found: Sequence[Segment],
-    numbered: Sequence[tuple[int, ...]],
-    written: Written,
-    markers: Markers,
-    passages: Sequence[Passage],
+    numbers: dict[int, int], cited: Sequence[Sentence], passages: Sequence[Passage], main: int | None, heading: str
 ) -> tuple[Citation, ...]:
+    """One citation for each passage in `numbers` (passage -> citation); the `main` one has the model's heading."""
     citations = []
-    main = _proposed(written, passages)
-    for passage_number, number in sorted(markers.numbers.items(), key=lambda one: one[1]):
-        passage = passages[passage_number - 1]
-        text = next((s.text for s, numbers in zip(found, numbered, strict=True) if number in numbers), "")
-        heading = written.citation_head if passage_number == main else ""
-        citations.append(
-            Citation(
-                number=number,
-                source=passage.source,
-                passage=passage.id,
-                title=heading or passage.title,
-                url=passage.url if well_formed(passage.url) else "",
-                quote=quote(text, passage),
-            )
-        )
+    for at, number in numbers.items():
+        text = next((sentence.text for sentence in cited if number in sentence.citations), "")
+        passage = passages[at - 1]
+        title = heading if at == main else ""
+        citations.append(cite(number, passage, _closest_sentence(text, passage), title=title))
     return tuple(citations)
 
 
-def quote(text: str, passage: Passage) -> str:
-    """The sentence of the passage nearest to the text, as it stands there; empty when none has a word of it."""
-    said = frozenset(stems(text, passage.language))
-    best, at = 0, ""
+def _closest_sentence(text: str, passage: Passage) -> str:
+    """The sentence of the passage that shares most stems with the text, verbatim; empty when none shares any."""
+    wanted = frozenset(stems(text, passage.language))
+    most, closest = 0, ""
     for start, end in sentences(passage.text):
-        shared = len(said & passage_stems(passage.text[start:end], passage.language))
-        if shared > best:
-            best, at = shared, passage.text[start:end]
-    return at
-
-
-@lru_cache(maxsize=4096)
-def passage_stems(text: str, language: str) -> frozenset[str]:
-    return frozenset(stems(text, language))
+        shared = len(wanted & stem_set(passage.text[start:end], passage.language))
+        if shared > most:
+            most, closest = shared, passage.text[start:end]
+    return closest
 
 
 def _bare(url: str) -> str:
-    """To compare addresses by: no fragment, no slash at the end."""
+    """The address without fragment and trailing slash, for comparisons."""
     return url.split("#", 1)[0].rstrip("/")

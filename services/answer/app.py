@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from services.answer.access import ACCESS
-from services.answer.engines.agent import Agent
-from services.answer.engines.chat import Chat
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.agent import AgentEngine
+from services.answer.engines.chat import ChatEngine
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.ports import Engine
 from services.answer.settings import AnswerSettings
 from services.answer.tools.registry import tools
-from services.answer.tools.web_clients import Web
-from shared.contracts.stage import Stage
+from services.answer.tools.web_clients import WebClients
+from shared.contracts.requests.directory import AvailabilityRequest, BookRequest, ContentRequest, ExpertsRequest
+from shared.contracts.requests.retrieval import SearchRequest
+from shared.contracts.signals import Token
+from shared.contracts.stage import Access, Stage
 from shared.runtime.context import StageContext
 
-#: Model calls a worker holds at once: waiting for one costs little.
-CALLS = 128
+#: Model calls that one worker runs concurrently; a call that waits for its model costs little.
+CONCURRENT_CALLS = 128
+
+#: What the stage may do on the bus besides its facts: the agent's tools send requests, the engines publish tokens.
+ACCESS = Access(
+    asks=(ContentRequest, ExpertsRequest, AvailabilityRequest, BookRequest, SearchRequest),
+    signals=(Token,),
+)
 
 
 def build(context: StageContext) -> Stage:
     models = context.models
-    web = Web(context.settings)
+    web = WebClients(context.settings)
     engines: dict[str, Engine] = {
-        "extractive": Extractive(),
-        "chat": Chat(models),
-        "agent": Agent(models, tools(context.requests, web)),
+        "extractive": ExtractiveEngine(),
+        "chat": ChatEngine(models),
+        "agent": AgentEngine(models, tools(context.requests, web)),
     }
     answerer = Answerer(engines, context.signals, models)
-    # Quoting takes events in batches; a worker that waits for models takes them one by one.
+    # Quoting handles events in batches; a worker that waits for models handles each event by itself.
     waits = models.has("main")
-    concurrency = CALLS if waits else 0
+    concurrency = CONCURRENT_CALLS if waits else 0
     stage = Stage("answer", settings=AnswerSettings, slow=waits, concurrency=concurrency, access=ACCESS)
     stage.opens(web)
     stage.on(answerer.answer)

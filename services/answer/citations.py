@@ -1,7 +1,7 @@
-"""The numbers in an answer: `[3]` names passage 3 of the prompt and becomes the number of its citation. Pure.
+"""The citation markers of an answer: `[3]` names passage 3 of the prompt and becomes the number of its citation. Pure.
 
-Citations are numbered in the order in which they are first named, while the text streams; a number that names no
-passage is dropped. Every marker is shown as ` [1]`, and several as ` [1] [2]`.
+Citations are numbered in the order in which the streamed text first names them; a number without a passage is dropped.
+Markers are rewritten as ` [1]`, or ` [1] [2]` where there are several.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from shared.contracts.domain import Citation, Passage
 from shared.text.analysis import sentences, words
+from shared.text.citations import MARKER
+from shared.text.urls import well_formed
 
 #: Longest marker, in characters; anything longer in brackets is text.
 _LONGEST = 60
@@ -17,7 +20,6 @@ _FULL = re.compile(r"\s{0,8}\[\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*\]")
 _BEGUN = re.compile(r"\s{0,8}(?:\[[\d\s,;]*)?$")
 _START = re.compile(r"\s{0,8}\[|\s{1,8}$")
 _MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+")
-_MARK = re.compile(r"\s*\[(\d{1,3})\]")
 
 
 class Markers:
@@ -37,12 +39,12 @@ class Markers:
         return self._read(last=True)
 
     def clear(self) -> None:
-        """Begin with another text."""
+        """Discard the text so far."""
         self._held = ""
         self.numbers = {}
 
     def number(self, passage: int) -> int:
-        """The number of the citation of a passage, a new one where it has none yet."""
+        """The citation number of a passage; a passage that has none yet gets the next one."""
         return self.numbers.setdefault(passage, len(self.numbers) + 1)
 
     def _read(self, *, last: bool) -> str:
@@ -75,7 +77,7 @@ class Markers:
 
 
 class Segment(NamedTuple):
-    """A sentence with its markers, at `[start:end]` of the content; `text` is it without them."""
+    """A sentence at `[start:end]` of the content; `text` is without its markers, `numbers` are theirs."""
 
     start: int
     end: int
@@ -84,7 +86,7 @@ class Segment(NamedTuple):
 
 
 def segments(content: str) -> list[Segment]:
-    """The content cut into sentences, leaving nothing out; markers belong to the sentence they stand at the end of."""
+    """The content split into sentences without losing any text; markers belong to the sentence that they follow."""
     found: list[Segment] = []
     at = 0
     for _, end in sentences(content):
@@ -94,13 +96,28 @@ def segments(content: str) -> list[Segment]:
         found.append(_segment(content, at, marks.end() if marks else end))
         at = found[-1].end
         if len(found) > 1 and not words(found[-1].text):
-            # A bullet or a row of dots by itself is part of what stands before it.
+            # A bullet or a row of dots without words belongs to the sentence before it.
             found[-2:] = [_segment(content, found[-2].start, at)]
     return found
 
 
+def cite(number: int, passage: Passage, quote: str, *, title: str = "") -> Citation:
+    """A citation of the passage, under its own title unless another is given.
+
+    An address that no browser should follow is left out.
+    """
+    return Citation(
+        number=number,
+        source=passage.source,
+        passage=passage.id,
+        title=title or passage.title,
+        url=passage.url if well_formed(passage.url) else "",
+        quote=quote,
+    )
+
+
 def cut(content: str, most: int) -> str:
-    """The sentences that fit into `most` characters; of a first one that does not fit, the words that do."""
+    """The sentences that fit into `most` characters; if not even the first one does, its words that fit, and `…`."""
     if len(content) <= most:
         return content
     fitting = [segment.end for segment in segments(content) if segment.end <= most]
@@ -113,5 +130,5 @@ def cut(content: str, most: int) -> str:
 
 def _segment(content: str, start: int, end: int) -> Segment:
     part = content[start:end]
-    numbers = tuple(dict.fromkeys(int(number) for number in _MARK.findall(part)))
-    return Segment(start, end, _MARK.sub("", part).strip(), numbers)
+    numbers = tuple(dict.fromkeys(int(number) for number in MARKER.findall(part)))
+    return Segment(start, end, MARKER.sub("", part).strip(), numbers)

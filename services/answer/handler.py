@@ -1,15 +1,18 @@
-"""Write an answer from the passages, and let the asker read along."""
+"""Consumes `PassagesRetrieved`: has an engine write the answer while its tokens are published."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 
 import structlog
 
-from services.answer.ports import AskedBack, Draft, Engine
+from services.answer.answer_builder import build_draft
+from services.answer.payload_texts import follow_up
+from services.answer.ports import AnswerTask, Clarification, Draft, Engine, QuestionRun
 from services.answer.settings import AnswerSettings
-from services.answer.token_stream import Stream
+from services.answer.token_stream import TokenStream
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
@@ -19,12 +22,14 @@ from shared.text.fingerprints import marks
 
 log = structlog.get_logger()
 
-#: The engine that needs no model, and takes over where one is away.
-QUOTES = "extractive"
+#: The engine that needs no model; it takes over when a model fails.
+FALLBACK = "extractive"
+#: An earlier answer that ends like this was a question back to the asker.
+_ENDS_WITH_QUESTION = re.compile(r"[?？؟]\s*(?:\([^()]*\))?\s*$")
 
 
 class Answerer:
-    """Has the pipeline's engine write the draft; when its model fails, the sentences of the passages are quoted."""
+    """Writes drafts with the pipeline's engine; when its model fails, quotes sentences of the passages instead."""
 
     def __init__(self, engines: Mapping[str, Engine], signals: SignalPublisher, models: Models) -> None:
         self._engines = engines
@@ -34,66 +39,96 @@ class Answerer:
     async def answer(
         self, retrieved: PassagesRetrieved, envelope: Envelope, settings: AnswerSettings
     ) -> AnswerDrafted | ClarificationRequested:
-        """The draft with everything its verifier needs, or a question back."""
-        stream = Stream(self._signals, envelope, silent=settings.stream == "verified")
+        """The draft with everything its verifier needs, or a question back to the asker."""
+        stream = TokenStream(self._signals, envelope, silent=settings.stream == "verified")
+        task = answer_task(retrieved, envelope, settings, stream)
         try:
-            engine, draft, fault = await self._write(retrieved, envelope, settings, stream)
+            engine, draft, fault = await self._draft(task)
             if isinstance(draft, Draft):
-                draft = await stream.agreeing(draft)
+                draft = await stream.align(draft)
             await stream.finish()
         finally:
             await stream.abandon()
-        if isinstance(draft, AskedBack):
-            return ClarificationRequested(
-                question=retrieved.question, clarification=draft.clarification, options=draft.options
-            )
-        return _drafted(retrieved, draft, engine, settings, fault)
+        if isinstance(draft, Clarification):
+            return ClarificationRequested(question=task.question, clarification=draft.question, options=draft.options)
+        return _drafted(task, draft, engine, fault)
 
-    async def _write(
-        self, retrieved: PassagesRetrieved, envelope: Envelope, settings: AnswerSettings, stream: Stream
-    ) -> tuple[str, Draft | AskedBack, str]:
-        """The engine that wrote, what it wrote, and why it is not the one that was asked for."""
-        engine, fault = self._engine(settings), ""
-        if engine != QUOTES:
+    async def _draft(self, task: AnswerTask) -> tuple[str, Draft | Clarification, str]:
+        """The engine that wrote, what it wrote, and why another engine than the chosen one had to write (or empty)."""
+        engine, fault = self._engine(task.settings), ""
+        if engine != FALLBACK:
             try:
-                async with asyncio.timeout(_patience(envelope, settings)):
-                    return engine, await self._engines[engine].draft(retrieved, settings, stream, envelope), ""
+                async with asyncio.timeout(task.model_seconds):
+                    return engine, await self._write(engine, task), ""
             except (ModelError, TimeoutError) as error:
                 fault = str(error) or "no answer in the time left"
-                log.warning("quoting instead of the model", engine=engine, reason=fault)
-                await stream.restart()
-        return QUOTES, await self._engines[QUOTES].draft(retrieved, settings, stream, envelope), fault
+                log.warning("engine failed, quoting the passages instead", engine=engine, reason=fault)
+                await task.tokens.restart()
+        return FALLBACK, await self._write(FALLBACK, task), fault
+
+    async def _write(self, engine: str, task: AnswerTask) -> Draft | Clarification:
+        written = await self._engines[engine].draft(task)
+        if isinstance(written, Draft):
+            return written
+        draft = await build_draft(written, task)
+        if isinstance(draft, Draft) and written.payload is not None:
+            followups = await follow_up(self._models, written.payload, draft.answer.content, task)
+            return draft._replace(followups=followups)
+        return draft
 
     def _engine(self, settings: AnswerSettings) -> str:
         if settings.engine == "auto":
-            return "chat" if self._models.has("main") else QUOTES
+            return "chat" if self._models.has("main") else FALLBACK
         return settings.engine
 
 
-def _patience(envelope: Envelope, settings: AnswerSettings) -> float:
-    """Seconds the model has, so that there is time to quote and verify when it takes longer."""
-    return max(0.0, envelope.remaining - min(settings.reserve_seconds, envelope.remaining / 4))
+def answer_task(
+    retrieved: PassagesRetrieved, envelope: Envelope, settings: AnswerSettings, tokens: TokenStream
+) -> AnswerTask:
+    """The task of an event.
 
-
-def _drafted(
-    retrieved: PassagesRetrieved, draft: Draft, engine: str, settings: AnswerSettings, fault: str
-) -> AnswerDrafted:
-    context = retrieved.context
-    if fault:
-        told = {"asked": settings.engine, "wrote": engine, "because": fault}
-        context = context.model_copy(update={"trace": {**context.trace, "answer": told}})
-    return AnswerDrafted(
+    The model may ask the asker back only on the first attempt, and never twice in a row.
+    """
+    turns = retrieved.question.turns
+    asked_back = bool(turns and _ENDS_WITH_QUESTION.search(turns[-1].answer))
+    return AnswerTask(
         question=retrieved.question,
+        passages=retrieved.passages,
+        context=retrieved.context,
+        settings=settings,
+        run=QuestionRun(
+            correlation_id=envelope.correlation_id,
+            conversation_id=envelope.conversation_id,
+            tenant=envelope.tenant,
+            pipeline=envelope.pipeline.name,
+            lane=envelope.lane,
+            attempt=envelope.attempt,
+            deadline=envelope.deadline,
+        ),
+        tokens=tokens,
+        feedback=retrieved.feedback,
+        earlier=retrieved.earlier,
+        may_clarify=settings.clarify and envelope.attempt == 0 and not asked_back,
+    )
+
+
+def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerDrafted:
+    context = task.context
+    if fault:
+        fallback = {"asked": task.settings.engine, "wrote": engine, "because": fault}
+        context = context.model_copy(update={"trace": {**context.trace, "answer": fallback}})
+    return AnswerDrafted(
+        question=task.question,
         answer=draft.answer,
         citations=draft.citations,
-        passages=retrieved.passages if draft.passages is None else draft.passages,
+        passages=task.passages if draft.passages is None else draft.passages,
         context=context,
         confidence=draft.confidence,
         engine=engine,
         tool_calls=draft.tool_calls,
         usage=draft.usage,
-        streamed=settings.stream == "draft",
+        streamed=task.settings.stream == "draft",
         followups=draft.followups,
-        earlier=retrieved.earlier,
+        earlier=task.earlier,
         prompt_marks=marks(*draft.prompts) if draft.prompts else "",
     )

@@ -1,34 +1,95 @@
-"""What the answer stage asks of an engine."""
+"""The values and interfaces between the answer stage's handler and its engines."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
+from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.settings import AnswerSettings
-from shared.contracts.domain import Answer, Citation, Passage, Usage
-from shared.contracts.envelope import Envelope
-from shared.contracts.facts import PassagesRetrieved
+from shared.contracts.domain import Answer, Attempts, Citation, Context, Lane, Passage, Question, Usage
+from shared.contracts.payloads import Payload
 
 
-class Speech(Protocol):
-    """Says the answer's content as it is written."""
+class TokenSink(Protocol):
+    """Takes the answer's content while it is being written."""
 
-    async def __call__(self, text: str) -> None:
-        """The next piece."""
+    async def write(self, text: str) -> None:
+        """Append the next piece."""
 
     async def restart(self) -> None:
-        """Forget the pieces so far: the content is written anew."""
+        """Discard the pieces so far: the content is written again from its beginning."""
 
     @property
-    def said(self) -> str:
-        """The pieces since the last beginning, put together."""
+    def text(self) -> str:
+        """The pieces since the last restart, joined."""
+
+
+class QuestionRun(NamedTuple):
+    """The run of the question that is being answered; `attempt` counts from 0, `deadline` is in UTC."""
+
+    correlation_id: str
+    conversation_id: str
+    tenant: str
+    pipeline: str
+    lane: Lane
+    attempt: int
+    deadline: datetime
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline; negative when it has passed."""
+        return (self.deadline - datetime.now(UTC)).total_seconds()
+
+
+class AnswerTask(NamedTuple):
+    """One answer to write: the question, what to write it from, under which settings, and where its text goes.
+
+    `feedback` says what was wrong with the previous attempt, `earlier` holds all earlier attempts. `may_clarify` is
+    false where the model must answer even if the question is ambiguous.
+    """
+
+    question: Question
+    passages: tuple[Passage, ...]
+    context: Context
+    settings: AnswerSettings
+    run: QuestionRun
+    tokens: TokenSink
+    feedback: str = ""
+    earlier: Attempts = Attempts()
+    may_clarify: bool = True
+
+    @property
+    def model_seconds(self) -> float:
+        """Seconds a model may take, so that there is time left to quote the passages and to verify the quotes."""
+        remaining = self.run.remaining
+        return max(0.0, remaining - min(self.settings.reserve_seconds, remaining / 4))
+
+
+class Completion(NamedTuple):
+    """What a model wrote: `content` as it was streamed, and the fields of its output beside the content.
+
+    `passages` are those the model was shown, in the order of their numbers from 1; `cited` are the numbers of those
+    that the content cites, in the order of the citations. `prompts` are the instructions the model was given and must
+    not repeat. With `may_be_uncited` a text that cites nothing may pass without a source.
+    """
+
+    content: str = ""
+    output: ParsedOutput = ParsedOutput()
+    cited: tuple[int, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    payload: Payload | None = None
+    may_be_uncited: bool = False
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    usage: Usage = Usage()
+    prompts: tuple[str, ...] = ()
 
 
 class Draft(NamedTuple):
-    """An answer with its proposed citations; confidence from 0 to 10.
+    """An answer with its proposed citations; `confidence` is from 0 to 10.
 
-    `passages` are those it was written from; None: just those that were retrieved. `prompts` are the texts the model
-    was told and must not repeat. `named` is false when its writer named no passage at all.
+    `passages` are those the answer was written from; None stands for exactly the retrieved ones. `cites_explicitly` is
+    false when the writer named no passage.
     """
 
     answer: Answer
@@ -39,24 +100,24 @@ class Draft(NamedTuple):
     passages: tuple[Passage, ...] | None = None
     followups: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
-    named: bool = True
+    cites_explicitly: bool = True
 
 
-class AskedBack(NamedTuple):
-    """Instead of a draft: the question can mean several things."""
+class Clarification(NamedTuple):
+    """Returned instead of a draft: a question back to the asker, and the meanings to choose from."""
 
-    clarification: str
+    question: str
     options: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
     """Writes an answer from passages."""
 
-    async def draft(
-        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
-    ) -> Draft | AskedBack:
-        """The draft; the pieces given to `speak` since its last restart are exactly its `answer.content`.
+    async def draft(self, task: AnswerTask) -> Draft | Completion:
+        """The draft, or a model's completion to build it from.
+
+        What `task.tokens` holds at the end is exactly its content.
 
         Raises:
-            ModelError: no model wrote anything that can be used.
+            ModelError: no model wrote anything usable.
         """

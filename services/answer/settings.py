@@ -6,14 +6,28 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.answer.prompts import AGENT, CHAT, FOLLOWUPS
 from shared.contracts.pipelines import PromptedSection
 
-#: Language -> what the asker reads when the passages do not answer the question.
+#: Language -> the text of an answer when the passages do not answer the question.
 DEFAULT_NOT_FOUND = {
     "en": "I could not find an answer to this question in the documents I have.",
     "fr": "Je n'ai pas trouvé de réponse à cette question dans les documents dont je dispose.",
 }
+
+DEFAULT_CHAT_PROMPT = """\
+You answer people's questions from passages of documents that are given to you.
+Answer what was asked, plainly and briefly, and only with what the passages say. When they answer a part only, answer
+that part and say what is missing. Prefer newer passages where two disagree."""
+
+DEFAULT_AGENT_PROMPT = """\
+You help people in a conversation. Use the tools you have where they help: search before you say that you do
+not know, and use several tools at once where one does not depend on another. Do not use a tool for what you know from
+the conversation. Never invent experts, times, pages or bookings: they come from tools. Book only what the person asked
+for and only at a time that a tool has shown to be free."""
+
+DEFAULT_FOLLOWUPS_PROMPT = """\
+Propose up to three short questions or requests the person may want to put next, after the results they
+have just been shown. Write them as the person would, in the person's language."""
 
 ToolName = Literal[
     "search_context",
@@ -27,7 +41,7 @@ ToolName = Literal[
 
 
 class AnswerSettings(PromptedSection):
-    """How answers are written, and when there is none."""
+    """How answers are written, and when the answer is `not_found`."""
 
     engine: Literal["auto", "extractive", "chat", "agent"] = Field(
         default="auto",
@@ -35,69 +49,79 @@ class AnswerSettings(PromptedSection):
         "passages; agent: a model that uses tools; auto: chat where a model plays `main`, else extractive.",
     )
     format: Literal["tags", "json"] = Field(
-        default="tags", description="In which form the model is asked to write: with tags, or as one JSON object."
+        default="tags", description="The output form that the model is asked for: tags, or one JSON object."
     )
     stream: Literal["draft", "verified"] = Field(
         default="draft",
-        description="draft: the asker reads along while the answer is written; verified: nothing before the verdict.",
+        description="draft: tokens are sent while the answer is written; verified: nothing is sent before the verdict.",
     )
     chat_prompt: str = Field(
-        default=CHAT, min_length=1, description="What the model that writes from passages is told."
+        default=DEFAULT_CHAT_PROMPT,
+        min_length=1,
+        description="The instructions of the model that writes from the passages.",
     )
-    agent_prompt: str = Field(default=AGENT, min_length=1, description="What the model that uses tools is told.")
+    agent_prompt: str = Field(
+        default=DEFAULT_AGENT_PROMPT, min_length=1, description="The instructions of the model that uses tools."
+    )
     followups_prompt: str = Field(
-        default=FOLLOWUPS, min_length=1, description="How the model proposes next questions after structured results."
+        default=DEFAULT_FOLLOWUPS_PROMPT,
+        min_length=1,
+        description="The instructions for proposing follow-up questions after structured results.",
     )
     clarify: bool = Field(
-        default=True, description="Whether the model may ask back instead of answering; never twice in a row."
+        default=True,
+        description="Whether the model may ask the asker a question instead of answering; never twice in a row.",
     )
     reserve_seconds: float = Field(
         default=3.0,
         ge=0,
-        description="How long before the deadline, at most a quarter of what is left of it, the sentences of the "
-        "passages are quoted instead of waiting on for the model.",
+        description="Seconds before the deadline (at most a quarter of the time left) when the stage stops waiting for "
+        "the model and quotes sentences of the passages.",
     )
-    max_sentences: int = Field(default=4, ge=1, le=12, description="The most sentences an answer has.")
+    max_sentences: int = Field(default=4, ge=1, le=12, description="The most sentences of an answer.")
     max_answer_chars: int = Field(default=1200, ge=80, description="The longest answer, in characters.")
     max_passage_chars: int = Field(
         default=4000,
         ge=200,
-        description="How much of one passage, page or tool result the model is shown, in characters.",
+        description="The most characters of one passage, page or tool result that the model is shown.",
     )
     min_coverage: float = Field(
         default=0.51,
         ge=0,
         le=1,
         description="The share of the question's words that the quoted sentences and the title of one source must "
-        "speak of; with less the answer is `not_found`. The default asks for more than half. 0: always answer.",
+        "contain; with less the answer is `not_found`. The default asks for more than half. 0: always answer.",
     )
     max_links: int = Field(
-        default=3, ge=0, description="How many pages a `not_found` answer, and one that a model wrote, points to."
+        default=3, ge=0, description="The most pages that a `not_found` answer, and one that a model wrote, links to."
     )
     links_section: bool = Field(
-        default=False, description="Whether the pages cited also stand at the end of the text, under a heading."
+        default=False, description="Whether the cited pages are also listed at the end of the text, under a heading."
     )
     not_found: dict[str, str] = Field(
-        default_factory=dict, description="Replaces what the asker reads then: language -> text."
+        default_factory=dict, description="Replaces the text of `not_found` answers: language -> text."
     )
     tools: tuple[ToolName, ...] = Field(
         default=("search_context", "download_web_page", "check_url_status"),
-        description="What the agent may use.",
+        description="The tools that the agent may use.",
     )
     max_steps: int = Field(
-        default=5, ge=1, le=20, description="How often the agent is asked at most; the last time without tools."
+        default=5, ge=1, le=20, description="The most model calls of one answer; the last one offers no tools."
     )
-    max_parallel_calls: int = Field(default=4, ge=1, le=16, description="Tool calls of one step that are made.")
-    tool_seconds: float = Field(default=10.0, gt=0, description="How long one tool may take.")
+    max_parallel_calls: int = Field(
+        default=4, ge=1, le=16, description="The most tool calls of one step; further ones are refused."
+    )
+    tool_seconds: float = Field(default=10.0, gt=0, description="The timeout of one tool call, in seconds.")
     max_page_bytes: int = Field(
         default=2_000_000, ge=1000, description="The largest web page that is downloaded, in bytes."
     )
     web_allow: tuple[str, ...] = Field(
         default=(), description="The only hosts pages are downloaded from (`example.org`, `*.example.org`); empty: any."
     )
-    web_deny: tuple[str, ...] = Field(default=(), description="Hosts no page is downloaded from.")
+    web_deny: tuple[str, ...] = Field(default=(), description="Hosts that no page is downloaded from.")
     uncited: bool = Field(
         default=False,
-        description="Whether what the agent says without citing anything (a greeting, a question back, comfort) may "
-        "pass as it is; otherwise every sentence needs its source.",
+        description="Whether an answer of the agent that cites nothing (a greeting, a question back, "
+        "comfort) may pass; "
+        "otherwise every sentence needs a source.",
     )

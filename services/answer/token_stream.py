@@ -1,25 +1,94 @@
-"""A draft on its way to who reads along: the first piece at once, then whatever came within 25 ms in one signal."""
+"""From a model's completion to the tokens that the asker reads.
+
+`CompletionStream` takes the completion piece by piece and extracts the answer's text, with its passage numbers turned
+into citation numbers. `TokenStream` publishes that text: the first piece at once, later ones batched for 25 ms.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 
-from services.answer.ports import Draft
+from services.answer.citations import Markers, cut
+from services.answer.output_parsers.json_form import JsonParser
+from services.answer.output_parsers.parser import RESTART, OutputParser, TextPiece
+from services.answer.output_parsers.tags import TagParser
+from services.answer.ports import AnswerTask, Completion, Draft
 from shared.contracts.envelope import Envelope
 from shared.contracts.signals import Token
 from shared.stores.ports import SignalPublisher
 from shared.text.sanitizer import Cleaner, clean
 
-#: Seconds that pieces are gathered for; shorter ones cost more messages than a reader can tell apart.
-GATHERED = 0.025
+#: Seconds for which pieces are batched; smaller batches cost more messages than a reader can notice.
+BATCH_SECONDS = 0.025
 
 
-class Stream:
-    """Plays `Speech`: speaks tokens under their offset in the draft, clean as `shared.text.sanitizer` has it.
+class CompletionStream:
+    """Plays the models' `Listener`: writes the answer's text to the task's tokens, up to `max_answer_chars`.
 
-    A beginning is numbered by the milliseconds since the passages came, so that the numbers grow with each new
-    beginning also when the work was delivered again to another worker. With `silent` nothing is spoken.
+    `passages` is how many numbered passages the model was shown.
+    """
+
+    def __init__(self, task: AnswerTask, passages: int) -> None:
+        self._tokens = task.tokens
+        self._format = task.settings.format
+        self._max_chars = task.settings.max_answer_chars
+        self._passages = passages
+        self._begin()
+
+    def _begin(self) -> None:
+        self._markers = Markers(self._passages)
+        self._parser: OutputParser = TagParser() if self._format == "tags" else JsonParser()
+        self._length = 0
+        self._received = False
+
+    async def piece(self, text: str) -> None:
+        self._received = True
+        await self._write(self._parser.feed(text))
+
+    async def restart(self) -> None:
+        if self._received:
+            await self._tokens.restart()
+            self._begin()
+
+    async def finish(self, text: str) -> Completion:
+        """The completion; `text` is all of it, and is read now if it did not come in pieces."""
+        if not self._received:
+            await self.piece(text)
+        rest, output = self._parser.finish()
+        await self._write(rest)
+        await self._write_text(self._markers.finish())
+        written = self._tokens.text
+        content = cut(written, self._max_chars) if self._length > self._max_chars else written
+        if output.not_found or output.clarification:
+            content = ""
+        if content != written:
+            await self._tokens.restart()
+            await self._tokens.write(content)
+        return Completion(content, output, tuple(self._markers.numbers))
+
+    async def _write(self, pieces: list[TextPiece]) -> None:
+        for piece in pieces:
+            if piece is RESTART:
+                self._markers.clear()
+                self._length = 0
+                await self._tokens.restart()
+            elif isinstance(piece, str):
+                await self._write_text(self._markers.feed(piece))
+
+    async def _write_text(self, text: str) -> None:
+        """Write what fits, and one character more, so that `finish` cuts at the end of a sentence."""
+        room = self._max_chars + 1 - self._length
+        self._length += len(text)
+        if room > 0:
+            await self._tokens.write(text[:room])
+
+
+class TokenStream:
+    """Plays `TokenSink`: publishes tokens under their offset in the draft, sanitised by `shared.text.sanitizer`.
+
+    Each restart begins a draft with a higher number. The first number is the milliseconds since the passages came,
+    so that the numbers also grow when the event is redelivered to another worker. With `silent` nothing is published.
     """
 
     def __init__(self, signals: SignalPublisher, envelope: Envelope, *, silent: bool = False) -> None:
@@ -31,82 +100,82 @@ class Stream:
         self._cleaner = Cleaner()
         self._draft = self._number()
         self._parts: list[str] = []
-        self._waiting: list[str] = []
+        self._pending: list[str] = []
         self._offset = 0
-        self._spoken_at = -1.0
-        self._later: asyncio.Task[None] | None = None
-        self._speaking = asyncio.Lock()
+        self._published_at = -1.0
+        self._timer: asyncio.Task[None] | None = None
+        self._publishing = asyncio.Lock()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         return "".join(self._parts) + self._cleaner.rest()
 
-    async def __call__(self, text: str) -> None:
-        await self._add(self._cleaner.feed(text))
+    async def write(self, text: str) -> None:
+        await self._append(self._cleaner.feed(text))
 
-    async def _add(self, text: str) -> None:
+    async def restart(self) -> None:
+        await self._cancel_timer()
+        async with self._publishing:
+            self._pending.clear()
+            self._parts.clear()
+            self._cleaner = Cleaner()
+            self._draft = max(self._draft + 1, self._number())
+            self._offset = 0
+            self._published_at = -1.0
+
+    async def finish(self) -> None:
+        """Publish what is pending."""
+        await self._append(self._cleaner.finish())
+        await self._cancel_timer()
+        await self._publish()
+
+    async def abandon(self) -> None:
+        """Publish nothing more."""
+        self._pending.clear()
+        await self._cancel_timer()
+
+    async def align(self, draft: Draft) -> Draft:
+        """The draft with its content sanitised; the tokens are written again where they differ from it."""
+        content = clean(draft.answer.content)
+        if content != self.text:
+            await self.restart()
+            await self.write(content)
+        if content == draft.answer.content:
+            return draft
+        return draft._replace(answer=draft.answer.model_copy(update={"content": content}))
+
+    async def _append(self, text: str) -> None:
         if not text:
             return
         self._parts.append(text)
         if self._silent:
             return
-        self._waiting.append(text)
-        left = GATHERED - (time.monotonic() - self._spoken_at)
-        if left <= 0 and self._later is None:
-            await self._speak()
-        elif self._later is None:
-            self._later = asyncio.create_task(self._speak_after(left))
+        self._pending.append(text)
+        left = BATCH_SECONDS - (time.monotonic() - self._published_at)
+        if left <= 0 and self._timer is None:
+            await self._publish()
+        elif self._timer is None:
+            self._timer = asyncio.create_task(self._publish_after(left))
 
-    async def restart(self) -> None:
-        await self._forget_later()
-        async with self._speaking:
-            self._waiting.clear()
-            self._parts.clear()
-            self._cleaner = Cleaner()
-            self._draft = max(self._draft + 1, self._number())
-            self._offset = 0
-            self._spoken_at = -1.0
-
-    async def finish(self) -> None:
-        """Speak what waits."""
-        await self._add(self._cleaner.finish())
-        await self._forget_later()
-        await self._speak()
-
-    async def abandon(self) -> None:
-        """Speak nothing more."""
-        self._waiting.clear()
-        await self._forget_later()
-
-    async def agreeing(self, draft: Draft) -> Draft:
-        """The draft with its content clean, and just that said."""
-        content = clean(draft.answer.content)
-        if content != self.said:
-            await self.restart()
-            await self(content)
-        if content == draft.answer.content:
-            return draft
-        return draft._replace(answer=draft.answer.model_copy(update={"content": content}))
-
-    async def _speak_after(self, seconds: float) -> None:
+    async def _publish_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self._later = None
-        await self._speak()
+        self._timer = None
+        await self._publish()
 
-    async def _forget_later(self) -> None:
-        later, self._later = self._later, None
-        if later is not None:
-            later.cancel()
-            await asyncio.wait({later})
+    async def _cancel_timer(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+            await asyncio.wait({timer})
 
-    async def _speak(self) -> None:
-        async with self._speaking:
-            if not self._waiting:
+    async def _publish(self) -> None:
+        async with self._publishing:
+            if not self._pending:
                 return
-            token = Token(attempt=self._attempt, draft=self._draft, offset=self._offset, text="".join(self._waiting))
-            self._waiting.clear()
+            token = Token(attempt=self._attempt, draft=self._draft, offset=self._offset, text="".join(self._pending))
+            self._pending.clear()
             self._offset += len(token.text)
-            self._spoken_at = time.monotonic()
+            self._published_at = time.monotonic()
             await self._signals.publish_signal(self._cid, token)
 
     def _number(self) -> int:

@@ -1,4 +1,7 @@
-"""The agent's tools at work: arguments checked, calls made side by side, each timed; a failure is told to the model."""
+"""Executes the agent's tool calls: validates arguments, runs the calls of a step concurrently, and times each one.
+
+A call that fails is reported to the model; it never fails the answer.
+"""
 
 from __future__ import annotations
 
@@ -11,69 +14,99 @@ from typing import Any, NamedTuple
 import structlog
 from pydantic import ValidationError
 
-from services.answer.tools.ports import AgentTool, Found, Scene
+from services.answer.ports import AnswerTask
+from services.answer.prompts import passage_blocks
+from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
 from shared.contracts.errors import AnswerbusError
-from shared.llm.ports import Tool, ToolCall
+from shared.contracts.payloads import Payload
+from shared.llm.ports import Message, Tool, ToolCall
+from shared.llm.prompt_blocks import block
 
 log = structlog.get_logger()
 
-#: Longest argument that is kept in the fact, in characters.
+#: The longest argument that is recorded in the fact, in characters.
 _KEPT_CHARS = 200
+#: The longest fault that the model is told, in characters.
+_FAULT_CHARS = 1000
 
 
-class Made(NamedTuple):
-    """One call as it went: what it brought, or what was wrong; `record` is what the fact says of it."""
+class ToolResult(NamedTuple):
+    """An executed call: its output, or its fault; `record` is its entry in the fact's `tool_calls`."""
 
     call: ToolCall
-    found: Found
+    output: ToolOutput
     fault: str
     record: dict[str, Any]
 
 
-class Toolbox:
-    """The tools of one answer; remembers what was called, so that a call made twice is not made again."""
+class ToolExecutor:
+    """The tools of one answer, and what they have returned so far.
 
-    def __init__(self, tools: Iterable[AgentTool], scene: Scene) -> None:
-        allowed = scene.settings.tools
-        self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in allowed}
-        self._scene = scene
+    `passages` are all that the model was shown, the retrieved ones first; a passage's number is its position, from 1.
+    A call that was made already is not repeated.
+    """
+
+    def __init__(self, tools: Iterable[AgentTool], task: AnswerTask) -> None:
+        self._settings = task.settings
+        self._context = ToolContext(task.question, task.run, task.settings)
+        self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in task.settings.tools}
         self._seen: set[str] = set()
-
-    def offered(self) -> tuple[Tool, ...]:
-        """The tools as the model is told of them, always in the same order."""
-        return tuple(
+        #: The descriptions of the tools for the model, always in the same order.
+        self.offered = tuple(
             Tool(name=tool.name, description=tool.description, parameters=tool.arguments.model_json_schema())
             for tool in self._tools.values()
         )
+        self.passages = list(task.passages)
+        self.payload: Payload | None = None
+        self.records: list[dict[str, Any]] = []
 
-    async def make(self, calls: Sequence[ToolCall], step: int) -> list[Made]:
-        """All calls of one step, side by side, in the order in which they were asked for."""
-        most = self._scene.settings.max_parallel_calls
-        begun = [self._one(call, step, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
-        return list(await asyncio.gather(*begun))
+    async def execute(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
+        """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
+        most = self._settings.max_parallel_calls
+        runs = [self._run(call, step, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
+        messages = []
+        for result in await asyncio.gather(*runs):
+            self.records.append(result.record)
+            messages.append(Message(author="tool", text=self._text(result), call_id=result.call.id))
+            if result.output.payload is not None:
+                self.payload = result.output.payload
+        return messages
 
-    async def _one(self, call: ToolCall, step: int, fault: str) -> Made:
+    def _text(self, result: ToolResult) -> str:
+        """The result as the model reads it; passages that are new get the next numbers."""
+        if result.fault:
+            return block("failed", result.fault, limit=_FAULT_CHARS)
+        known = {passage.id: number for number, passage in enumerate(self.passages, start=1)}
+        again = [f"[{known[passage.id]}]" for passage in result.output.passages if passage.id in known]
+        new = [passage for passage in result.output.passages if passage.id not in known]
+        limit = self._settings.max_passage_chars
+        shown = passage_blocks(new, limit, first=len(self.passages) + 1) if new else ""
+        self.passages += new
+        parts = [result.output.text, shown, f"Shown already: {' '.join(again)}" if again else ""]
+        return "\n".join(part for part in parts if part)
+
+    async def _run(self, call: ToolCall, step: int, fault: str) -> ToolResult:
         started = time.perf_counter()
-        found = Found()
+        output = ToolOutput()
         fault = fault or self._fault(call)
         if not fault:
             try:
                 tool = self._tools[call.name]
                 arguments = tool.arguments.model_validate(call.arguments)
-                async with asyncio.timeout(self._scene.settings.tool_seconds):
-                    found = await tool.run(arguments, self._scene)
+                async with asyncio.timeout(self._settings.tool_seconds):
+                    output = await tool.run(arguments, self._context)
             except ValidationError as error:
-                fault = f"wrong arguments: {_explained(error)}"
+                fault = f"wrong arguments: {_explain(error)}"
             except TimeoutError:
-                fault = f"no result within {self._scene.settings.tool_seconds:g} seconds"
+                fault = f"no result within {self._settings.tool_seconds:g} seconds"
             except AnswerbusError as error:
                 fault = str(error)
         if fault:
             log.info("tool call failed", tool=call.name[:40], step=step)
-        return Made(call, found, fault, _record(call, step, started, fault))
+        return ToolResult(call, output, fault, _record(call, step, started, fault))
 
     def _fault(self, call: ToolCall) -> str:
-        """Why the call is not made at all."""
+        """Why the call cannot be made; empty when it can."""
         if call.fault:
             return f"the arguments cannot be read: {call.fault}"
         if call.name not in self._tools:
@@ -89,8 +122,8 @@ def _too_many(most: int) -> str:
     return f"at most {most} calls are made at once; make this one in the next step if you still need it"
 
 
-def _explained(error: ValidationError) -> str:
-    """What the model must change, without repeating what it said."""
+def _explain(error: ValidationError) -> str:
+    """What the model must change, without repeating its input."""
     faults = error.errors(include_input=False, include_url=False)[:5]
     return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in faults)
 

@@ -1,9 +1,9 @@
-"""Verifier: lets no sentence through that is not in its source, and no citation that leads elsewhere.
+"""Verifier: rejects sentences that are not in their sources, and citations that do not lead where they say.
 
-Hears `AnswerDrafted` and says `AnswerVerified`; a draft that does not pass becomes `AnswerRefuted` (retrieval tries
-again with a rewritten question, and the next draft gets the feedback). When no attempt remains, the best one is
-answered and marked, or `not_found` where nothing held.
+Consumes `AnswerDrafted` and publishes `AnswerVerified`, or `AnswerRefuted` for a draft that does not pass: retrieval
+searches again with a rewritten question, and the next draft gets the feedback. When no attempt remains, the best one is
+answered and marked `best_effort`, or the answer is `not_found` if nothing held.
 
-Hears `ExchangeRecorded` and says `ExchangeEvaluated`: answers on record are scored, each sentence and each citation,
-after their askers have them.
+Consumes `ExchangeRecorded` and publishes `ExchangeEvaluated`: each sentence and each citation of a recorded answer is
+scored after the asker received it.
 """

@@ -1,30 +1,31 @@
-"""Are the addresses of the citations there? One that is dead is replaced by the nearest page that works."""
+"""Checks the addresses of citations, and replaces a dead one by the nearest page that works."""
 
 from __future__ import annotations
 
 import asyncio
 
-from services.verifier.ports import Urls
+from services.verifier.ports import UrlChecker
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
 from services.verifier.url_fallback import rungs
-from shared.contracts.domain import Answer, Checked, Citation, UrlStep, links_section
+from shared.contracts.domain import Answer, Checked, Citation, UrlStep
 from shared.contracts.facts import AnswerVerified
 from shared.observability.telemetry import CITATION_CHECKS
+from shared.text.citations import links_section
 from shared.text.urls import well_formed
 
-#: What a page of the operator's own naming may come to and still be given instead of one that is gone.
+#: Outcomes with which a page named by the operator still replaces an address that is gone.
 _TRUSTED = ("works", "guarded", "not_allowed", "unreachable")
 
 
 class CitationCheck:
-    """Checks the citations of an answer at once, within the time there is."""
+    """Checks all citations of an answer concurrently, within the time left."""
 
-    def __init__(self, urls: Urls) -> None:
+    def __init__(self, urls: UrlChecker) -> None:
         self._urls = urls
 
     async def check(self, verified: AnswerVerified, settings: VerifierSettings, remaining: float) -> AnswerVerified:
-        """The answer with its citations checked; what is not known in time stays as it is, and says so."""
+        """The answer with checked citations; one whose check takes too long keeps its address and is `unknown`."""
         seconds = min(settings.check_seconds, remaining / 2)
         tasks = [asyncio.create_task(self._checked(one, verified, settings, seconds)) for one in verified.citations]
         citations = tuple(await asyncio.gather(*tasks))
@@ -61,7 +62,7 @@ class CitationCheck:
         if first.outcome in ("works", "guarded", "not_allowed"):
             status = "not_allowed" if first.outcome == "not_allowed" else "works"
             return Checked.model_validate({"status": status, "final_url": final_url, "ladder": tuple(steps)})
-        # Where nobody answers, the network may be what is away: then only a page that is seen is better.
+        # If nobody answers, the network may be down: then only a page that was seen working is a better address.
         proven = first.outcome != "unreachable"
         for rung, looked_at, given in rungs(citation, verified, settings):
             step, _ = await self._step(rung, looked_at, settings)
@@ -74,14 +75,16 @@ class CitationCheck:
         return Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
 
     async def _step(self, rung: str, url: str, settings: VerifierSettings) -> tuple[UrlStep, str]:
-        seen = await self._urls.look(url, settings)
-        outcome = "gone" if seen.outcome == "works" and soft_404(url, seen, settings.soft_404) else seen.outcome
-        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": seen.code})
-        return step, seen.final_url or url
+        observed = await self._urls.check(url, settings)
+        outcome = (
+            "gone" if observed.outcome == "works" and soft_404(url, observed, settings.soft_404) else observed.outcome
+        )
+        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": observed.code})
+        return step, observed.final_url or url
 
 
 def _relinked(answer: Answer, moved: dict[str, str]) -> Answer:
-    """The answer with its links moved too; those to pages that are gone are left out."""
+    """The answer with its links replaced as its citations were; links to pages that are gone are removed."""
     links = [link.model_copy(update={"url": moved.get(link.url, link.url)}) for link in answer.links]
     kept = tuple({link.url: link for link in reversed(links) if well_formed(link.url)}.values())[::-1]
     section = links_section(answer.links)

@@ -1,38 +1,278 @@
-"""What was found of a draft, by the rules or by the judge."""
+"""The assessment of a draft: made once, and read by everything that decides what becomes of the draft.
+
+The scores, by rule:
+
+groundedness  share of the sentences that their passages support
+relevancy     share of the question's stems that the answer, or the title of a page it cites, contains
+completeness  of the question's stems that the passages contain at all, the share that the answer contains
+overall       40 % groundedness, 40 % relevancy, 20 % completeness
+
+The judge replaces the scores by its own, and decides which sentences are unsupported. What the rules know for certain
+stays a fault whatever the judge says: a misleading citation, a number that is in no passage, a false quotation.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from shared.contracts.domain import JudgedBy, Scores
+from services.verifier.groundedness import SentenceSupport, citation_faults, numbering_faults, support
+from services.verifier.judge import JudgeReply, ask_judge
+from services.verifier.settings import VerifierSettings
+from shared.contracts.domain import Answer, Citation, JudgedBy, Scores, Sentence
+from shared.contracts.facts import AnswerDrafted
+from shared.llm.ports import Models
+from shared.text.analysis import stem_set, stems, written_language
+from shared.text.citations import QUOTING_ENGINES, says_more
+from shared.text.languages import UNKNOWN
+
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+#: Types of answers that state nothing about the documents, so that there is nothing to check or to cite.
+STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
 
 
-class Finding(NamedTuple):
-    """`faults` are in words that name no text of the question; `missing` are positions of unsupported sentences.
+class Measures(NamedTuple):
+    """What was measured of a draft; `sentences` are those that need a source, `support` is theirs in the same order.
 
-    `feedback` is for the next draft, `rewritten` the question of the next search; the rules leave it empty.
+    `language` is that of the passages, `written_in` that of the answer. `citation_faults` is one text for each
+    citation, empty where it is sound.
     """
 
-    faults: tuple[str, ...]
-    missing: tuple[int, ...]
-    scores: Scores
+    language: str
+    written_in: str
+    sentences: tuple[Sentence, ...]
+    support: tuple[SentenceSupport, ...]
+    numbering_faults: tuple[str, ...]
+    citation_faults: tuple[str, ...]
+    says_more: bool
+    relevancy: float
+    completeness: float
+
+    def scores(self, unsupported: int) -> Scores:
+        """The scores by rule when so many sentences are unsupported."""
+        count = len(self.sentences)
+        return weigh((count - unsupported) / count if count else 0.0, self.relevancy, self.completeness)
+
+
+class DraftAssessment(NamedTuple):
+    """What was found out about a draft.
+
+    `scores` and `measures` are None where the draft states nothing, `measures` also where the guard objected.
+    `faults` contain no text of the question; `unsupported` are positions of sentences. A draft that does not pass has
+    `feedback` for the next draft and a `rewritten_question` for the next search.
+    """
+
+    draft: AnswerDrafted
+    passes: bool
+    scores: Scores | None = None
+    measures: Measures | None = None
+    objected: bool = False
+    faults: tuple[str, ...] = ()
+    unsupported: tuple[int, ...] = ()
     judged_by: JudgedBy = "rules"
-    remark: str = ""
-    rewritten: str = ""
+    feedback: str = ""
+    rewritten_question: str = ""
 
-    def passes(self, threshold: float) -> bool:
-        """Nothing is wrong with it, and it is good enough."""
-        return not self.faults and self.scores.overall >= threshold
 
-    def feedback(self, threshold: float) -> str:
-        """What the next draft is to do better; never empty for a finding that does not pass."""
-        said = list(self.faults)
-        if self.remark:
-            said.append(self.remark)
-        elif not said:
-            scores = self.scores
-            said.append(
-                f"scored {scores.overall:.2f} where {threshold:.2f} is needed: relevancy {scores.relevancy:.2f}, "
-                f"groundedness {scores.groundedness:.2f}, completeness {scores.completeness:.2f}"
-            )
-        return "; ".join(said)
+def objected(draft: AnswerDrafted, objections: tuple[str, ...]) -> DraftAssessment:
+    """The assessment of a draft that must not be shown."""
+    return DraftAssessment(
+        draft,
+        passes=False,
+        scores=weigh(0, 0, 0),
+        objected=True,
+        faults=objections,
+        feedback="; ".join(objections),
+        rewritten_question=next_query(draft, passage_language(draft)),
+    )
+
+
+async def assess(
+    models: Models, draft: AnswerDrafted, settings: VerifierSettings, remaining: float, *, judge: bool
+) -> DraftAssessment:
+    """The assessment by the judge, or by the rules where it is not wanted, cannot reply, or is not needed.
+
+    `remaining` are the seconds until the deadline.
+    """
+    measures = measure(draft)
+    if judge:
+        certain = by_rules(draft, measures, settings, overlap=False)
+        if certain.faults:
+            return certain
+        reply = await ask_judge(models, draft, measures.sentences, settings, remaining)
+        if reply is not None:
+            return _by_judge(certain, reply, settings)
+    return by_rules(draft, measures, settings)
+
+
+def states_nothing(answer: Answer, citations: Sequence[Citation]) -> bool:
+    """Whether there is nothing to check: structured data is checked as far as it cites documents."""
+    if answer.type == "structured":
+        return not citations and not any(sentence.citations for sentence in answer.sentences)
+    return answer.type in STATES_NOTHING
+
+
+def measure(draft: AnswerDrafted) -> Measures:
+    """Everything about a draft that takes work to find out, and that no setting decides."""
+    answer = draft.answer
+    structured = answer.type == "structured"
+    sentences = tuple(one for one in answer.sentences if one.citations or not structured)
+    language, written_in = passage_language(draft), _answer_language(draft)
+    relevancy, completeness = _relevance(draft, sentences, language, written_in)
+    return Measures(
+        language=language,
+        written_in=written_in,
+        sentences=sentences,
+        support=support(sentences, draft.citations, draft.passages, language),
+        numbering_faults=numbering_faults(sentences, draft.citations),
+        citation_faults=citation_faults(draft.citations, draft.passages),
+        says_more=bool(sentences) and not structured and says_more(answer),
+        relevancy=relevancy,
+        completeness=completeness,
+    )
+
+
+def by_rules(
+    draft: AnswerDrafted, measures: Measures, settings: VerifierSettings, *, overlap: bool = True
+) -> DraftAssessment:
+    """The assessment by rule. Without `overlap` only the numbers of a sentence must be in its passages."""
+    required = min_overlap(draft, measures, settings) if overlap or draft.engine in QUOTING_ENGINES else 0.0
+    unsupported = tuple(at for at, one in enumerate(measures.support) if not one.suffices(required))
+    faults = list(measures.numbering_faults)
+    faulty = zip(draft.citations, measures.citation_faults, strict=True)
+    faults += [f"citation {citation.number} {fault}" for citation, fault in faulty if fault]
+    if unsupported:
+        faults.append(f"{len(unsupported)} of {len(measures.sentences)} sentences are not in the passages they cite")
+    if not measures.sentences:
+        faults.append("the answer has no sentences")
+    elif measures.says_more:
+        faults.append("the answer says more than its sentences")
+    if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
+        faults.append("the answer is not in the asker's language")
+    scores = measures.scores(len(unsupported))
+    passes = not faults and scores.overall >= settings.threshold
+    return DraftAssessment(
+        draft,
+        passes=passes,
+        scores=scores,
+        measures=measures,
+        faults=tuple(faults),
+        unsupported=unsupported,
+        feedback="; ".join(faults) or _too_low(scores, settings.threshold),
+        rewritten_question="" if passes else next_query(draft, measures.language),
+    )
+
+
+def min_overlap(draft: AnswerDrafted, measures: Measures, settings: VerifierSettings) -> float | None:
+    """The share of a sentence's stems that its passages must have; None where it must be a quote.
+
+    Stems of two languages cannot be compared; then only the numbers are.
+    """
+    if draft.engine in QUOTING_ENGINES:
+        return None
+    return settings.min_overlap if _compatible(measures.written_in, measures.language) else 0.0
+
+
+def weigh(groundedness: float, relevancy: float, completeness: float) -> Scores:
+    """The three scores and the overall score, to three decimals; used for the rules and for the judge."""
+    overall = 0.4 * groundedness + 0.4 * relevancy + 0.2 * completeness
+    return Scores(
+        groundedness=round(groundedness, 3),
+        relevancy=round(relevancy, 3),
+        completeness=round(completeness, 3),
+        overall=round(overall, 3),
+    )
+
+
+def next_query(draft: AnswerDrafted, language: str) -> str:
+    """The question for the search that follows when the draft does not pass."""
+    answered = answer_stems(draft.answer.sentences, draft.citations, language)
+    return rewrite(draft.question.standalone_text(draft.context), language, answered)
+
+
+def rewrite(question: str, language: str, answered: frozenset[str]) -> str:
+    """The question for a search after an answer with the stems `answered` did not pass.
+
+    These are its words as typed and in order, without those that only carry grammar. Words that the answer does not
+    contain also stand at the beginning, so that they weigh double in the search. A question of grammar only is
+    returned unchanged.
+    """
+    kept: list[str] = []
+    missing: list[str] = []
+    for word in _WORD.findall(question):
+        found = stems(word, language)
+        if found and word not in kept:
+            kept.append(word)
+            if not answered.issuperset(found):
+                missing.append(word)
+    if len(missing) == len(kept):
+        missing = []
+    return " ".join((*missing, *kept)) or question
+
+
+def answer_stems(sentences: Sequence[Sentence], citations: Sequence[Citation], language: str) -> frozenset[str]:
+    """The stems of the sentences and of the titles of the pages they cite."""
+    written = frozenset(stems(" ".join(sentence.text for sentence in sentences), language))
+    return written.union(*(stem_set(citation.title, language) for citation in citations))
+
+
+def _by_judge(certain: DraftAssessment, reply: JudgeReply, settings: VerifierSettings) -> DraftAssessment:
+    count = len(certain.measures.sentences) if certain.measures else 0
+    unsupported = tuple(sorted({number - 1 for number in reply.unsupported if 0 < number <= count}))
+    faults = [f"{len(unsupported)} of {count} sentences are not in the passages, says the judge"] if unsupported else []
+    scores = weigh(reply.groundedness, reply.relevancy, reply.completeness)
+    passes = not faults and scores.overall >= settings.threshold
+    advice = [reply.feedback] if reply.feedback else []
+    rewritten = "" if passes else reply.rewritten_question or next_query(certain.draft, passage_language(certain.draft))
+    return certain._replace(
+        passes=passes,
+        scores=scores,
+        faults=tuple(faults),
+        unsupported=unsupported,
+        judged_by="judge",
+        feedback="; ".join(faults + advice) or _too_low(scores, settings.threshold),
+        rewritten_question=rewritten,
+    )
+
+
+def _too_low(scores: Scores, threshold: float) -> str:
+    return (
+        f"scored {scores.overall:.2f} where {threshold:.2f} is needed: relevancy {scores.relevancy:.2f}, "
+        f"groundedness {scores.groundedness:.2f}, completeness {scores.completeness:.2f}"
+    )
+
+
+def _relevance(
+    draft: AnswerDrafted, sentences: Sequence[Sentence], language: str, written_in: str
+) -> tuple[float, float]:
+    """Relevancy and completeness, in the language that question and answer share; without question stems both are 1."""
+    question = draft.question
+    translated = draft.engine not in QUOTING_ENGINES and not _compatible(written_in, language)
+    text = question.standalone_text(draft.context)
+    if translated and _compatible(written_in, question.language):
+        text, language = question.text, written_in
+    answered = answer_stems(sentences, draft.citations, language)
+    wanted = frozenset(stems(text, language))
+    available = wanted & frozenset().union(
+        *(stem_set(passage.text, language) | stem_set(passage.title, language) for passage in draft.passages)
+    )
+    relevancy = len(wanted & answered) / len(wanted) if wanted else 1.0
+    return relevancy, len(available & answered) / len(available) if available else 1.0
+
+
+def passage_language(draft: AnswerDrafted) -> str:
+    """The language of the passages cited, else of the question as it was searched for."""
+    cited = {citation.passage for citation in draft.citations}
+    known = (one.language for one in draft.passages if one.id in cited and one.language != UNKNOWN)
+    return next(known, draft.question.search_language)
+
+
+def _answer_language(draft: AnswerDrafted) -> str:
+    text = " ".join(sentence.text for sentence in draft.answer.sentences) or draft.answer.content
+    return written_language(text, draft.question.language)
+
+
+def _compatible(language: str, other: str) -> bool:
+    """Whether two languages may be the same: an unknown one may be any."""
+    return UNKNOWN in (language, other) or language == other

@@ -7,17 +7,21 @@ when some are, and 0 when none is, when nobody names it, or when it does not lea
 
 from __future__ import annotations
 
-from services.verifier.citations import misleading
-from services.verifier.draft_assessment import Finding
-from services.verifier.groundedness import quoted, spoken_of
-from services.verifier.rules import QUOTING, alike, answer_language, examine, language_of, states_nothing, stating
+from services.verifier.draft_assessment import (
+    DraftAssessment,
+    Measures,
+    by_rules,
+    measure,
+    min_overlap,
+    states_nothing,
+)
+from services.verifier.groundedness import SentenceSupport, sentence_support
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import (
     AnswerEvaluation,
     Citation,
     CitationScore,
     CitationVerdict,
-    Passage,
     Question,
     Sentence,
     SentenceScore,
@@ -26,42 +30,53 @@ from shared.contracts.domain import (
 from shared.contracts.facts import AnswerDrafted, AnswerVerified
 from shared.contracts.requests.persistence import Exchange
 
-#: A correlation id ends in random digits; so many of them choose the sample.
+#: So many of the random digits at the end of a correlation id decide whether it is sampled.
 _DIGITS = 8
 
 
-def evaluated(drafted: AnswerDrafted, settings: VerifierSettings, finding: Finding | None = None) -> AnswerEvaluation:
-    """The evaluation by rule; `finding` is the judge's, whose scores and unsupported sentences then count."""
-    found = finding or examine(drafted, settings)
-    by_id = {passage.id: passage for passage in drafted.passages}
-    cited = {one.number: by_id[one.passage] for one in drafted.citations if one.passage in by_id}
-    sentences = stating(drafted.answer).sentences
+def evaluated(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerEvaluation | None:
+    """The evaluation of an assessed draft; None where there is nothing to evaluate."""
+    measures, scores = assessment.measures, assessment.scores
+    if measures is None or scores is None:
+        return None
+    supports = zip(measures.sentences, measures.support, strict=True)
     return AnswerEvaluation(
-        scores=found.scores,
+        scores=scores,
         sentences=tuple(
-            _sentence(sentence, cited, supported=at not in found.missing) for at, sentence in enumerate(sentences)
+            _sentence(sentence, support, supported=at not in assessment.unsupported)
+            for at, (sentence, support) in enumerate(supports)
         ),
         citations=tuple(
-            CitationVerdict(number=one.number, source=one.source, score=_citation(one, drafted, sentences, settings))
-            for one in drafted.citations
+            CitationVerdict(
+                number=citation.number,
+                source=citation.source,
+                score=0 if fault else _citation(citation, assessment.draft, measures, settings),
+            )
+            for citation, fault in zip(assessment.draft.citations, measures.citation_faults, strict=True)
         ),
-        judged_by=found.judged_by,
+        judged_by=assessment.judged_by,
     )
 
 
-def inline(verified: AnswerVerified, settings: VerifierSettings) -> AnswerVerified:
-    """The answer with its evaluation, where it states anything; the scores are those it passed with."""
-    drafted = of_answer(verified)
-    if states_nothing(drafted):
+def inline(verified: AnswerVerified, assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVerified:
+    """The answer with its evaluation by rule, where it states anything; its scores are those it passed with.
+
+    `assessment` is that of the last draft; the best of the attempts that did not pass is assessed anew.
+    """
+    if states_nothing(verified.answer, verified.citations):
         return verified
-    evaluation = evaluated(drafted, settings)
-    if verified.scores is not None:
+    draft, measures = assessment.draft, assessment.measures
+    if verified.best_effort or measures is None:
+        draft = of_answer(verified)
+        measures = measure(draft)
+    evaluation = evaluated(by_rules(draft, measures, settings), settings)
+    if evaluation is not None and verified.scores is not None:
         evaluation = evaluation.model_copy(update={"scores": verified.scores, "judged_by": verified.judged_by})
     return verified.model_copy(update={"evaluation": evaluation})
 
 
 def of_answer(verified: AnswerVerified) -> AnswerDrafted:
-    """What there is to evaluate of a verified answer."""
+    """A verified answer as a draft to assess."""
     return AnswerDrafted(
         question=verified.question,
         answer=verified.answer,
@@ -73,7 +88,7 @@ def of_answer(verified: AnswerVerified) -> AnswerDrafted:
 
 
 def of_record(exchange: Exchange) -> AnswerDrafted | None:
-    """What there is to evaluate of an exchange on record; None where no answer was written for it."""
+    """A recorded exchange as a draft to assess; None where no answer was written for it."""
     if exchange.outcome != "answered" or exchange.answer is None:
         return None
     return AnswerDrafted(
@@ -87,35 +102,30 @@ def of_record(exchange: Exchange) -> AnswerDrafted | None:
 
 
 def sampled(correlation_id: str, share: float) -> bool:
-    """Whether this question is among the share that is evaluated; always the same for the same question."""
+    """Whether this question is in the evaluated share; deterministic for each question."""
     return int(correlation_id[-_DIGITS:], 16) / float(16**_DIGITS) < share
 
 
 def _as_cited(citations: tuple[Citation, ...]) -> tuple[Citation, ...]:
-    """Without the addresses that checking them came to: those need not be the passages' any more."""
+    """Without the addresses of checked citations, which may be replaced and no longer those of the passages."""
     return tuple(one.model_copy(update={"url": ""}) if one.checked else one for one in citations)
 
 
-def _sentence(sentence: Sentence, cited: dict[int, Passage], *, supported: bool) -> SentenceVerdict:
-    sources = [cited[number] for number in sentence.citations if number in cited]
+def _sentence(sentence: Sentence, support: SentenceSupport, *, supported: bool) -> SentenceVerdict:
     score: SentenceScore = 0
     if supported:
-        score = 100 if quoted(sentence.text, sources) else 80
+        score = 100 if support.quoted else 80
     return SentenceVerdict(text=sentence.text, supported=supported, score=score, citations=sentence.citations)
 
 
 def _citation(
-    citation: Citation, drafted: AnswerDrafted, sentences: tuple[Sentence, ...], settings: VerifierSettings
+    citation: Citation, draft: AnswerDrafted, measures: Measures, settings: VerifierSettings
 ) -> CitationScore:
-    naming = [sentence for sentence in sentences if citation.number in sentence.citations]
-    if not naming or misleading([citation], drafted.passages):
+    """The score of a sound citation: how many of the sentences that name it are in its passage alone."""
+    naming = [sentence for sentence in measures.sentences if citation.number in sentence.citations]
+    if not naming:
         return 0
-    passages = [passage for passage in drafted.passages if passage.id == citation.passage]
-    language = language_of(drafted)
-    # Words of two languages cannot be compared; then the numbers are.
-    least = settings.min_overlap if alike(answer_language(drafted), language) else 0.0
-    held = sum(
-        quoted(one.text, passages) or (drafted.engine not in QUOTING and spoken_of(one.text, passages, language, least))
-        for one in naming
-    )
+    passages = [passage for passage in draft.passages if passage.id == citation.passage]
+    required = min_overlap(draft, measures, settings)
+    held = sum(sentence_support(one.text, passages, measures.language).suffices(required) for one in naming)
     return 25 if held == len(naming) else 20 if held else 0

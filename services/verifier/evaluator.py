@@ -1,10 +1,9 @@
-"""Background evaluation: recorded answers are scored after their askers have them."""
+"""Background evaluation: consumes `ExchangeRecorded` and scores answers after their askers received them."""
 
 from __future__ import annotations
 
+from services.verifier.draft_assessment import assess, states_nothing
 from services.verifier.evaluation import evaluated, of_record, sampled
-from services.verifier.judge import judged
-from services.verifier.rules import states_nothing
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import Envelope
@@ -14,12 +13,12 @@ from shared.contracts.requests.persistence import ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.llm.ports import Models
 
-#: Exchanges that a worker evaluates at once: few, as drafts of live questions wait for the same processor and models.
+#: Exchanges that a worker evaluates concurrently: few, because live drafts need the same processor and models.
 AT_ONCE = 2
 
 
 class Evaluator:
-    """Evaluates a share of the live answers, and all of the background lane's."""
+    """Evaluates a share of the live answers, and all answers of the background lane."""
 
     def __init__(self, models: Models, asker: RequestClient) -> None:
         self._models = models
@@ -28,19 +27,21 @@ class Evaluator:
     async def evaluate(
         self, recorded: ExchangeRecorded, envelope: Envelope, settings: VerifierSettings
     ) -> ExchangeEvaluated | None:
-        """The evaluation, by the judge or by the rules; None for what is not in the sample or states nothing."""
+        """The evaluation by the judge or by the rules; None for an answer that is not sampled or states nothing."""
         share = settings.evaluation_share if envelope.lane is Lane.LIVE else 1.0
         if settings.evaluation != "background" or recorded.outcome != "answered":
             return None
         if not sampled(envelope.correlation_id, share):
             return None
-        drafted = await self._answer(recorded, envelope)
-        if drafted is None or states_nothing(drafted):
+        draft = await self._fetch(recorded, envelope)
+        if draft is None or states_nothing(draft.answer, draft.citations):
             return None
-        by_judge = None
-        if settings.evaluation_judge and self._models.has("judge"):
-            by_judge = await judged(self._models, drafted, settings, 2 * settings.judge_seconds)
-        evaluation = evaluated(drafted, settings, by_judge)
+        # Nobody waits for it: the judge has all of its seconds, not only half of what is left of them.
+        seconds = 2 * settings.judge_seconds
+        judge = settings.evaluation_judge and self._models.has("judge")
+        evaluation = evaluated(await assess(self._models, draft, settings, seconds, judge=judge), settings)
+        if evaluation is None:
+            return None
         return ExchangeEvaluated(
             record=recorded.record,
             scores=evaluation.scores,
@@ -49,8 +50,8 @@ class Evaluator:
             judged_by=evaluation.judged_by,
         )
 
-    async def _answer(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
-        """The answer that was recorded; None where the record has forgotten it, or holds another ending.
+    async def _fetch(self, recorded: ExchangeRecorded, envelope: Envelope) -> AnswerDrafted | None:
+        """The recorded answer; None where the record was erased, or holds another outcome.
 
         Raises:
             TransientError: the record cannot be read now.

@@ -1,22 +1,36 @@
-"""Is it in the source? A sentence is looked for in the passages that its citations name. Pure."""
+"""Is the draft in its sources? Sentences are compared with the passages they cite, citations with theirs. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from shared.contracts.domain import Answer, Citation, Passage, links_section
-from shared.text.analysis import normalise, stems, words
-from shared.text.sanitizer import clean
-
-_MARKER = re.compile(r"\s*\[\d{1,3}\]")
+from shared.contracts.domain import Citation, Passage, Sentence
+from shared.text.analysis import stem_set, stems, words
+from shared.text.citations import plain
+from shared.text.urls import well_formed
 
 
-@lru_cache(maxsize=2048)  # the passages that answer many questions are read once
-def plain(text: str) -> str:
-    """To compare by: as it may be shown, no case, no accents, single spaces."""
-    return " ".join(normalise(clean(text)).split())
+class SentenceSupport(NamedTuple):
+    """How much of a sentence stands in a set of passages.
+
+    `quoted`: one of them has it word for word. `numbers`: together they have every number of it. `matched` of its
+    `stems` distinct stems occur in them.
+    """
+
+    quoted: bool
+    numbers: bool = True
+    matched: int = 0
+    stems: int = 0
+
+    def suffices(self, min_overlap: float | None) -> bool:
+        """Whether the sentence counts as supported.
+
+        `min_overlap` is the share of stems that is enough, where only numbers count at 0; None accepts only quotes.
+        """
+        if self.quoted or min_overlap is None:
+            return self.quoted
+        return self.numbers and (self.matched >= min_overlap * self.stems if self.stems else min_overlap == 0)
 
 
 def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
@@ -25,64 +39,73 @@ def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
     return bool(words(sentence)) and any(_contains(plain(passage.text), wanted) for passage in passages)
 
 
-def spoken_of(sentence: str, passages: Iterable[Passage], language: str, least: float) -> bool:
-    """Whether the passages together have at least this share of the sentence's stems; numbers must all be there.
-
-    With `least` 0 only the numbers count.
-    """
-    said = frozenset(stems(sentence, language))
-    found: frozenset[str] = frozenset().union(*(passage_stems(passage.text, language) for passage in passages))
-    if any(stem.isdigit() and stem not in found for stem in said):
-        return False
-    return len(said & found) >= least * len(said) if said else least == 0
+def sentence_support(sentence: str, passages: Sequence[Passage], language: str) -> SentenceSupport:
+    """How much of a sentence stands in the passages; stems are taken by the rules of `language`."""
+    if quoted(sentence, passages):
+        return SentenceSupport(quoted=True)
+    wanted = frozenset(stems(sentence, language))
+    present: frozenset[str] = frozenset().union(*(stem_set(passage.text, language) for passage in passages))
+    numbers = all(stem in present for stem in wanted if stem.isdigit())
+    return SentenceSupport(False, numbers, len(wanted & present), len(wanted))
 
 
-@lru_cache(maxsize=2048)
-def passage_stems(text: str, language: str) -> frozenset[str]:
-    return frozenset(stems(text, language))
-
-
-def unsupported(
-    answer: Answer,
-    citations: Iterable[Citation],
-    passages: Iterable[Passage],
-    *,
-    language: str,
-    least: float | None,
-) -> list[int]:
-    """The positions of the sentences that no passage of their citations supports.
-
-    `least` is the share of stems that will do, or None when only the exact words do.
-    """
+def support(
+    sentences: Iterable[Sentence], citations: Iterable[Citation], passages: Iterable[Passage], language: str
+) -> tuple[SentenceSupport, ...]:
+    """How much of each sentence stands in the passages that its citations name."""
     by_id = {passage.id: passage for passage in passages}
-    cited = {c.number: by_id[c.passage] for c in citations if c.passage in by_id}
-    missing = []
-    for index, sentence in enumerate(answer.sentences):
-        sources = [cited[number] for number in sentence.citations if number in cited]
-        held = quoted(sentence.text, sources)
-        if not held and least is not None:
-            held = spoken_of(sentence.text, sources, language, least)
-        if not held:
-            missing.append(index)
-    return missing
+    cited = {citation.number: by_id[citation.passage] for citation in citations if citation.passage in by_id}
+    return tuple(
+        sentence_support(sentence.text, [cited[number] for number in sentence.citations if number in cited], language)
+        for sentence in sentences
+    )
 
 
-def says_more(answer: Answer) -> bool:
-    """Whether the content holds anything beside its sentences, the numbers of their citations and its links."""
-    shown = plain(_MARKER.sub("", answer.content.removesuffix(links_section(answer.links))))
-    return shown != plain(_MARKER.sub("", " ".join(sentence.text for sentence in answer.sentences)))
+def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation]) -> tuple[str, ...]:
+    """What is wrong with the numbers of citations; the messages contain no text of question or answer."""
+    faults: list[str] = []
+    numbers = [citation.number for citation in citations]
+    known = frozenset(numbers)
+    if numbers != list(range(1, len(numbers) + 1)):
+        faults.append("the citations are not numbered 1, 2, 3")
+    for position, sentence in enumerate(sentences, start=1):
+        if not sentence.citations:
+            faults.append(f"sentence {position} has no citation")
+        elif not known.issuperset(sentence.citations):
+            faults.append(f"sentence {position} names a citation that does not exist")
+    return tuple(faults)
+
+
+def citation_faults(citations: Iterable[Citation], passages: Iterable[Passage]) -> tuple[str, ...]:
+    """What is wrong with each citation, in their order; empty where it leads where it says. Nothing is fetched."""
+    by_id = {passage.id: passage for passage in passages}
+    return tuple(_fault(citation, by_id.get(citation.passage)) for citation in citations)
+
+
+def _fault(citation: Citation, passage: Passage | None) -> str:
+    if passage is None:
+        return "names no passage"
+    if citation.source != passage.source:
+        return "names another source than its passage"
+    if citation.url and citation.url != passage.url:
+        return "leads to another page than its passage"
+    if citation.url and not well_formed(citation.url):
+        return "has a malformed address"
+    if citation.quote and citation.quote not in passage.text:
+        return "quotes what its passage does not say"
+    return ""
 
 
 def _contains(text: str, wanted: str) -> bool:
     at = text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        if not (_joined(text, at) or _joined(text, end)):
+        if not (_within_word(text, at) or _within_word(text, end)):
             return True
         at = text.find(wanted, at + 1)
     return False
 
 
-def _joined(text: str, at: int) -> bool:
+def _within_word(text: str, at: int) -> bool:
     """Whether position `at` lies within a word of a script that puts spaces between words."""
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() and text[at - 1 : at + 1].isascii()

@@ -1,7 +1,7 @@
 """The output guard: what no answer may say, whatever engine wrote it. Pure.
 
-Three kinds of leaks: a run of words of the prompts it was written under (told by their fingerprints), words of how the
-platform is built that no passage says, and phrases that the pipeline forbids.
+Three kinds of leaks: a run of words from the prompts (recognised by their fingerprints), names of the platform's
+components that no passage contains, and phrases that the pipeline forbids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shared.contracts.facts import FACTS, AnswerDrafted
 from shared.text.analysis import words
 from shared.text.fingerprints import repeats
 
-#: Words of how the platform is built; an answer may say them where a passage does.
+#: Names of the platform's components; an answer may contain one that a passage contains.
 INTERNAL = (
     "system prompt",
     "answerbus",
@@ -28,7 +28,7 @@ INTERNAL = (
     *FACTS,
 )
 
-#: What is said of an answer that the rails of the pipeline stop.
+#: The objection to an answer that the guardrails stop.
 STOPPED = "the guardrails stop the answer"
 
 
@@ -40,24 +40,24 @@ _INTERNAL = tuple(map(_phrase, INTERNAL))
 
 
 def leaks(drafted: AnswerDrafted, forbidden: Iterable[str]) -> tuple[str, ...]:
-    """What the answer must not say, by kind and never by its words; empty when nothing."""
+    """The objections to an answer: the kinds of leaks, never the leaked words; empty when there are none."""
     said = list(_texts(drafted.answer.content, drafted.answer.payload))
     said += [sentence.text for sentence in drafted.answer.sentences]
-    spoken = _spoken(said)
+    spoken = _searchable(said)
     read = [passage.text for passage in drafted.passages]
     found = []
     if any(repeats(text, drafted.prompt_marks, read) for text in said):
         found.append("the answer repeats its instructions")
     internal = [phrase for phrase in _INTERNAL if phrase in spoken]
-    if internal and not all(phrase in _spoken(read) for phrase in internal):
+    if internal and not all(phrase in _searchable(read) for phrase in internal):
         found.append("the answer speaks of how the system is built")
     if any(_phrase(text) in spoken for text in forbidden if words(text)):
         found.append("the answer says what the pipeline forbids")
     return tuple(found)
 
 
-def read_by_asker(drafted: AnswerDrafted) -> str:
-    """Every text of the answer once, a line each, for a guard that reads instead of comparing."""
+def shown_texts(drafted: AnswerDrafted) -> str:
+    """Every text of the answer that the asker reads, once each, one per line."""
     answer = drafted.answer
     titles = [link.title for link in answer.links]
     cited = [sentence.text for sentence in answer.sentences if sentence.text not in answer.content]
@@ -65,8 +65,8 @@ def read_by_asker(drafted: AnswerDrafted) -> str:
     return "\n".join(dict.fromkeys((answer.content, *more)))
 
 
-def _spoken(texts: Iterable[str]) -> str:
-    """The words of the texts between spaces, so that phrases are found on the boundaries of words."""
+def _searchable(texts: Iterable[str]) -> str:
+    """The words of the texts between spaces, so that phrases match on word boundaries."""
     return "|".join(map(_phrase, texts))
 
 

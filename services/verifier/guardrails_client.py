@@ -1,4 +1,4 @@
-"""The pipeline's guardrails, which run where questions are moderated: moderation is asked over the bus."""
+"""The pipeline's guardrails: they run in the moderation stage, which is asked over the bus."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: Seconds that a reply may come after the rails' time is over, so that moderation can say what follows from it.
+#: Seconds for which a reply is awaited after the guardrails' own timeout, so that moderation can report the timeout.
 _ON_THE_WAY = 0.5
 
 
-class ModerationRails:
-    """Plays `Rails` by asking moderation."""
+class ModerationGuardrails:
+    """Plays `Guardrails` by asking moderation."""
 
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
     async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
-        """Moderation's word, which includes how rails fail that are away; without a reply, `guardrails_fail`."""
+        """Moderation's decision; if it does not reply, `guardrails_fail` decides."""
         seconds = max(0.0, min(settings.guardrails_seconds, envelope.remaining / 3))
         request = GuardAnswerRequest(pipeline=envelope.pipeline, question=question, answer=answer, seconds=seconds)
         try:
             reply = await self._requests.ask(request, timeout=seconds + _ON_THE_WAY)
         except (AnswerbusError, ValidationError) as error:
             fails = settings.guardrails_fail
-            log.warning("moderation did not judge an answer", fails=fails, error=type(error).__name__)
+            log.warning("moderation did not check an answer", fails=fails, error=type(error).__name__)
             telemetry.GUARDRAILS_FAILED.labels(fails).inc()
             return fails == "closed"
         return reply.objection

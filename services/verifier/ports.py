@@ -1,4 +1,4 @@
-"""What the verifier asks of the web."""
+"""The interfaces through which the verifier reaches the web and the guardrails."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from shared.contracts.domain import Value
 from shared.contracts.envelope import Envelope
 
 
-class Seen(Value):
-    """What was seen of an address: the words of `UrlStep.outcome`, and what a page says at its top."""
+class UrlObservation(Value):
+    """What was observed at an address: the outcome as in `UrlStep.outcome`, and the page's title and first heading."""
 
     outcome: Literal["works", "gone", "guarded", "unreachable", "not_allowed", "unsafe"]
     code: int = 0
@@ -19,15 +19,18 @@ class Seen(Value):
     heading: str = ""
 
 
-class Urls(Protocol):
-    """Looks at addresses, safely and not more often than needed."""
+class UrlChecker(Protocol):
+    """Checks whether addresses work, safely and no more often than needed."""
 
-    async def look(self, url: str, settings: VerifierSettings) -> Seen:
-        """What is there. Never raises; takes ten seconds at most."""
+    async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
+        """What is there. Never raises; takes at most ten seconds."""
 
 
-class Rails(Protocol):
-    """Judges an answer by the output flows of the pipeline's guardrails."""
+class Guardrails(Protocol):
+    """Runs the output flows of the pipeline's guardrails on an answer."""
 
     async def stop(self, question: str, answer: str, envelope: Envelope, settings: VerifierSettings) -> bool:
-        """Whether the answer may not be given. Never raises; has `guardrails_seconds`, or a third of the time left."""
+        """Whether the answer must not be shown. Never raises.
+
+        It takes at most `guardrails_seconds`, or a third of the time left.
+        """

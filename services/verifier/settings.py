@@ -11,12 +11,12 @@ from shared.contracts.pipelines import PromptedSection
 from shared.text.urls import well_formed
 from shared.web.hosts import host_list
 
-#: Language -> what the asker reads when nothing of any draft held.
+#: Language -> the answer's text when nothing of any draft held.
 DEFAULT_UNVERIFIED = {
     "en": "I could not confirm an answer to this question in the documents. These pages may help.",
     "fr": "Je n'ai pas pu confirmer de réponse à cette question dans les documents. Ces pages pourraient vous aider.",
 }
-#: Language -> what the asker reads when the answer said what it must not.
+#: Language -> the answer's text when the output guard objected to the last draft.
 DEFAULT_GUARDED = {
     "en": "I cannot answer this question. Please ask about the subjects of the documents instead.",
     "fr": "Je ne peux pas répondre à cette question. Posez plutôt une question sur les sujets des documents.",
@@ -42,21 +42,24 @@ class VerifierSettings(PromptedSection):
         default=0.5,
         ge=0,
         le=1,
-        description="The best of the drafts that did not pass is answered when it scores this much; else `not_found`.",
+        description="The score that the best draft needs to be answered although it did not pass; else `not_found`.",
     )
     judge: bool = Field(
-        default=False, description="Whether the model that plays `judge` scores drafts; without one the rules do."
+        default=False,
+        description="Whether the model that plays `judge` scores drafts; without such a model the rules do.",
     )
-    judge_prompt: str = Field(default=JUDGE, min_length=1, description="What the judge is told to look for.")
+    judge_prompt: str = Field(default=JUDGE, min_length=1, description="The instructions of the judge.")
     judge_seconds: float = Field(
-        default=15.0, gt=0, description="The rules take over after this long, or after half of the time that is left."
+        default=15.0,
+        gt=0,
+        description="Seconds until the rules take over from the judge; at most half of the time left.",
     )
     min_overlap: float = Field(
         default=0.5,
         gt=0,
         le=1,
-        description="The share of a sentence's words that its passages must have for it to be supported, where no "
-        "judge says so. Sentences of the extractive engine must be there word for word instead.",
+        description="The share of a sentence's words that its passages must contain for it to be supported, where no "
+        "judge decides. Sentences of the extractive engine must be in them word for word.",
     )
     evaluation: Literal["background", "inline", "off"] = Field(
         default="background",
@@ -75,64 +78,66 @@ class VerifierSettings(PromptedSection):
     )
     check_urls: bool = Field(
         default=False,
-        description="Whether the addresses of citations are asked for before the asker gets them (`on`, `off`).",
+        description="Whether the addresses of citations are requested before the asker gets them (`on`, `off`).",
     )
     check_seconds: float = Field(
         default=5.0,
         gt=0,
         le=10,
-        description="All checks of an answer have this long, or half of the time that is left.",
+        description="Seconds for all checks of an answer together; at most half of the time left.",
     )
     check_ttl_seconds: float = Field(
         default=86_400,
         ge=1,
-        description="How long an address that works is not asked for again; others an hour at most, unreachable ones "
-        "a minute.",
+        description="Seconds for which an address that works is cached; others for at most an hour, unreachable ones "
+        "for a minute.",
     )
     url_allow: tuple[str, ...] = Field(
         default=(),
-        description="Only these hosts are asked (example.org, *.example.org), as far as the operator allows.",
+        description="The only hosts that are requested (example.org, *.example.org), as far as the operator allows.",
     )
-    url_deny: tuple[str, ...] = Field(default=(), description="These hosts are never asked.")
+    url_deny: tuple[str, ...] = Field(default=(), description="Hosts that are never requested.")
     soft_404: tuple[str, ...] = Field(
         default=(),
-        description="What the title or heading of a page says that is not there, or (beginning with /) the path it "
-        "redirects to, with * for anything. Common ones are known.",
+        description="Phrases in the title or heading of pages that do not exist, or (beginning with /) paths that they "
+        "redirect to, with * for anything. Common ones are built in.",
     )
     search_url: dict[str, str] = Field(
         default_factory=dict,
-        description="Search page given instead of an address that is gone: language -> URL, with `{query}`.",
+        description="Search page that replaces an address that is gone: language -> URL, with `{query}`.",
     )
     home_url: dict[str, str] = Field(
-        default_factory=dict, description="Page given where nothing else is left: language -> URL."
+        default_factory=dict, description="Page that replaces an address when nothing else works: language -> URL."
     )
     forbidden: tuple[str, ...] = Field(
-        default=(), description="Phrases that no answer may have, whatever the documents say; case does not matter."
+        default=(), description="Phrases that no answer may contain, even if the documents do; case does not matter."
     )
     guardrails: bool = Field(
         default=False,
-        description="Whether the output flows of `moderation.guardrails_colang` look at every draft; moderation is "
+        description="Whether the output flows of `moderation.guardrails_colang` check every draft; moderation is "
         "asked over the bus.",
     )
     guardrails_seconds: float = Field(
         default=5.0,
         gt=0,
-        description="How long they have, and never more than a third of the time that is left; their own limit in "
-        "the section of moderation holds too.",
+        description="Seconds for the guardrails, at most a third of the time left; the limit in the moderation section "
+        "applies, too.",
     )
     guardrails_fail: Literal["open", "closed"] = Field(
         default="open",
-        description="When moderation does not reply: open gives the answer with a warning and a metric, closed sends "
-        "it back. Rails that moderation finds away fail as `moderation.guardrails_fail` says.",
+        description="If moderation does not reply: open lets the answer pass with a warning and a metric, closed "
+        "refutes it. For guardrails that fail within moderation, `moderation.guardrails_fail` decides.",
     )
     max_followups: int = Field(default=3, ge=0, description="The most follow-up questions suggested.")
-    max_links: int = Field(default=3, ge=0, description="How many pages are shown when nothing of any draft held.")
+    max_links: int = Field(
+        default=3, ge=0, description="The most pages that are linked when nothing of any draft held."
+    )
     unverified: dict[str, str] = Field(
-        default_factory=dict, description="Replaces what the asker reads when nothing held: language -> text."
+        default_factory=dict, description="Replaces the answer's text when nothing held: language -> text."
     )
     guarded: dict[str, str] = Field(
         default_factory=dict,
-        description="Replaces what the asker reads when the answer said what it must not: language -> text.",
+        description="Replaces the answer's text when the output guard objected: language -> text.",
     )
 
     @field_validator("evaluation", mode="before")

@@ -1,4 +1,4 @@
-"""Pages that answer as if they were there and say that they are not. Pure."""
+"""Recognises soft 404s: pages that answer 200 and say that they do not exist. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from services.verifier.ports import Seen
+from services.verifier.ports import UrlObservation
 from shared.text.analysis import normalise
 
-#: A title is judged in the parts that these divide: `Page not found | The Library`.
+#: Separators of the parts of a title, each compared by itself: `Page not found | The Library`.
 _DIVIDERS = re.compile(r"\s+[-|–—·:»]\s+|\s*\|\s*|:\s+")
-#: A part of the title, or the heading, that is one of these and nothing else.
+#: Matches a part of the title, or the heading, as a whole.
 _WHOLE = re.compile(
     r"(?:(?:error|erreur|fehler)\s*)?\(?404\)?(?:\s*(?:error|erreur|not found|page not found))?"
     r"|(?:sorry,? |oops!? |whoops!? )?(?:the |this |that |requested )*(?:web ?)?page (?:was |is )?"
@@ -20,7 +20,7 @@ _WHOLE = re.compile(
     r"|not found|page (?:introuvable|non trouvee|inexistante)|document introuvable|page does ?n[o']t exist"
     r"|seite nicht gefunden|pagina no encontrada|pagina nao encontrada|pagina non trovata"
 )
-#: What is said nowhere else; found anywhere in title or heading.
+#: Phrases that are conclusive anywhere in title or heading.
 _PHRASES = (
     *("we couldn't find that web page", "we couldn't find that page", "we can't find that page"),
     *("we could not find that page", "page you requested could not be found", "page you requested was not found"),
@@ -29,17 +29,17 @@ _PHRASES = (
     *("cette page n'existe plus", "la page que vous cherchez", "la page demandee est introuvable"),
 )
 _PATH = re.compile(r"(?:^|[/_-])(?:404|not-?_?found|page-?not-?found|error-?404|introuvable)(?:$|[/_.-])")
-#: Where a site redirects to what it does not have.
+#: Home pages, to which sites redirect addresses that do not exist.
 _HOME = re.compile(r"/?(?:(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?/?){0,2}")
 
 
-def soft_404(url: str, seen: Seen, patterns: Iterable[str] = ()) -> bool:
-    """Whether the page behind `url`, which answered, is one that says that there is none.
+def soft_404(url: str, observed: UrlObservation, patterns: Iterable[str] = ()) -> bool:
+    """Whether the page behind `url`, which answered 200, says that it does not exist.
 
     `patterns` are a pipeline's own: phrases of the title or heading, or (beginning with `/`) paths with `*`.
     """
-    asked, found = urlsplit(url), urlsplit(seen.final_url or url)
-    title, heading = _plain(seen.title), _plain(seen.heading)
+    asked, found = urlsplit(url), urlsplit(observed.final_url or url)
+    title, heading = _plain(observed.title), _plain(observed.heading)
     for pattern in patterns:
         if pattern.startswith("/"):
             if fnmatchcase(found.path, pattern):
@@ -54,7 +54,7 @@ def soft_404(url: str, seen: Seen, patterns: Iterable[str] = ()) -> bool:
 
 
 def _moved(asked: str, found: str) -> bool:
-    """Whether a page below the top of a site led to another path; its home page leads where it likes."""
+    """Whether a page other than the home page redirected to another path."""
     return asked.rstrip("/") != found.rstrip("/") and not _HOME.fullmatch(asked.lower())
 
 

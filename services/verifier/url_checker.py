@@ -1,7 +1,7 @@
-"""Looks at addresses through the safe client; what was seen is kept for a while, for every worker.
+"""Checks addresses through the safe client, and caches the observations for all workers.
 
-However many questions cite a page at once, it is asked for once. Where nobody answers any more, the network is taken to
-be away, and for half a minute nothing is tried.
+Concurrent checks of one page share a single request. After several failures in a row the network is assumed to be
+down, and nothing is requested for half a minute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 import structlog
 from pydantic import ValidationError
 
-from services.verifier.ports import Seen
+from services.verifier.ports import UrlObservation
 from services.verifier.settings import VerifierSettings
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.observability.telemetry import DEGRADED
@@ -24,82 +24,82 @@ from shared.web.policy import AddressRefusedError, RedirectRefusedError, policy_
 
 log = structlog.get_logger()
 
-#: Seconds for one address in all, and for each step of it.
-SECONDS, STEP_SECONDS = 10.0, 4.0
-#: Bytes of a page that are read to see what it says at its top.
-PEEKED = 64 * 1024
-#: Seconds for which what was seen is kept, where the address does not work.
-KEPT = {"gone": 3600.0, "guarded": 3600.0, "unsafe": 3600.0, "unreachable": 60.0}
-#: So many failures in a row mean that the network is away, for so many seconds.
+#: Seconds for one address in total, and for each step (connecting, reading).
+TOTAL_SECONDS, STEP_SECONDS = 10.0, 4.0
+#: Bytes of a page that are read for its title and heading.
+PEEK_BYTES = 64 * 1024
+#: Seconds for which an address that does not work is cached, by outcome; one that works has `check_ttl_seconds`.
+CACHED_SECONDS = {"gone": 3600.0, "guarded": 3600.0, "unsafe": 3600.0, "unreachable": 60.0}
+#: After so many failures in a row, nothing is requested for so many seconds.
 FAILURES, AWAY_SECONDS = 5, 30.0
 _PAGES = ("", "text/html", "application/xhtml+xml")
 _GONE = (404, 410)
 
 
-class WebUrls:
-    """Plays `Urls`; a port of the stage."""
+class WebUrlChecker:
+    """Plays `UrlChecker`; a port of the stage."""
 
-    def __init__(self, settings: Settings, known: KeyValue) -> None:
+    def __init__(self, settings: Settings, store: KeyValue) -> None:
         self._settings = settings
-        self._known = known
+        self._store = store
         self._clients: dict[tuple[tuple[str, ...], tuple[str, ...]], SafeClient] = {}
-        self._looking: dict[str, asyncio.Task[Seen]] = {}
-        self._retry_policy = 0
+        self._running: dict[str, asyncio.Task[UrlObservation]] = {}
+        self._failures = 0
         self._away_until = 0.0
 
     async def open(self) -> None:
-        """Nothing is asked yet."""
+        """Does nothing: clients are made when they are first needed."""
 
     async def close(self) -> None:
-        looking = list(self._looking.values())
-        for task in looking:
+        running = list(self._running.values())
+        for task in running:
             task.cancel()
-        await asyncio.gather(*looking, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
 
-    async def look(self, url: str, settings: VerifierSettings) -> Seen:
+    async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
         client = self._client(settings)
         try:
             client.policy.target(url)
         except AddressRefusedError:
-            return Seen(outcome="not_allowed")
+            return UrlObservation(outcome="not_allowed")
         key = f"{settings.url_allow}{settings.url_deny} {url}"
-        task = self._looking.get(key)
+        task = self._running.get(key)
         if task is None:
-            task = asyncio.create_task(self._look(client, url, key, settings.check_ttl_seconds))
-            self._looking[key] = task
-            task.add_done_callback(lambda _: self._looking.pop(key, None))
-        # Another question may wait for it too.
+            task = asyncio.create_task(self._check(client, url, key, settings.check_ttl_seconds))
+            self._running[key] = task
+            task.add_done_callback(lambda _: self._running.pop(key, None))
+        # Shielded: another question may wait for the same check.
         return await asyncio.shield(task)
 
-    async def _look(self, client: SafeClient, url: str, key: str, ttl: float) -> Seen:
-        kept = await self._recall(key)
+    async def _check(self, client: SafeClient, url: str, key: str, ttl: float) -> UrlObservation:
+        kept = await self._cached(key)
         if kept is not None:
             return kept
         if time.monotonic() < self._away_until:
-            return Seen(outcome="unreachable")
-        seen = await _seen(client, url)
-        self._retry_policy = self._retry_policy + 1 if seen.outcome == "unreachable" and not seen.code else 0
-        if self._retry_policy >= FAILURES:
-            self._away_until, self._retry_policy = time.monotonic() + AWAY_SECONDS, 0
-        await self._keep(key, seen, min(ttl, KEPT.get(seen.outcome, ttl)))
-        return seen
+            return UrlObservation(outcome="unreachable")
+        observed = await _observe(client, url)
+        self._failures = self._failures + 1 if observed.outcome == "unreachable" and not observed.code else 0
+        if self._failures >= FAILURES:
+            self._away_until, self._failures = time.monotonic() + AWAY_SECONDS, 0
+        await self._cache(key, observed, min(ttl, CACHED_SECONDS.get(observed.outcome, ttl)))
+        return observed
 
-    async def _recall(self, key: str) -> Seen | None:
+    async def _cached(self, key: str) -> UrlObservation | None:
         try:
-            found = await self._known.get(key)
-            return Seen.model_validate_json(found) if found else None
+            found = await self._store.get(key)
+            return UrlObservation.model_validate_json(found) if found else None
         except UnavailableError:
             DEGRADED.labels("urls").inc()
         except ValidationError:
-            log.warning("what is known of an address cannot be read; it is looked at again")
+            log.warning("cached URL observation is unreadable, checking the address again")
         return None
 
-    async def _keep(self, key: str, seen: Seen, ttl: float) -> None:
+    async def _cache(self, key: str, observed: UrlObservation, ttl: float) -> None:
         try:
-            await self._known.put(key, seen.model_dump_json().encode(), ttl=ttl)
+            await self._store.put(key, observed.model_dump_json().encode(), ttl=ttl)
         except UnavailableError:
             DEGRADED.labels("urls").inc()
 
@@ -108,45 +108,49 @@ class WebUrls:
         if lists not in self._clients:
             only, deny = lists
             policy = policy_of(
-                self._settings, only=only, deny=deny, step_seconds=STEP_SECONDS, total_seconds=SECONDS, max_bytes=PEEKED
+                self._settings,
+                only=only,
+                deny=deny,
+                step_seconds=STEP_SECONDS,
+                total_seconds=TOTAL_SECONDS,
+                max_bytes=PEEK_BYTES,
             )
             self._clients[lists] = SafeClient(policy)
         return self._clients[lists]
 
 
-async def _seen(client: SafeClient, url: str) -> Seen:
+async def _observe(client: SafeClient, url: str) -> UrlObservation:
     try:
-        async with asyncio.timeout(SECONDS):
-            return await _judged(await _answer(client, url))
+        async with asyncio.timeout(TOTAL_SECONDS):
+            return await _observation(await _fetch(client, url))
     except RedirectRefusedError:
-        return Seen(outcome="unsafe")
+        return UrlObservation(outcome="unsafe")
     except AddressRefusedError:
-        return Seen(outcome="not_allowed")
+        return UrlObservation(outcome="not_allowed")
     except (RefusedError, UnavailableError, TimeoutError):
-        return Seen(outcome="unreachable")
+        return UrlObservation(outcome="unreachable")
 
 
-async def _answer(client: SafeClient, url: str) -> FetchResult:
-    """The answer to HEAD; to GET where that says too little: it may not be liked, and a page can say that it is not
-    there."""
+async def _fetch(client: SafeClient, url: str) -> FetchResult:
+    """The response to HEAD; to GET where HEAD fails, or where the response is a page that may be a soft 404."""
     try:
         answer = await client.head(url)
     except UnavailableError:
-        return await client.peek(url, max_bytes=PEEKED)
+        return await client.peek(url, max_bytes=PEEK_BYTES)
     if answer.status < 400 and answer.media_type not in _PAGES:
         return answer
-    return await client.peek(url, max_bytes=PEEKED)
+    return await client.peek(url, max_bytes=PEEK_BYTES)
 
 
-async def _judged(answer: FetchResult) -> Seen:
+async def _observation(answer: FetchResult) -> UrlObservation:
     if answer.status in _GONE:
-        return Seen(outcome="gone", code=answer.status, final_url=answer.url)
+        return UrlObservation(outcome="gone", code=answer.status, final_url=answer.url)
     if answer.status >= 500:
-        return Seen(outcome="unreachable", code=answer.status, final_url=answer.url)
+        return UrlObservation(outcome="unreachable", code=answer.status, final_url=answer.url)
     if answer.status >= 300:
-        return Seen(outcome="guarded", code=answer.status, final_url=answer.url)
-    seen = Seen(outcome="works", code=answer.status, final_url=answer.url)
+        return UrlObservation(outcome="guarded", code=answer.status, final_url=answer.url)
+    observed = UrlObservation(outcome="works", code=answer.status, final_url=answer.url)
     if answer.media_type not in _PAGES or not answer.body:
-        return seen
+        return observed
     page = await asyncio.to_thread(read_page, answer)
-    return seen.model_copy(update={"title": page.title[:300], "heading": page.text.split("\n", 1)[0][:300]})
+    return observed.model_copy(update={"title": page.title[:300], "heading": page.text.split("\n", 1)[0][:300]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -67,6 +66,14 @@ class Question(Value):
     @property
     def search_text(self) -> str:
         return self.pivot_text or self.text
+
+    @property
+    def search_language(self) -> str:
+        return self.pivot_language if self.pivot_language != "und" else self.language
+
+    def standalone_text(self, context: Context) -> str:
+        """The question as it was searched for: complete without the earlier turns, in the documents' language."""
+        return context.standalone_question or self.search_text
 
 
 class Passage(Value):
@@ -328,12 +335,6 @@ class Document(Value):
     text: str | None = None
     body: ObjectRef | None = None
     parts: int = 0
-
-
-def links_section(links: Iterable[Link]) -> str:
-    """The pages under a heading, to stand at the end of a text; empty without pages."""
-    lines = [f"- {link.url}" for link in links]
-    return "\n\nLinks:\n" + "\n".join(lines) if lines else ""
 
 
 _PART_MARK = "#part="

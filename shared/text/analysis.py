@@ -10,7 +10,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Collection
-from functools import cache
+from functools import cache, lru_cache
 
 import Stemmer
 
@@ -136,6 +136,12 @@ def stems(text: str, language: str = UNKNOWN) -> list[str]:
     return stemmed if text.isascii() else fold(" ".join(stemmed)).split(" ") if stemmed else []
 
 
+@lru_cache(maxsize=4096)  # the passages and titles that answer many questions are stemmed once
+def stem_set(text: str, language: str = UNKNOWN) -> frozenset[str]:
+    """The distinct stems of a text, as `stems` gives them; cached."""
+    return frozenset(stems(text, language))
+
+
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """The function words of a language, with and without accents; empty when it is not known."""
@@ -171,6 +177,34 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     second = votes[1][0] if len(votes) > 1 else 0
     weak = best < 2 or best < 0.12 * len(tokens) or best == second
     return UNKNOWN if weak else winner
+
+
+#: Texts of fewer words are too short to tell their language.
+_LANGUAGE_WORDS = 8
+#: Related languages (Danish and Norwegian, for example) share so many function words that one of them having this
+#: share of the other's votes means that the text may be in either.
+_RELATED_SHARE = 0.6
+
+
+def written_language(text: str, expected: str) -> str:
+    """The language a text is written in, ISO 639-3: `expected` unless the text is clearly in another one.
+
+    A text of fewer than eight words, or one that related languages could claim, counts as `expected`.
+    """
+    spoken = words(text)
+    if len(spoken) < _LANGUAGE_WORDS:
+        return expected
+    guessed = guess_language(text)
+    votes = {code: sum(word in stop_words(code) for word in spoken) for code in (guessed, expected)}
+    return expected if votes[expected] >= _RELATED_SHARE * votes[guessed] else guessed
+
+
+def may_be_in(text: str, language: str) -> bool:
+    """Whether the text may be in that language: false only if it is clearly in another one.
+
+    Nothing can be ruled out for a language whose function words are not known.
+    """
+    return not stop_words(language) or written_language(text, language) == language
 
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]+")

@@ -12,11 +12,11 @@ import pytest_asyncio
 
 from cli.host.catalogue import STAGES, builder
 from services.answer.handler import Answerer
-from services.answer.ports import Draft, Speech
+from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
 from services.gateway.http_server import HttpFace
 from shared.contracts.domain import Answer, Citation, Document, ObjectRef, Sentence
-from shared.contracts.envelope import Envelope, Event, following, opening
+from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (
     AnswerDrafted,
     AnswerVerified,
@@ -26,7 +26,6 @@ from shared.contracts.facts import (
     ExchangeRecorded,
     Fact,
     FeedbackGiven,
-    PassagesRetrieved,
     QuestionApproved,
     QuestionCleared,
     QuestionRejected,
@@ -239,12 +238,10 @@ async def test_http_client_gets_the_answer_from_the_same_chain(bus: MemoryBus) -
 class Inventor:
     """An engine that writes what is in no passage."""
 
-    async def draft(
-        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
-    ) -> Draft:
+    async def draft(self, task: AnswerTask) -> Draft:
         text = "Every garden plot comes with a golden fountain."
-        await speak(text)
-        cited = retrieved.passages[0]
+        await task.tokens.write(text)
+        cited = task.passages[0]
         return Draft(
             answer=Answer(content=text, sentences=(Sentence(text=text, citations=(1,)),)),
             citations=(Citation(number=1, source=cited.source, passage=cited.id, quote=text),),

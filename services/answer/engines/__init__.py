@@ -1,1 +1,1 @@
-"""The engines: `extractive` quotes, `chat` has a model write, `agent` lets it use tools."""
+"""The engines: `extractive` quotes sentences, `chat` has a model write, `agent` has a model that uses tools."""

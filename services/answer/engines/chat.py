@@ -1,52 +1,42 @@
-"""The engine that has a model write from the passages: one call, streamed, every sentence with its source."""
+"""The engine that has a model write from the passages: one streamed call, every sentence with its citations."""
 
 from __future__ import annotations
 
 from services.answer import prompts
-from services.answer.answer_builder import other_language
-from services.answer.completion_stream import Writing
-from services.answer.engines.completion import Task, finished, may_ask, system_text
-from services.answer.ports import AskedBack, Draft, Speech
-from services.answer.settings import AnswerSettings
+from services.answer.ports import AnswerTask, Completion
+from services.answer.token_stream import CompletionStream
 from shared.contracts.domain import Usage
-from shared.contracts.envelope import Envelope
 from shared.contracts.errors import ModelError
-from shared.contracts.facts import PassagesRetrieved
 from shared.llm.ports import Message, Models
+from shared.text.analysis import may_be_in
 
 STEP = "answer"
 
 
-class Chat:
+class ChatEngine:
     """Plays `Engine` with the role `main`."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def draft(
-        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
-    ) -> Draft | AskedBack:
-        """One call; a second one only when the answer came in another language than the asker's."""
-        task = Task(retrieved, settings, speak, may_ask(retrieved.question.turns, envelope.attempt, settings))
-        user = prompts.asked(retrieved, passage_chars=settings.max_passage_chars)
-        messages = [
-            Message(author="system", text=system_text(settings.chat_prompt, settings, asking=task.asking)),
-            Message(author="user", text=user),
-        ]
-        spent = Usage()
+    async def draft(self, task: AnswerTask) -> Completion:
+        """Calls the model once, and a second time only if it answered in another language than the asker's."""
+        messages = prompts.chat_messages(task)
+        usage = Usage()
         for last in (False, True):
-            writing = Writing(speak, settings, len(retrieved.passages))
-            reply = await self._models.converse("main", STEP, messages, listener=writing)
-            spent = spent.plus(reply.usage)
-            content, written = await writing.finish(reply.text)
-            if not other_language(content, retrieved.question.language):
+            stream = CompletionStream(task, len(task.passages))
+            reply = await self._models.converse("main", STEP, messages, listener=stream)
+            usage = usage.plus(reply.usage)
+            completion = await stream.finish(reply.text)
+            if may_be_in(completion.content, task.question.language):
                 break
-            await speak.restart()
+            await task.tokens.restart()
             if last:
                 raise ModelError("the model keeps answering in another language than the asker's")
-            again = Message(author="user", text=prompts.wrong_language(retrieved.question))
-            messages = [*messages, Message(author="assistant", text=reply.text), again]
-        outcome = await finished(content, written, writing, retrieved.passages, task)
-        if isinstance(outcome, AskedBack):
-            return outcome
-        return outcome._replace(usage=spent, prompts=(settings.chat_prompt, settings.project_introduction))
+            messages.append(Message(author="assistant", text=reply.text))
+            messages.append(Message(author="user", text=prompts.language_correction(task.question)))
+        return completion._replace(
+            passages=task.passages,
+            usage=usage,
+            prompts=(task.settings.chat_prompt, task.settings.project_introduction),
+        )

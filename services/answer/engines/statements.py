@@ -1,4 +1,4 @@
-"""What a passage states: its sentences, without headings, questions, navigation and cut-off pieces. Pure."""
+"""The statements of a passage: its sentences without headings, questions, navigation and truncated pieces. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from shared.text.analysis import sentences, stems, words
 
-#: A list is quoted with the line that introduces it, up to this many characters in all.
+#: A list is quoted with the line that introduces it, up to this many characters together.
 LONGEST_LIST = 400
-#: With no full stop at its end, a line of so many words or fewer is a heading or a menu entry.
+#: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
 HEADING_WORDS = 7
 
 _ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
@@ -47,10 +47,10 @@ def statements(text: str, language: str, *, continues: bool = False) -> tuple[St
 
 
 def worth_quoting(said: str, *, first: bool = False, continues: bool = False) -> bool:
-    """Whether a sentence says something by itself.
+    """Whether a sentence can be quoted by itself.
 
     `first`: it stands at the top of its passage, where a short `No.` is an answer, and where, if the passage
-    `continues` an earlier one, a small letter shows that the beginning was cut off.
+    `continues` an earlier one, a lower-case letter shows that its beginning is missing.
     """
     count = len(words(said))
     ended = bool(_ENDED.search(said))

@@ -1,9 +1,9 @@
-"""The JSON form: one object whose `answer` is shown while it is written. Pure.
+"""Parser of the JSON form: one object whose `answer` is shown while it is written. Pure.
 
     {"answer": "It is free. [1]", "confidence": 8, "citation_head": "Fees", "citation_url": "https://…",
      "not_found": false, "scope": "", "clarifying_question": ""}
 
-A completion that begins with anything but an object (or a fence before one) is read as the tag form instead.
+A completion that does not begin with an object (or a code fence before one) is parsed as the tag form instead.
 """
 
 from __future__ import annotations
@@ -12,28 +12,36 @@ import json
 import re
 from typing import Any
 
-from services.answer.output_parsers.reader import FIELD_CHARS, Reader, Shown, Visible, Written, question_back, rating
-from services.answer.output_parsers.tags import SCOPES, TagReader
+from services.answer.output_parsers.parser import (
+    FIELD_CHARS,
+    OutputParser,
+    ParsedOutput,
+    TextPiece,
+    VisibleText,
+    parse_clarification,
+    parse_confidence,
+)
+from services.answer.output_parsers.tags import SCOPES, TagParser
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
 _PLAIN = re.compile(r'[^"\\{}\[\],:]+')
 _OPENING = re.compile(r"(?:```[a-z]*\s*)?")
-#: Characters in which an object must have begun after a fence.
+#: An object must begin within so many characters after a code fence.
 _FENCE_CHARS = 40
 
 
-class JsonReader:
-    """Plays `Reader` for the JSON form."""
+class JsonParser:
+    """Plays `OutputParser` for the JSON form."""
 
     def __init__(self) -> None:
         self._raw: list[str] = []
         self._opening = ""
         self._begun = False
-        self._other: Reader | None = None
-        self._visible = Visible()
+        self._other: OutputParser | None = None
+        self._visible = VisibleText()
         self._scanner = _Scanner()
 
-    def feed(self, piece: str) -> list[Shown]:
+    def feed(self, piece: str) -> list[TextPiece]:
         if self._other:
             return self._other.feed(piece)
         if self._begun:
@@ -41,15 +49,15 @@ class JsonReader:
         self._opening += piece
         return self._begin(last=False)
 
-    def finish(self) -> tuple[list[Shown], Written]:
+    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
         shown = [] if self._begun or self._other else self._begin(last=True)
         if not self._other:
             return shown, self._written()
         rest, written = self._other.finish()
         return [*shown, *rest], written
 
-    def _begin(self, *, last: bool) -> list[Shown]:
-        """Find where the object begins, or that there is none."""
+    def _begin(self, *, last: bool) -> list[TextPiece]:
+        """Finds where the object begins; without one, switches to the tag form."""
         head = self._opening.lstrip()
         opening = _OPENING.match(head)
         assert opening is not None
@@ -60,29 +68,29 @@ class JsonReader:
         fencing = not head or (head.startswith("`") and not rest.strip("`") and len(head) < _FENCE_CHARS)
         if fencing and not last:
             return []
-        self._other = TagReader()
+        self._other = TagParser()
         return self._other.feed(self._opening)
 
-    def _scan(self, text: str) -> list[Shown]:
+    def _scan(self, text: str) -> list[TextPiece]:
         self._raw.append(text)
         part = self._visible.add("".join(self._scanner.feed(text)))
         return [part] if part else []
 
-    def _written(self) -> Written:
+    def _written(self) -> ParsedOutput:
         found = _object("".join(self._raw))
-        asked, options = question_back(_text(found.get("clarifying_question")))
+        asked, options = parse_clarification(_text(found.get("clarifying_question")))
         listed = found.get("options")
         if isinstance(listed, list) and listed:
             options = tuple(str(one)[:200] for one in listed[:8])
         text = self._visible.text
         scope = _text(found.get("scope"))
-        return Written(
+        return ParsedOutput(
             text=text,
             clarification="" if text else asked,
             options=options if asked and not text else (),
             citation_head=_text(found.get("citation_head")),
             citation_url=_text(found.get("citation_url")),
-            confidence=rating(str(found.get("confidence", ""))),
+            confidence=parse_confidence(str(found.get("confidence", ""))),
             scope=scope if scope in SCOPES else "",
             not_found=found.get("not_found") is True,
             tagged=True,
@@ -90,7 +98,7 @@ class JsonReader:
 
 
 class _Scanner:
-    """Walks through an object and gives the decoded text of its own `answer`, character by character as it comes."""
+    """Scans an object and returns the decoded text of its top-level `answer` as it comes."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -167,7 +175,7 @@ class _Scanner:
             self._take(chr(code), out)
 
     def _lone(self, out: list[str]) -> None:
-        """Half a character whose other half never came."""
+        """Replaces half a surrogate pair whose other half is missing."""
         if self._high:
             self._high = ""
             self._take("\ufffd", out)
@@ -190,7 +198,7 @@ class _Scanner:
 
 
 def _object(raw: str) -> dict[str, Any]:
-    """The object of a completion, with whatever stands around it; empty when it cannot be read."""
+    """The first object of a completion; empty if there is none that can be parsed."""
     try:
         found, _ = json.JSONDecoder(strict=False).raw_decode(raw, raw.index("{"))
     except (ValueError, RecursionError):

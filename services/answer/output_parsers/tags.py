@@ -1,22 +1,30 @@
-"""The tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then `<citation-url>`, `<confidence>` and the like. Pure.
+"""Parser of the tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then and fields like `<confidence>`. Pure.
 
-Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed or of any case: text
-outside all tags is the answer until `<answer>` or a sentence opens, and what was taken for it is then withdrawn.
+Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed and of any case: text
+outside all tags is the answer until `<answer>` or a sentence opens, and is then discarded.
 """
 
 from __future__ import annotations
 
 import re
 
-from services.answer.output_parsers.reader import AFRESH, FIELD_CHARS, Shown, Visible, Written, question_back, rating
+from services.answer.output_parsers.parser import (
+    FIELD_CHARS,
+    RESTART,
+    ParsedOutput,
+    TextPiece,
+    VisibleText,
+    parse_clarification,
+    parse_confidence,
+)
 
-#: Tags whose text is kept and never shown.
+#: Tags whose text is a field and never shown.
 FIELDS = ("citation-head", "citation-url", "confidence", "clarifying-question", "not-found")
-#: A model that thinks aloud: nothing in it counts, not even tags.
+#: Tags of a model's reasoning: everything in them is ignored, also tags.
 THOUGHTS = ("think", "thinking")
-#: Tags that say whose question it is; their text is shown.
+#: Tags that say that the question is outside this service; their text is shown.
 SCOPES = ("not-gc", "pt-muni")
-#: Longest run of attributes in a tag.
+#: The longest attributes of a tag, in characters.
 _ATTRIBUTES = 200
 
 _NAMES = ("answer", *FIELDS, *THOUGHTS, *SCOPES)
@@ -31,12 +39,12 @@ _CLOSED = re.compile(
 _BEGUN = re.compile(rf"<\s{{0,3}}/?\s{{0,3}}([a-z0-9-]*)(\s[^<>]{{0,{_ATTRIBUTES}}}|/)?$", re.IGNORECASE)
 
 
-class TagReader:
-    """Plays `Reader` for the tag form."""
+class TagParser:
+    """Plays `OutputParser` for the tag form."""
 
     def __init__(self) -> None:
         self._held = ""
-        self._visible = Visible()
+        self._visible = VisibleText()
         self._fields: dict[str, str] = {}
         self._field = ""
         self._depth = 0
@@ -44,31 +52,31 @@ class TagReader:
         self._scope = ""
         self._tagged = False
 
-    def feed(self, piece: str) -> list[Shown]:
+    def feed(self, piece: str) -> list[TextPiece]:
         self._held += piece
         return self._read(last=False)
 
-    def finish(self) -> tuple[list[Shown], Written]:
+    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
         shown = self._read(last=True)
         fields = {name: text.strip() for name, text in self._fields.items()}
         text = self._visible.text
         wanted = "" if text and self._opened else fields.get("clarifying-question", "")
-        asked, options = question_back(wanted)
-        written = Written(
+        asked, options = parse_clarification(wanted)
+        written = ParsedOutput(
             text="" if asked else text,
             clarification=asked,
             options=options,
             citation_head=fields.get("citation-head", ""),
             citation_url=fields.get("citation-url", ""),
-            confidence=rating(fields.get("confidence", "")),
+            confidence=parse_confidence(fields.get("confidence", "")),
             scope=self._scope,
             not_found="not-found" in fields,
             tagged=self._tagged,
         )
         return shown, written
 
-    def _read(self, *, last: bool) -> list[Shown]:
-        shown: list[Shown] = []
+    def _read(self, *, last: bool) -> list[TextPiece]:
+        shown: list[TextPiece] = []
         text, at = self._held, 0
         while at < len(text):
             bracket = text.find("<", at)
@@ -95,7 +103,7 @@ class TagReader:
         self._held = text[at:]
         return shown
 
-    def _text(self, text: str, shown: list[Shown]) -> None:
+    def _text(self, text: str, shown: list[TextPiece]) -> None:
         if self._field:
             kept = self._fields[self._field]
             self._fields[self._field] = kept + text[: FIELD_CHARS - len(kept)]
@@ -104,7 +112,7 @@ class TagReader:
             if part:
                 shown.append(part)
 
-    def _open(self, name: str, shown: list[Shown]) -> None:
+    def _open(self, name: str, shown: list[TextPiece]) -> None:
         if self._field in THOUGHTS:
             return
         self._tagged = True
@@ -116,12 +124,12 @@ class TagReader:
         elif name in SCOPES:
             self._scope = self._scope or name
         elif name == "answer" or not self._opened:
-            # The answer begins (or its first sentence, where no answer was opened): what stood before was not it.
+            # The answer begins, or its first sentence where no answer was opened: the text before was not the answer.
             if not self._opened:
                 self._opened = True
                 self._depth = 1
                 if self._visible.clear():
-                    shown.append(AFRESH)
+                    shown.append(RESTART)
             elif self._depth:
                 self._depth += 1
 
@@ -137,7 +145,7 @@ class TagReader:
 
 
 def _may_become_tag(text: str, at: int) -> bool:
-    """Whether the text from `at`, which has no end yet, is the beginning of a tag."""
+    """Whether the text from `at` to its end may be the beginning of a tag."""
     begun = _BEGUN.match(text, at)
     if not begun:
         return False

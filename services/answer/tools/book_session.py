@@ -1,7 +1,7 @@
-"""`book_session`: books a slot, really and once.
+"""`book_session`: books a slot, at most once per question.
 
-The booking bears the question's correlation id: when the work is delivered again, or the model calls twice, the
-session that is there is found again. A replay on the background lane books nothing.
+The booking carries the question's correlation id: when the event is redelivered, or the model calls the tool twice,
+the existing session is returned. On the background lane (replays, batches) nothing is booked.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.tool_output import told
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.tool_output import json_rows
 from shared.contracts.domain import Lane
 from shared.contracts.errors import RefusedError
 from shared.contracts.payloads import SessionBookedPayload
@@ -37,23 +37,24 @@ class BookSession:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted, envelope = cast("BookSessionArguments", arguments), scene.envelope
-        if envelope.lane is Lane.BACKGROUND:
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values, run = cast("BookSessionArguments", arguments), context.run
+        if run.lane is Lane.BACKGROUND:
             raise RefusedError("this is a replay of an earlier question: nothing is booked")
         request = BookRequest(
-            question=envelope.correlation_id,
-            conversation=envelope.conversation_id,
-            tenant=envelope.tenant,
-            expert=wanted.expert,
-            slot=wanted.slot,
-            session_type=wanted.session_type,
+            question=run.correlation_id,
+            conversation=run.conversation_id,
+            tenant=run.tenant,
+            expert=values.expert,
+            slot=values.slot,
+            session_type=values.session_type,
         )
         reply = await self._requests.ask(request)
         if reply.session is None:
-            free = told("slots", reply.free) if reply.free else "There is no other free slot."
-            return Found(text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}")
-        said = "Booked." if reply.outcome == "booked" else "This message has booked this session already."
-        return Found(
-            text=f"{said}\n{told('session', (reply.session,))}", payload=SessionBookedPayload(session=reply.session)
+            free = json_rows("slots", reply.free) if reply.free else "There is no other free slot."
+            return ToolOutput(text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}")
+        outcome = "Booked." if reply.outcome == "booked" else "This message has booked this session already."
+        return ToolOutput(
+            text=f"{outcome}\n{json_rows('session', (reply.session,))}",
+            payload=SessionBookedPayload(session=reply.session),
         )

@@ -1,4 +1,4 @@
-"""`check_url_status`: whether an address can be given to the asker."""
+"""`check_url_status`: checks whether a web address works before it is given to the asker."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.web_clients import Web
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.web_clients import WebClients
 
 
 class CheckUrlStatusArguments(Arguments):
@@ -21,13 +21,13 @@ class CheckUrlStatus:
     description = "Check whether a web address works before you give it to anybody."
     arguments = CheckUrlStatusArguments
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: WebClients) -> None:
         self._web = web
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("CheckUrlStatusArguments", arguments)
-        answer = await self._web.client(scene.settings).status(wanted.url)
-        moved = f", now at {answer.url}" if answer.url != wanted.url else ""
-        return Found(
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("CheckUrlStatusArguments", arguments)
+        answer = await self._web.client(context.settings).status(values.url)
+        moved = f", now at {answer.url}" if answer.url != values.url else ""
+        return ToolOutput(
             text=f"{'It works' if answer.status < 400 else 'It does not work'}: status {answer.status}{moved}."
         )

@@ -1,4 +1,4 @@
-"""`download_web_page`: reads one page of the web; its text becomes a passage that can be cited."""
+"""`download_web_page`: fetches one web page; its text becomes a passage that can be cited."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.web_clients import Web
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
 from shared.text.analysis import guess_language
@@ -27,18 +27,18 @@ class DownloadWebPage:
     description = "Read a web page, for example one that a passage comes from or names. Returns its text as a passage."
     arguments = DownloadWebPageArguments
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: WebClients) -> None:
         self._web = web
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("DownloadWebPageArguments", arguments)
-        fetched = await self._web.client(scene.settings).get(wanted.url)
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("DownloadWebPageArguments", arguments)
+        fetched = await self._web.client(context.settings).get(values.url)
         if fetched.status != 200:
             raise UnavailableError(f"the page answers with status {fetched.status}")
         page = await asyncio.to_thread(read_page, fetched)
-        text = page.text[: scene.settings.max_passage_chars]
+        text = page.text[: context.settings.max_passage_chars]
         if not text:
-            return Found(text="The page has no text.")
+            return ToolOutput(text="The page has no text.")
         spoken = code3(page.language)
         passage = Passage(
             id=f"web:{fetched.url}#0",
@@ -50,4 +50,4 @@ class DownloadWebPage:
             end=len(text),
             via=("web",),
         )
-        return Found(passages=(passage,))
+        return ToolOutput(passages=(passage,))

@@ -1,4 +1,4 @@
-"""`get_expert_availability`: when somebody is free."""
+"""`get_expert_availability`: the free time slots of an expert."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.tool_output import told
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.tool_output import json_rows
 from shared.contracts.payloads import ExpertAvailabilityPayload
 from shared.contracts.requests.directory import AvailabilityRequest
 from shared.contracts.requests.request import RequestClient
@@ -30,11 +30,11 @@ class GetExpertAvailability:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("GetExpertAvailabilityArguments", arguments)
-        request = AvailabilityRequest.model_validate(wanted.model_dump())
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("GetExpertAvailabilityArguments", arguments)
+        request = AvailabilityRequest.model_validate(values.model_dump())
         reply = await self._requests.ask(request)
         if not reply.slots:
-            return Found(text=f"{reply.expert.name} has no free slot in that time.")
+            return ToolOutput(text=f"{reply.expert.name} has no free slot in that time.")
         payload = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.slots)
-        return Found(text=told("slots", reply.slots), payload=payload)
+        return ToolOutput(text=json_rows("slots", reply.slots), payload=payload)

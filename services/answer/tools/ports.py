@@ -1,4 +1,4 @@
-"""What a tool is."""
+"""The interface of the agent's tools."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Passage, Question
-from shared.contracts.envelope import Envelope
 from shared.contracts.payloads import Payload
 
 
 class Arguments(BaseModel):
-    """What the model may say to a tool; whatever else it says is an error it is told of."""
+    """The arguments of a call; a field that the tool does not know is an error that is reported to the model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
-class Scene(NamedTuple):
-    """For whom a tool works: the question, its envelope, the pipeline's settings."""
+class ToolContext(NamedTuple):
+    """What a tool works for: the question, its run, and the settings of the pipeline."""
 
     question: Question
-    envelope: Envelope
+    run: QuestionRun
     settings: AnswerSettings
 
 
-class Found(NamedTuple):
-    """What a tool brought: a text for the model, passages it may cite, a payload the asker is shown."""
+class ToolOutput(NamedTuple):
+    """What a tool returns: text for the model, passages that can be cited, a payload that the asker is shown."""
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 class AgentTool(Protocol):
-    """A tool; `description` says to the model when to use it."""
+    """A tool; `description` tells the model when to use it."""
 
     @property
     def name(self) -> str: ...
@@ -46,9 +46,9 @@ class AgentTool(Protocol):
     @property
     def arguments(self) -> type[Arguments]: ...
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        """What was found.
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        """Runs the tool once.
 
         Raises:
-            AnswerbusError: it cannot be done; the text is told to the model.
+            AnswerbusError: the tool failed; the message is reported to the model.
         """

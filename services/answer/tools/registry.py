@@ -1,4 +1,4 @@
-"""Every tool there is; a pipeline names those that its agent may use."""
+"""All tools; each pipeline names those that its agent may use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from services.answer.tools.ports import AgentTool
 from services.answer.tools.search_content import SearchContent
 from services.answer.tools.search_context import SearchContext
 from services.answer.tools.search_experts import SearchExperts
-from services.answer.tools.web_clients import Web
+from services.answer.tools.web_clients import WebClients
 from shared.contracts.requests.request import RequestClient
 
 
-def tools(asker: RequestClient, web: Web) -> tuple[AgentTool, ...]:
+def tools(asker: RequestClient, web: WebClients) -> tuple[AgentTool, ...]:
     return (
         SearchContext(asker),
         DownloadWebPage(web),

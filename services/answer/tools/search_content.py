@@ -1,4 +1,4 @@
-"""`search_content`: things to read or watch about a topic."""
+"""`search_content`: articles and videos about a topic."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Literal, cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.tool_output import told
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.tool_output import json_rows
 from shared.contracts.payloads import ContentRecommendationsPayload
 from shared.contracts.requests.directory import ContentRequest
 from shared.contracts.requests.request import RequestClient
@@ -29,13 +29,13 @@ class SearchContent:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("SearchContentArguments", arguments)
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("SearchContentArguments", arguments)
         request = ContentRequest(
-            topic=wanted.topic, kind=wanted.type, language=scene.question.language, limit=wanted.limit
+            topic=values.topic, kind=values.type, language=context.question.language, limit=values.limit
         )
         reply = await self._requests.ask(request)
         if not reply.items:
-            return Found(text="Nothing about this topic is in the collection.")
-        payload = ContentRecommendationsPayload(topic=wanted.topic, items=reply.items)
-        return Found(text=told("content", reply.items), payload=payload)
+            return ToolOutput(text="Nothing about this topic is in the collection.")
+        payload = ContentRecommendationsPayload(topic=values.topic, items=reply.items)
+        return ToolOutput(text=json_rows("content", reply.items), payload=payload)

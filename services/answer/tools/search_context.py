@@ -1,4 +1,4 @@
-"""`search_context`: looks for passages in the documents, as retrieval does for the question itself."""
+"""`search_context`: searches the documents for passages, as retrieval does for the question itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.requests.retrieval import SearchRequest
 
@@ -26,13 +26,13 @@ class SearchContext:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("SearchContextArguments", arguments)
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("SearchContextArguments", arguments)
         request = SearchRequest(
-            query=wanted.query,
-            language=scene.question.pivot_language,
-            limit=wanted.limit,
-            pipeline=scene.envelope.pipeline.name,
+            query=values.query,
+            language=context.question.pivot_language,
+            limit=values.limit,
+            pipeline=context.run.pipeline,
         )
         reply = await self._requests.ask(request)
-        return Found(text="" if reply.passages else "Nothing was found.", passages=reply.passages)
+        return ToolOutput(text="" if reply.passages else "Nothing was found.", passages=reply.passages)

@@ -1,4 +1,4 @@
-"""`search_experts`: people who can be talked to."""
+"""`search_experts`: experts that the asker can book a session with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import cast
 
 from pydantic import Field
 
-from services.answer.tools.ports import Arguments, Found, Scene
-from services.answer.tools.tool_output import told
+from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
+from services.answer.tools.tool_output import json_rows
 from shared.contracts.payloads import ExpertProfilesPayload
 from shared.contracts.requests.directory import ExpertsRequest
 from shared.contracts.requests.request import RequestClient
@@ -30,11 +30,11 @@ class SearchExperts:
     def __init__(self, asker: RequestClient) -> None:
         self._requests = asker
 
-    async def run(self, arguments: Arguments, scene: Scene) -> Found:
-        wanted = cast("SearchExpertsArguments", arguments)
-        request = ExpertsRequest.model_validate(wanted.model_dump())
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        values = cast("SearchExpertsArguments", arguments)
+        request = ExpertsRequest.model_validate(values.model_dump())
         reply = await self._requests.ask(request)
         if not reply.experts:
-            return Found(text="Nobody fits; try without the kind of session or the language.")
-        payload = ExpertProfilesPayload(topic=wanted.topic, experts=reply.experts)
-        return Found(text=told("experts", reply.experts), payload=payload)
+            return ToolOutput(text="Nobody fits; try without the kind of session or the language.")
+        payload = ExpertProfilesPayload(topic=values.topic, experts=reply.experts)
+        return ToolOutput(text=json_rows("experts", reply.experts), payload=payload)

@@ -1,4 +1,4 @@
-"""Rows as the model reads them: one JSON object a line, in a block of data."""
+"""How tools present rows to the model: one JSON object per line, in a block of data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from shared.contracts.domain import Value
 from shared.llm.prompt_blocks import block
 
-#: Longest result, in characters.
+#: The longest block, in characters.
 LIMIT = 8000
 
 
-def told(name: str, rows: Sequence[Value]) -> str:
-    """The rows without what is empty in them."""
+def json_rows(name: str, rows: Sequence[Value]) -> str:
+    """A block called `name` with the rows; fields that have their default value are left out."""
     return block(name, "\n".join(row.model_dump_json(exclude_defaults=True) for row in rows), limit=LIMIT)

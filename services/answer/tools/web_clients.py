@@ -1,4 +1,4 @@
-"""The way to the web: a client for each list of hosts that pipelines allow, opened when it is first needed."""
+"""HTTP clients for the tools that read the web, one per combination of limits that pipelines set, made on demand."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from shared.runtime.settings import Settings
 from shared.web.client import SafeClient
 from shared.web.policy import policy_of
 
-#: Redirects followed from one address.
+#: The most redirects that are followed from one address.
 REDIRECTS = 5
 
 
-class Web:
-    """A port of the stage. A pipeline's lists of hosts narrow the operator's, never widen them."""
+class WebClients:
+    """A port of the stage. A pipeline's host lists can narrow the operator's lists but never widen them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._clients: dict[tuple[object, ...], SafeClient] = {}
 
     async def open(self) -> None:
-        """Nothing is fetched yet."""
+        """Does nothing: clients are made when they are first needed."""
 
     async def close(self) -> None:
         for client in self._clients.values():

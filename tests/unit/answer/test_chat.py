@@ -8,17 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.answer.engines.chat import Chat
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.chat import ChatEngine
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
-from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn, links_section
+from shared.contracts.domain import Context, Passage, PipelineRef, Question, Turn
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
 from shared.llm.ports import Listener, Message, Reply, Role, Tool
 from shared.llm.scripted import ScriptedModels
+from shared.text.citations import links_section
 from shared.text.fingerprints import repeats
 
 CARD = Passage(
@@ -46,8 +47,8 @@ GOOD = (
 CONTENT = "The library opens at nine on weekdays. [1] A library card is free. [2]"
 
 
-class StreamAccumulator:
-    """A speaker that keeps what it was given to say."""
+class TokenRecorder:
+    """Plays `SignalPublisher`; keeps the published tokens."""
 
     def __init__(self) -> None:
         self.tokens: list[Token] = []
@@ -109,18 +110,18 @@ async def answer(
     *,
     at: Envelope | None = None,
     **section: object,
-) -> tuple[AnswerDrafted | ClarificationRequested, StreamAccumulator]:
-    heard = StreamAccumulator()
-    answerer = Answerer({"extractive": Extractive(), "chat": Chat(models)}, heard, models)
+) -> tuple[AnswerDrafted | ClarificationRequested, TokenRecorder]:
+    recorder = TokenRecorder()
+    answerer = Answerer({"extractive": ExtractiveEngine(), "chat": ChatEngine(models)}, recorder, models)
     settings = AnswerSettings.model_validate(section)
-    return await answerer.answer(found or retrieved(), at or envelope(), settings), heard
+    return await answerer.answer(found or retrieved(), at or envelope(), settings), recorder
 
 
 async def drafted(models: ScriptedModels, found: PassagesRetrieved | None = None, **section: object) -> AnswerDrafted:
     """The draft; what was streamed must be exactly its content."""
-    fact, heard = await answer(models, found, **section)
+    fact, recorder = await answer(models, found, **section)
     assert isinstance(fact, AnswerDrafted)
-    assert heard.text() == fact.answer.content
+    assert recorder.text() == fact.answer.content
     return fact
 
 
@@ -217,11 +218,11 @@ async def test_somebody_elses_question_that_cites_is_checked_like_any_other() ->
 async def test_a_clarifying_question_ends_the_turn_with_its_options() -> None:
     text = "<clarifying-question>Which library?\n- the old one\n- the new one</clarifying-question>"
 
-    fact, heard = await answer(ScriptedModels(answer=[text]))
+    fact, recorder = await answer(ScriptedModels(answer=[text]))
 
     assert isinstance(fact, ClarificationRequested)
     assert (fact.clarification, fact.options) == ("Which library?", ("the old one", "the new one"))
-    assert heard.tokens == []
+    assert recorder.tokens == []
 
 
 @pytest.mark.parametrize(
@@ -232,11 +233,11 @@ async def test_a_clarifying_question_ends_the_turn_with_its_options() -> None:
 async def test_nobody_is_asked_back_on_the_final_turn(case: dict[str, object]) -> None:
     models = ScriptedModels(answer=["<clarifying-question>Which library?</clarifying-question>"])
 
-    fact, heard = await answer(models, retrieved(**case), at=envelope(attempt=0 if case else 1))
+    fact, recorder = await answer(models, retrieved(**case), at=envelope(attempt=0 if case else 1))
 
     assert isinstance(fact, AnswerDrafted)
     assert fact.engine == "extractive"
-    assert heard.text() == fact.answer.content
+    assert recorder.text() == fact.answer.content
     assert "Do not ask back" in models.calls[0].messages[0].text
 
 
@@ -306,10 +307,10 @@ async def test_links_may_stand_at_the_end_of_the_text() -> None:
 
 
 async def test_nothing_is_streamed_before_the_verdict_where_the_pipeline_says_so() -> None:
-    fact, heard = await answer(ScriptedModels(answer=[GOOD]), stream="verified")
+    fact, recorder = await answer(ScriptedModels(answer=[GOOD]), stream="verified")
 
     assert isinstance(fact, AnswerDrafted)
-    assert (heard.tokens, fact.streamed, fact.answer.content) == ([], False, CONTENT)
+    assert (recorder.tokens, fact.streamed, fact.answer.content) == ([], False, CONTENT)
 
 
 async def test_the_prompt_can_be_recognised_where_an_answer_repeats_it() -> None:
@@ -330,7 +331,7 @@ async def test_beginnings_are_numbered_upwards_also_when_the_work_comes_again_la
 
 
 async def test_tokens_of_a_moment_are_gathered_and_the_first_comes_at_once() -> None:
-    _, heard = await answer(ScriptedModels(answer=[GOOD]))
+    _, recorder = await answer(ScriptedModels(answer=[GOOD]))
 
-    assert heard.tokens[0].text == "The"
-    assert len(heard.tokens) < 10
+    assert recorder.tokens[0].text == "The"
+    assert len(recorder.tokens) < 10

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.check_url_status import CheckUrlStatus, CheckUrlStatusArguments
 from services.answer.tools.download_web_page import DownloadWebPage, DownloadWebPageArguments
-from services.answer.tools.ports import Found, Scene
-from services.answer.tools.web_clients import Web
-from shared.contracts.domain import PipelineRef, Question
-from shared.contracts.envelope import opening
+from services.answer.tools.ports import ToolContext, ToolOutput
+from services.answer.tools.web_clients import WebClients
+from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
-from shared.contracts.facts import PassagesRetrieved
 from shared.runtime.settings import Settings
 from shared.web.policy import AddressRefusedError
 
@@ -55,24 +55,23 @@ async def site() -> AsyncIterator[str]:
     server.close()
 
 
-def scene(**section: object) -> Scene:
-    fact = PassagesRetrieved(question=Question(text="?"), passages=())
-    envelope = opening("retrieval", fact, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
-    return Scene(fact.question, envelope, AnswerSettings.model_validate(section))
+def context(**section: object) -> ToolContext:
+    run = QuestionRun("0" * 32, "0" * 32, "default", "d", Lane.LIVE, 0, datetime.now(UTC) + timedelta(seconds=60))
+    return ToolContext(Question(text="?"), run, AnswerSettings.model_validate(section))
 
 
-async def download(url: str, *, inside: bool = True, **section: object) -> Found:
-    web = Web(Settings(web_inside=("127.0.0.1",) if inside else ()))
+async def download(url: str, *, inside: bool = True, **section: object) -> ToolOutput:
+    web = WebClients(Settings(web_inside=("127.0.0.1",) if inside else ()))
     try:
-        return await DownloadWebPage(web).run(DownloadWebPageArguments(url=url), scene(**section))
+        return await DownloadWebPage(web).run(DownloadWebPageArguments(url=url), context(**section))
     finally:
         await web.close()
 
 
 async def status(url: str) -> str:
-    web = Web(Settings(web_inside=("127.0.0.1",)))
+    web = WebClients(Settings(web_inside=("127.0.0.1",)))
     try:
-        return (await CheckUrlStatus(web).run(CheckUrlStatusArguments(url=url), scene())).text
+        return (await CheckUrlStatus(web).run(CheckUrlStatusArguments(url=url), context())).text
     finally:
         await web.close()
 

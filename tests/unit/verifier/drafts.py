@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from services.verifier.handler import Verifier
-from services.verifier.ports import Rails, Seen
+from services.verifier.ports import Guardrails, UrlObservation
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import Answer, Citation, Context, Passage, PipelineRef, Question, Sentence, Timing
 from shared.contracts.envelope import Envelope, opening
@@ -32,7 +32,7 @@ INVENTED = "Every applicant receives a golden umbrella."
 class Unasked:
     """Addresses that nobody may look at."""
 
-    async def look(self, url: str, settings: VerifierSettings) -> Seen:
+    async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
         raise AssertionError("an address was looked at although the pipeline does not check them")
 
 
@@ -72,7 +72,7 @@ async def check(
     attempt: int = 0,
     *,
     models: Models | None = None,
-    rails: Rails | None = None,
+    rails: Guardrails | None = None,
     where: Envelope | None = None,
     **settings: Any,
 ) -> Any:

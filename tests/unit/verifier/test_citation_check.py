@@ -10,11 +10,12 @@ import pytest
 from prometheus_client import REGISTRY
 
 from services.verifier.citation_check import CitationCheck
-from services.verifier.ports import Seen
+from services.verifier.ports import UrlObservation
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
-from shared.contracts.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence, links_section
+from shared.contracts.domain import Answer, Checked, Citation, Context, Link, Passage, Question, Sentence
 from shared.contracts.facts import AnswerVerified
+from shared.text.citations import links_section
 
 DEAD, ALIVE = "https://www.example.org/fees/2019", "https://www.example.org/fees/2026"
 SAME_SITE, DEPARTMENT = "https://www.example.org/passports", "https://www.example.org/department"
@@ -31,10 +32,12 @@ class Web:
         self._seconds = seconds
         self.asked: list[str] = []
 
-    async def look(self, url: str, settings: VerifierSettings) -> Seen:
+    async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
         self.asked.append(url)
         await asyncio.sleep(self._seconds)
-        return Seen(outcome=self._outcomes.get(url, "gone"), code=200 if self._outcomes.get(url) == "works" else 404)
+        return UrlObservation(
+            outcome=self._outcomes.get(url, "gone"), code=200 if self._outcomes.get(url) == "works" else 404
+        )
 
 
 def passage(name: str, url: str, source: str = "kb:other") -> Passage:
@@ -211,7 +214,7 @@ PAGE = "https://www.example.org/fees/2019"
     ],
 )
 def test_page_that_says_it_is_not_there_is_known(title: str, heading: str, final_url: str) -> None:
-    assert soft_404(PAGE, Seen(outcome="works", final_url=final_url, title=title, heading=heading))
+    assert soft_404(PAGE, UrlObservation(outcome="works", final_url=final_url, title=title, heading=heading))
 
 
 @pytest.mark.parametrize(
@@ -228,11 +231,11 @@ def test_page_that_says_it_is_not_there_is_known(title: str, heading: str, final
     ],
 )
 def test_ordinary_page_is_not_taken_for_one(url: str, title: str, heading: str, final_url: str) -> None:
-    assert not soft_404(url, Seen(outcome="works", final_url=final_url, title=title, heading=heading))
+    assert not soft_404(url, UrlObservation(outcome="works", final_url=final_url, title=title, heading=heading))
 
 
 def test_a_pipeline_knows_its_own_pages() -> None:
-    seen = Seen(outcome="works", final_url="https://www.example.org/gone/now", title="We moved house")
+    seen = UrlObservation(outcome="works", final_url="https://www.example.org/gone/now", title="We moved house")
 
     assert not soft_404(PAGE, seen)
     assert soft_404(PAGE, seen, ["moved HOUSE"])
@@ -242,8 +245,10 @@ def test_a_pipeline_knows_its_own_pages() -> None:
 
 async def test_a_page_that_says_it_is_not_there_is_replaced() -> None:
     class Says(Web):
-        async def look(self, url: str, settings: VerifierSettings) -> Seen:
-            return Seen(outcome="works", code=200, final_url=url, title="Page not found" if url == DEAD else "Fees")
+        async def check(self, url: str, settings: VerifierSettings) -> UrlObservation:
+            return UrlObservation(
+                outcome="works", code=200, final_url=url, title="Page not found" if url == DEAD else "Fees"
+            )
 
     url, told = only(await checked(Says({})))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.verifier.judge import ANSWER, PASSAGES, brief
+from services.verifier.judge import ANSWER, PASSAGES, judge_input
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from shared.llm.none import NoModels
@@ -125,7 +125,7 @@ async def test_what_the_judge_reads_is_bounded() -> None:
     huge = COST.model_copy(update={"text": "word " * 9000})
     draft = drafted(*["x" * 40_000] * 3, passages=tuple(huge.model_copy(update={"id": f"p{n}"}) for n in range(20)))
 
-    assert len(brief(draft)) < ANSWER + PASSAGES + 4000
+    assert len(judge_input(draft, draft.answer.sentences)) < ANSWER + PASSAGES + 4000
 
 
 async def test_what_the_judge_says_is_bounded() -> None:

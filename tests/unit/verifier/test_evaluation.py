@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from cli.host.catalogue import stages
-from services.verifier.draft_assessment import Finding
+from services.verifier.draft_assessment import DraftAssessment, by_rules, measure, weigh
 from services.verifier.evaluation import evaluated, sampled
 from services.verifier.evaluator import Evaluator
-from services.verifier.scores import weigh
 from services.verifier.settings import VerifierSettings
 from services.verifier.verdict import passed
 from shared.contracts.domain import Answer, Checked, Citation, Lane, Passage, PipelineRef, Sentence
@@ -32,8 +31,13 @@ NEARLY = "For ten years a passport is valid, then renewed."
 CID = correlation_id_for("evaluated")
 
 
-def scores(draft: AnswerDrafted, finding: Finding | None = None) -> tuple[list[int], list[int]]:
-    found = evaluated(draft, VerifierSettings(), finding)
+def assessed(draft: AnswerDrafted) -> DraftAssessment:
+    return by_rules(draft, measure(draft), VerifierSettings())
+
+
+def scores(draft: AnswerDrafted) -> tuple[list[int], list[int]]:
+    found = evaluated(assessed(draft), VerifierSettings())
+    assert found is not None
     return [one.score for one in found.sentences], [one.score for one in found.citations]
 
 
@@ -57,11 +61,12 @@ def test_a_citation_that_nobody_names_or_that_leads_elsewhere_gets_0() -> None:
 
 
 def test_what_the_judge_finds_unsupported_gets_0_and_what_it_finds_supported_at_least_80() -> None:
-    found = Finding((), (0,), weigh(0.5, 0.6, 0.7), judged_by="judge")
-    draft = drafted(GOOD, INVENTED)
+    found = assessed(drafted(GOOD, INVENTED))
+    found = found._replace(faults=(), unsupported=(0,), scores=weigh(0.5, 0.6, 0.7), judged_by="judge")
 
-    evaluation = evaluated(draft, VerifierSettings(), found)
+    evaluation = evaluated(found, VerifierSettings())
 
+    assert evaluation is not None
     assert [one.score for one in evaluation.sentences] == [0, 80]
     assert (evaluation.judged_by, evaluation.scores) == ("judge", found.scores)
 
@@ -94,7 +99,7 @@ async def test_inline_an_answer_that_states_nothing_has_none() -> None:
     assert (await check(nothing, evaluation="inline")).evaluation is None
 
 
-class Desk:
+class FakePersistence:
     """Plays persistence: tells of one exchange, or is away."""
 
     def __init__(self, exchange: Exchange | None, *, away: bool = False) -> None:
@@ -112,7 +117,7 @@ class Desk:
 
 def recorded(lane: Lane = Lane.LIVE) -> tuple[AnswerVerified, Envelope, ExchangeRecorded, Envelope]:
     """A verified answer and its record, with their envelopes."""
-    verified = passed(drafted(), Finding((), (), weigh(1, 1, 1)), VerifierSettings())
+    verified = passed(assessed(drafted()), VerifierSettings())
     pipeline = PipelineRef(name="d", revision=1)
     ending = opening("verifier", verified, pipeline=pipeline, deadline_seconds=60, correlation_id=CID, lane=lane)
     record = ExchangeRecorded(record=CID, outcome="answered")
@@ -142,18 +147,18 @@ def exchange_of(verified: AnswerVerified, event_id: str, **changes: Any) -> Exch
 
 
 async def evaluate(
-    desk: Desk, lane: Lane = Lane.LIVE, models: Models | None = None, **settings: Any
+    requests: FakePersistence, lane: Lane = Lane.LIVE, models: Models | None = None, **settings: Any
 ) -> ExchangeEvaluated | None:
     _, _, record, where = recorded(lane)
-    evaluator = Evaluator(models or NoModels(), desk)
+    evaluator = Evaluator(models or NoModels(), requests)
     return await evaluator.evaluate(record, where, VerifierSettings(**({"evaluation_share": 1.0} | settings)))
 
 
 async def test_a_recorded_answer_is_evaluated_from_the_record() -> None:
     verified, ending, _, _ = recorded()
-    desk = Desk(exchange_of(verified, ending.event_id))
+    requests = FakePersistence(exchange_of(verified, ending.event_id))
 
-    told = await evaluate(desk)
+    told = await evaluate(requests)
 
     assert told is not None
     assert (told.record, told.judged_by) == (CID, "rules")
@@ -163,9 +168,9 @@ async def test_a_recorded_answer_is_evaluated_from_the_record() -> None:
 async def test_an_address_that_checking_replaced_costs_its_citation_nothing() -> None:
     verified, ending, _, _ = recorded()
     moved = CITATION.model_copy(update={"url": "https://www.example.org/new", "checked": Checked(status="replaced")})
-    desk = Desk(exchange_of(verified, ending.event_id, citations=(moved,)))
+    requests = FakePersistence(exchange_of(verified, ending.event_id, citations=(moved,)))
 
-    told = await evaluate(desk)
+    told = await evaluate(requests)
 
     assert told is not None
     assert told.citations[0].score == 25
@@ -175,7 +180,7 @@ async def test_an_address_that_checking_replaced_costs_its_citation_nothing() ->
 async def test_what_the_record_has_forgotten_or_holds_otherwise_is_not_evaluated(event_id: str) -> None:
     verified, _, _, _ = recorded()
 
-    assert await evaluate(Desk(exchange_of(verified, event_id) if event_id else None)) is None
+    assert await evaluate(FakePersistence(exchange_of(verified, event_id) if event_id else None)) is None
 
 
 @pytest.mark.parametrize(
@@ -188,28 +193,30 @@ async def test_what_the_record_has_forgotten_or_holds_otherwise_is_not_evaluated
     ],
 )
 async def test_nobody_is_asked_where_nothing_is_to_be_evaluated(lane: Lane, settings: dict[str, Any]) -> None:
-    desk = Desk(None)
+    requests = FakePersistence(None)
 
-    assert await evaluate(desk, lane, **settings) is None
-    assert desk.asked == 0
+    assert await evaluate(requests, lane, **settings) is None
+    assert requests.asked == 0
 
 
 async def test_every_answer_of_the_background_lane_is_evaluated_whatever_the_share() -> None:
     verified, ending, _, _ = recorded(Lane.BACKGROUND)
 
-    told = await evaluate(Desk(exchange_of(verified, ending.event_id)), Lane.BACKGROUND, evaluation_share=0.0)
+    told = await evaluate(
+        FakePersistence(exchange_of(verified, ending.event_id)), Lane.BACKGROUND, evaluation_share=0.0
+    )
 
     assert told is not None
 
 
 async def test_while_the_record_is_away_the_evaluation_is_tried_again_later() -> None:
     with pytest.raises(TransientError):
-        await evaluate(Desk(None, away=True))
+        await evaluate(FakePersistence(None, away=True))
 
 
 async def test_an_envelope_of_the_same_question_gives_the_same_event_however_often_it_comes() -> None:
     verified, ending, _, where = recorded()
-    told = [await evaluate(Desk(exchange_of(verified, ending.event_id))) for _ in range(2)]
+    told = [await evaluate(FakePersistence(exchange_of(verified, ending.event_id))) for _ in range(2)]
 
     assert told[0] == told[1]
     assert told[0] is not None
@@ -231,9 +238,9 @@ async def test_the_judge_evaluates_where_there_is_one_that_may_and_gives_a_verdi
     verdict: str, settings: dict[str, Any], judged_by: str, score: int
 ) -> None:
     verified, ending, _, _ = recorded()
-    desk = Desk(exchange_of(verified, ending.event_id))
+    requests = FakePersistence(exchange_of(verified, ending.event_id))
 
-    told = await evaluate(desk, models=ScriptedModels(judge=[verdict]), **settings)
+    told = await evaluate(requests, models=ScriptedModels(judge=[verdict]), **settings)
 
     assert told is not None
     assert (told.judged_by, told.sentences[0].score) == (judged_by, score)

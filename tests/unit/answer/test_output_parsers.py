@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.answer.citations import Markers, cut, segments
-from services.answer.output_parsers.json_form import JsonReader
-from services.answer.output_parsers.reader import AFRESH, Reader, Written, rating
-from services.answer.output_parsers.tags import TagReader
+from services.answer.output_parsers.json_form import JsonParser
+from services.answer.output_parsers.parser import RESTART, OutputParser, ParsedOutput, parse_confidence
+from services.answer.output_parsers.tags import TagParser
 
 WHOLE = (
     "<answer><s-1>It is free. [1]</s-1>\n<s-2>You need a form. [2]</s-2></answer>\n"
@@ -37,15 +37,15 @@ JSON_PARTS = st.sampled_from([
 JSON_TEXTS = st.lists(JSON_PARTS, max_size=14).map("".join)
 
 
-def read(reader: Reader, pieces: Sequence[str]) -> tuple[str, Written]:
+def read(reader: OutputParser, pieces: Sequence[str]) -> tuple[str, ParsedOutput]:
     """What is shown at the end, and what was read."""
     shown = ""
     for piece in pieces:
         for one in reader.feed(piece):
-            shown = "" if one is AFRESH else shown + str(one)
+            shown = "" if one is RESTART else shown + str(one)
     rest, written = reader.finish()
     for one in rest:
-        shown = "" if one is AFRESH else shown + str(one)
+        shown = "" if one is RESTART else shown + str(one)
     return shown, written
 
 
@@ -54,10 +54,10 @@ def cuts(text: str, places: list[int]) -> list[str]:
     return [text[a:b] for a, b in itertools.pairwise(at)]
 
 
-@pytest.mark.parametrize("reader", [TagReader, JsonReader])
+@pytest.mark.parametrize("reader", [TagParser, JsonParser])
 @given(text=st.one_of(TEXTS, JSON_TEXTS, st.text(max_size=40)), places=st.lists(st.integers(0, 400), max_size=12))
 def test_any_cutting_gives_the_same_text_and_the_same_reading(
-    reader: Callable[[], Reader], text: str, places: list[int]
+    reader: Callable[[], OutputParser], text: str, places: list[int]
 ) -> None:
     assert read(reader(), cuts(text, places)) == read(reader(), [text])
     assert read(reader(), list(text)) == read(reader(), [text])
@@ -67,7 +67,7 @@ def test_any_cutting_gives_the_same_text_and_the_same_reading(
 @example("<s-</not-found>1>")
 @given(TEXTS)
 def test_what_is_shown_is_what_was_written_and_holds_no_tag_of_the_form(text: str) -> None:
-    shown, written = read(TagReader(), list(text))
+    shown, written = read(TagParser(), list(text))
 
     assert shown == written.text or (written.clarification and not written.text)
     assert not any(
@@ -76,10 +76,10 @@ def test_what_is_shown_is_what_was_written_and_holds_no_tag_of_the_form(text: st
 
 
 def test_a_whole_completion_is_the_sentences_and_what_stands_beside_them() -> None:
-    shown, written = read(TagReader(), list(WHOLE))
+    shown, written = read(TagParser(), list(WHOLE))
 
     assert shown == "It is free. [1] You need a form. [2]"
-    assert written == Written(
+    assert written == ParsedOutput(
         text=shown,
         citation_head="Cards",
         citation_url="https://example.org/cards",
@@ -110,20 +110,20 @@ def test_a_whole_completion_is_the_sentences_and_what_stands_beside_them() -> No
     ],
 )
 def test_tags_may_be_missing_nested_or_unclosed(completion: str, text: str) -> None:
-    assert read(TagReader(), list(completion))[0] == text
+    assert read(TagParser(), list(completion))[0] == text
 
 
 def test_a_question_back_is_never_shown_and_brings_its_options() -> None:
     text = "<clarifying-question>Which card?\n- library\n- swimming pool</clarifying-question>"
 
-    shown, written = read(TagReader(), list(text))
+    shown, written = read(TagParser(), list(text))
 
     assert shown == ""
     assert (written.clarification, written.options) == ("Which card?", ("library", "swimming pool"))
 
 
 def test_an_answer_that_was_shown_outweighs_a_question_back() -> None:
-    _, written = read(TagReader(), ["<answer>It is free.</answer><clarifying-question>Which?</clarifying-question>"])
+    _, written = read(TagParser(), ["<answer>It is free.</answer><clarifying-question>Which?</clarifying-question>"])
 
     assert (written.text, written.clarification) == ("It is free.", "")
 
@@ -131,7 +131,7 @@ def test_an_answer_that_was_shown_outweighs_a_question_back() -> None:
 def test_a_completion_of_a_megabyte_is_read_in_a_moment() -> None:
     text = "<answer>" + "It is free. " * 90_000
 
-    shown, _ = read(TagReader(), [text[at : at + 4] for at in range(0, len(text), 4)])
+    shown, _ = read(TagParser(), [text[at : at + 4] for at in range(0, len(text), 4)])
 
     assert len(shown) > 1_000_000
 
@@ -144,7 +144,7 @@ def test_a_json_object_shows_its_answer_only() -> None:
         "citation_url": "https://x",
     }
 
-    shown, found = read(JsonReader(), list(f"```json\n{json.dumps(written)}\n```"))
+    shown, found = read(JsonParser(), list(f"```json\n{json.dumps(written)}\n```"))
 
     assert shown == written["answer"]
     assert (found.confidence, found.citation_url) == (8.0, "https://x")
@@ -164,12 +164,12 @@ def test_a_json_object_shows_its_answer_only() -> None:
     ],
 )
 def test_broken_json_gives_what_of_the_answer_there_is(completion: str, text: str) -> None:
-    assert read(JsonReader(), list(completion))[0] == text
+    assert read(JsonParser(), list(completion))[0] == text
 
 
 def test_json_asks_back_and_says_that_nothing_was_found() -> None:
-    _, asked = read(JsonReader(), ['{"answer": "", "clarifying_question": "Which?", "options": ["a", "b"]}'])
-    _, nothing = read(JsonReader(), ['{"answer": "", "not_found": true}'])
+    _, asked = read(JsonParser(), ['{"answer": "", "clarifying_question": "Which?", "options": ["a", "b"]}'])
+    _, nothing = read(JsonParser(), ['{"answer": "", "not_found": true}'])
 
     assert (asked.clarification, asked.options) == ("Which?", ("a", "b"))
     assert nothing.not_found
@@ -189,7 +189,7 @@ def test_json_asks_back_and_says_that_nothing_was_found() -> None:
     ],
 )
 def test_a_rating_is_read_leniently(text: str, value: float | None) -> None:
-    assert rating(text) == value
+    assert parse_confidence(text) == value
 
 
 MARKED = st.lists(

@@ -1,7 +1,7 @@
-"""What a model wrote, read while it is being written: the text of the answer apart from everything around it. Pure.
+"""Incremental parsers of model output: they separate the answer's text from the fields around it. Pure.
 
-A reader is fed the pieces as they come and gives back what of them the asker may see; `AFRESH` among it says that what
-was given so far was not the answer. However the writing is cut into pieces, the outcome is the same.
+A parser is fed the pieces of a completion and returns what of them the asker may see; `RESTART` says that the text
+returned so far was not the answer. The result does not depend on how the completion is cut into pieces.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import re
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-#: Longest metadata that is kept of one field, in characters.
+#: The longest value that is kept of one field, in characters.
 FIELD_CHARS = 2000
 
-#: The head of what may become a tag with what follows, and how far back it is looked for, in characters.
+#: A beginning that may become a tag with the text that follows, and how far back it is searched, in characters.
 _HALF_A_TAG = re.compile(r"<[\s/\w-]*$")
 _NEAR = 40
 _OPTION = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+(.+)$")
 
 
-class Afresh(Enum):
-    """The only value of its kind: forget the text so far."""
+class Restart(Enum):
+    """Its only value tells the receiver to discard the text so far."""
 
-    AFRESH = "afresh"
-
-
-AFRESH: Final = Afresh.AFRESH
-Shown = str | Afresh
+    RESTART = "afresh"
 
 
-class Written(NamedTuple):
-    """Everything beside the text: `text` is the answer as it was shown, trimmed.
+RESTART: Final = Restart.RESTART
+TextPiece = str | Restart
 
-    `clarification` is set instead of a text; `confidence` is 0 to 10 or None when the model did not say; `scope` is
-    `not-gc` or `pt-muni` for a question that is not this service's; `tagged` tells that the form was kept.
+
+class ParsedOutput(NamedTuple):
+    """What was parsed: `text` is the answer as it was shown, trimmed.
+
+    `clarification` is set instead of a text; `confidence` is 0 to 10, or None if the model gave none; `scope` is
+    `not-gc` or `pt-muni` for a question outside this service; `tagged` is true if the output was in the requested form.
     """
 
     text: str = ""
@@ -47,18 +47,18 @@ class Written(NamedTuple):
     tagged: bool = False
 
 
-class Reader(Protocol):
-    """Reads one completion."""
+class OutputParser(Protocol):
+    """Parses one completion."""
 
-    def feed(self, piece: str) -> list[Shown]:
-        """What of the piece, and of what was held back before it, is to be shown."""
+    def feed(self, piece: str) -> list[TextPiece]:
+        """What can be shown of the piece, and of the text held back before it."""
 
-    def finish(self) -> tuple[list[Shown], Written]:
-        """What is left to be shown, and everything that was read."""
+    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
+        """What is left to be shown, and everything that was parsed."""
 
 
-class Visible:
-    """Text on its way to the asker: without white space at its ends, one space at most where a tag stood."""
+class VisibleText:
+    """The visible text: trimmed, with at most one space in place of a tag."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -72,15 +72,15 @@ class Visible:
         return "".join(self._parts)
 
     def joint(self, *, apart: bool = False) -> None:
-        """A tag stands here: white space around it is not the author's. With `apart` it keeps words apart.
+        """Marks the position of a removed tag: white space around it is dropped, and `apart` puts a space instead.
 
-        What stands before it and after it never becomes a tag by its going.
+        Removing a tag never joins the text around it into a new tag.
         """
         self._joint = True
         self._apart = self._apart or apart or _HALF_A_TAG.search(self._end) is not None
 
     def add(self, text: str) -> str:
-        """The part that can be shown now; white space waits for what follows it."""
+        """The part that can be shown now; trailing white space is held back."""
         body = text.lstrip()
         self._blank += text[: len(text) - len(body)]
         if not body:
@@ -96,14 +96,14 @@ class Visible:
         return shown
 
     def clear(self) -> bool:
-        """Forget everything; whether there was anything."""
+        """Discards everything; true if there was any text."""
         had = bool(self._parts)
         self._parts, self._end, self._blank, self._joint, self._apart = [], "", "", False, False
         return had
 
 
-def rating(text: str) -> float | None:
-    """The first number of the text, brought into 0 to 10; None when there is none. `85%` is 8.5."""
+def parse_confidence(text: str) -> float | None:
+    """The first number of the text, clamped to 0 to 10; None if there is none. `85%` is 8.5."""
     found = re.search(r"-?\d+(?:[.,]\d+)?", text)
     if not found:
         return None
@@ -113,8 +113,8 @@ def rating(text: str) -> float | None:
     return min(10.0, max(0.0, value))
 
 
-def question_back(text: str) -> tuple[str, tuple[str, ...]]:
-    """A clarifying question and the options listed under it."""
+def parse_clarification(text: str) -> tuple[str, tuple[str, ...]]:
+    """A clarifying question, and the options listed below it (at most eight)."""
     lines = text.strip().splitlines()
     options = [found[1].strip() for line in lines if (found := _OPTION.match(line))]
     asked = " ".join(line.strip() for line in lines if not _OPTION.match(line)).strip()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from services.verifier.guardrails_client import ModerationRails
+from services.verifier.guardrails_client import ModerationGuardrails
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import Answer, PipelineRef
 from shared.contracts.envelope import Envelope
@@ -104,13 +104,16 @@ async def test_rails_read_structured_data_and_followups_too() -> None:
     ],
 )
 async def test_moderations_word_counts_also_when_its_rails_are_away(reply: GuardAnswerReply, stopped: bool) -> None:
-    desk = Moderation(reply)
+    requests = Moderation(reply)
 
-    assert await ModerationRails(desk).stop("Q?", "A.", envelope(), VerifierSettings(guardrails_seconds=7)) is stopped
+    assert (
+        await ModerationGuardrails(requests).stop("Q?", "A.", envelope(), VerifierSettings(guardrails_seconds=7))
+        is stopped
+    )
 
     wanted = GuardAnswerRequest(pipeline=PipelineRef(name="d", revision=1), question="Q?", answer="A.", seconds=7)
-    assert desk.requests == [wanted]
-    assert desk.timeouts[0] > 7
+    assert requests.requests == [wanted]
+    assert requests.timeouts[0] > 7
 
 
 @pytest.mark.parametrize("error", [UnavailableError("no moderation worker is running"), RefusedError("no such thing")])
@@ -119,13 +122,13 @@ async def test_without_a_reply_the_verifiers_own_rule_holds_and_is_counted(error
     before = telemetry.GUARDRAILS_FAILED.labels(fails)._value.get()
     settings = VerifierSettings.model_validate({"guardrails_fail": fails})
 
-    assert await ModerationRails(Moderation(error)).stop("Q?", "A.", envelope(), settings) is (fails == "closed")
+    assert await ModerationGuardrails(Moderation(error)).stop("Q?", "A.", envelope(), settings) is (fails == "closed")
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
 
 
 async def test_rails_leave_most_of_the_time_to_the_rest() -> None:
-    desk = Moderation(GuardAnswerReply())
+    requests = Moderation(GuardAnswerReply())
 
-    await ModerationRails(desk).stop("Q?", "A.", envelope(seconds=3), VerifierSettings(guardrails_seconds=60))
+    await ModerationGuardrails(requests).stop("Q?", "A.", envelope(seconds=3), VerifierSettings(guardrails_seconds=60))
 
-    assert desk.requests[0].seconds <= 1
+    assert requests.requests[0].seconds <= 1

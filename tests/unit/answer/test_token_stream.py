@@ -1,4 +1,4 @@
-"""What is spoken of a draft is what may be shown, and is just its content, whoever wrote it."""
+"""The published tokens are sanitised and are exactly the content of the draft, whatever the engine wrote."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
-from services.answer.ports import Draft, Speech
+from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Answer, Passage, PipelineRef, Question
-from shared.contracts.envelope import Envelope, opening
+from shared.contracts.envelope import opening
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.signals import Signal, Token
 from shared.llm.none import NoModels
@@ -29,16 +29,14 @@ class Writes:
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
 
-    async def draft(
-        self, retrieved: PassagesRetrieved, settings: AnswerSettings, speak: Speech, envelope: Envelope
-    ) -> Draft:
+    async def draft(self, task: AnswerTask) -> Draft:
         for piece in self._pieces:
-            await speak(piece)
+            await task.tokens.write(piece)
         return Draft(Answer(content="".join(self._pieces)))
 
 
-class StreamAccumulator:
-    """A speaker that keeps what it was given to say."""
+class TokenRecorder:
+    """Plays `SignalPublisher`; keeps the published tokens."""
 
     def __init__(self) -> None:
         self.tokens: list[Token] = []
@@ -54,16 +52,16 @@ class StreamAccumulator:
         return "".join(token.text for token in self.tokens if token.draft == newest)
 
 
-async def _answer(engine: Writes | Extractive, *passages: Passage) -> tuple[AnswerDrafted, StreamAccumulator]:
-    heard = StreamAccumulator()
+async def _answer(engine: Writes | ExtractiveEngine, *passages: Passage) -> tuple[AnswerDrafted, TokenRecorder]:
+    recorder = TokenRecorder()
     asked = Question(text="What does a passport cost?", language="eng", pivot_language="eng")
     retrieved = PassagesRetrieved(question=asked, passages=passages)
     envelope = opening("retrieval", retrieved, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
     engines = {"chat": engine, "extractive": engine}
-    name = "extractive" if isinstance(engine, Extractive) else "chat"
-    drafted = await Answerer(engines, heard, NoModels()).answer(retrieved, envelope, AnswerSettings(engine=name))
+    name = "extractive" if isinstance(engine, ExtractiveEngine) else "chat"
+    drafted = await Answerer(engines, recorder, NoModels()).answer(retrieved, envelope, AnswerSettings(engine=name))
     assert isinstance(drafted, AnswerDrafted)
-    return drafted, heard
+    return drafted, recorder
 
 
 @settings(deadline=None)
@@ -72,20 +70,20 @@ async def test_tokens_are_the_clean_content_however_the_model_writes(cuts: list[
     bounds = sorted({0, len(HOSTILE), *cuts})
     pieces = [HOSTILE[begin:end] for begin, end in itertools.pairwise(bounds)]
 
-    drafted, heard = await _answer(Writes(*pieces))
+    drafted, recorder = await _answer(Writes(*pieces))
 
     assert drafted.answer.content == clean(HOSTILE)
     assert drafted.answer.content == "A passport costs < b>120< /b> dollars. [See] ! [x][2J"
-    assert heard.text == drafted.answer.content
-    assert len({token.draft for token in heard.tokens}) == 1  # nothing had to be said anew
+    assert recorder.text == drafted.answer.content
+    assert len({token.draft for token in recorder.tokens}) == 1  # nothing had to be said anew
 
 
 async def test_quotes_of_a_hostile_document_are_clean_and_agree_with_their_sentences() -> None:
     passage = Passage(id="p", source="kb:p", text=HOSTILE, language="eng", score=1)
 
-    drafted, heard = await _answer(Extractive(), passage)
+    drafted, recorder = await _answer(ExtractiveEngine(), passage)
 
     assert "< b>120< /b> dollars." in drafted.answer.content
-    assert clean(drafted.answer.content) == drafted.answer.content == heard.text
+    assert clean(drafted.answer.content) == drafted.answer.content == recorder.text
     assert all(sentence.text in drafted.answer.content for sentence in drafted.answer.sentences)
     assert drafted.citations[0].quote in passage.text

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.followups import followups
-from services.verifier.groundedness import quoted, says_more
-from services.verifier.rewrite import rewrite
-from services.verifier.scores import score
-from shared.contracts.domain import Answer, Citation, Passage, Sentence
+from services.verifier.draft_assessment import Measures, measure, rewrite
+from services.verifier.groundedness import quoted
+from services.verifier.verdict import followups
+from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
+from shared.contracts.facts import AnswerDrafted
 from shared.text.analysis import stems
+from shared.text.citations import says_more
 
 
 def titled(number: int, title: str) -> Passage:
@@ -22,11 +23,16 @@ def cite(number: int, title: str) -> Citation:
     return Citation(number=number, source="kb:x", passage=f"p{number}", title=title)
 
 
+def measured(question: str, answer: Answer, *passages: Passage) -> Measures:
+    asked = Question(text=question, language="eng")
+    return measure(AnswerDrafted(question=asked, answer=answer, passages=passages, engine="chat"))
+
+
 def test_scores_weigh_groundedness_and_relevancy_double() -> None:
     answer = Answer(content="", sentences=(Sentence(text="A passport is blue."), Sentence(text="Made up.")))
-    passages = [Passage(id="p", source="s", text="A passport is blue and costs 120 dollars.")]
+    passage = Passage(id="p", source="s", text="A passport is blue and costs 120 dollars.")
 
-    scores = score("passport cost visa", answer, (), passages, language="eng", unsupported=1)
+    scores = measured("passport cost visa", answer, passage).scores(unsupported=1)
 
     assert (scores.groundedness, scores.relevancy, scores.completeness) == (0.5, 0.333, 0.5)
     assert scores.overall == pytest.approx(0.4 * 0.5 + 0.4 / 3 + 0.2 * 0.5, abs=0.001)
@@ -35,7 +41,7 @@ def test_scores_weigh_groundedness_and_relevancy_double() -> None:
 def test_a_question_without_meaning_is_taken_as_met() -> None:
     answer = Answer(content="", sentences=(Sentence(text="Yes."),))
 
-    assert score("What is it?", answer, (), (), language="eng", unsupported=0).overall == 1.0
+    assert measured("What is it?", answer).scores(unsupported=0).overall == 1.0
 
 
 def test_a_rewritten_question_drops_grammar_and_repeats_what_was_missing() -> None:
@@ -71,7 +77,7 @@ def test_followups_are_the_other_titles_that_ask() -> None:
         titled(7, "Who can help?"),
     ]
 
-    found = followups("Where do I apply", [cite(1, "How do I renew?")], passages, most=2)
+    found = followups("Where do I apply", [cite(1, "How do I renew?")], passages, limit=2)
 
     assert found == ("How long does it take?", "What do I need?")
 
@@ -79,7 +85,7 @@ def test_followups_are_the_other_titles_that_ask() -> None:
 def test_a_question_cited_under_another_passage_is_not_suggested() -> None:
     passages = [titled(1, "FAQ — How do I renew?"), titled(2, "How do I renew?")]
 
-    assert followups("renewal", [cite(1, "FAQ — How do I renew?")], passages, most=3) == ()
+    assert followups("renewal", [cite(1, "FAQ — How do I renew?")], passages, limit=3) == ()
 
 
 def test_a_quotation_stands_on_word_boundaries() -> None:

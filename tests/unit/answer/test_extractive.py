@@ -1,4 +1,4 @@
-"""The answer stage as its hearers see it: the draft, its citations, and the tokens spoken meanwhile."""
+"""The answer stage with the extractive engine: the draft, its citations, and the tokens published meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.answer.engines.extractive import Extractive
+from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.settings import DEFAULT_NOT_FOUND, AnswerSettings
 from shared.contracts.domain import Context, Passage, PipelineRef, Question
@@ -34,8 +34,8 @@ HOURS = Passage(
 )
 
 
-class StreamAccumulator:
-    """A speaker that keeps what it was given to say."""
+class TokenRecorder:
+    """Plays `SignalPublisher`; keeps the published tokens."""
 
     def __init__(self) -> None:
         self.tokens: list[Token] = []
@@ -58,13 +58,13 @@ async def draft(
     context: Context | None = None,
     section: AnswerSettings | None = None,
 ) -> tuple[AnswerDrafted, list[Token]]:
-    heard = StreamAccumulator()
+    recorder = TokenRecorder()
     question = Question(text=text, language=language, pivot_text=text, pivot_language=language)
     retrieved = PassagesRetrieved(question=question, passages=passages, context=context or Context())
-    answerer = Answerer({"extractive": Extractive()}, heard, NoModels())
+    answerer = Answerer({"extractive": ExtractiveEngine()}, recorder, NoModels())
     drafted = await answerer.answer(retrieved, envelope(attempt), section or AnswerSettings())
     assert isinstance(drafted, AnswerDrafted)
-    return drafted, heard.tokens
+    return drafted, recorder.tokens
 
 
 async def test_the_draft_quotes_its_passages_and_numbers_them() -> None:

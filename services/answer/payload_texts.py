@@ -1,0 +1,110 @@
+"""What is said about a payload (experts, free slots, a booking, content): a summary, and the next questions."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from services.answer import prompts
+from services.answer.ports import AnswerTask
+from shared.contracts.errors import ModelError
+from shared.contracts.payloads import (
+    ContentRecommendationsPayload,
+    ExpertAvailabilityPayload,
+    ExpertProfilesPayload,
+    Payload,
+    SessionBookedPayload,
+)
+from shared.llm.ports import Models
+from shared.text.languages import localised
+
+FOLLOWUPS_STEP = "followups"
+#: The most items that a sentence lists.
+_LISTED = 5
+_SUMMARIES = {
+    "expert_profiles": {
+        "en": "You can talk to {what}.",
+        "fr": "Vous pouvez parler avec {what}.",
+    },
+    "expert_availability": {
+        "en": "{who} is free at these times (UTC): {what}.",
+        "fr": "{who} est disponible à ces moments (UTC) : {what}.",
+    },
+    "session_booked": {
+        "en": "Your session with {who} is booked for {what} (UTC).",
+        "fr": "Votre séance avec {who} est réservée pour le {what} (UTC).",
+    },
+    "content_recommendations": {
+        "en": "This may help: {what}.",
+        "fr": "Ceci pourrait vous aider : {what}.",
+    },
+}
+_FOLLOWUPS: dict[str, dict[str, str]] = {
+    "when": {"en": "When is {name} free?", "fr": "Quand {name} est-il disponible ?"},
+    "book": {"en": "Book {time} with {name}", "fr": "Réserver {time} avec {name}"},
+    "other_kind": {"en": "Show me {kind} about {topic}", "fr": "Montre-moi des {kind} sur {topic}"},
+    "talk": {"en": "I want to talk to someone about {topic}", "fr": "Je voudrais parler de {topic} à quelqu'un"},
+    "prepare": {"en": "How can I prepare for the session?", "fr": "Comment puis-je me préparer à la séance ?"},
+}
+_KINDS = {"articles": {"en": "articles", "fr": "articles"}, "videos": {"en": "videos", "fr": "vidéos"}}
+
+
+class ProposedFollowups(BaseModel):
+    """The model's reply."""
+
+    questions: list[str] = Field(default_factory=list)
+
+
+def summary(payload: Payload, language: str) -> str:
+    """The payload in one sentence."""
+    who, what = _names(payload)
+    template = localised(_SUMMARIES.get(payload.type, {"en": "{what}"}), language)
+    return template.format(who=who, what=what)
+
+
+async def follow_up(models: Models, payload: Payload, answer: str, task: AnswerTask) -> tuple[str, ...]:
+    """Up to three next questions in the asker's language: from the model that plays `fast`, else by rule."""
+    language = task.question.language
+    if models.has("fast"):
+        system, user = prompts.followups(task, answer, payload.model_dump_json(exclude_defaults=True))
+        try:
+            reply = await models.invoke("fast", FOLLOWUPS_STEP, system, user, ProposedFollowups)
+        except ModelError:
+            return followups_by_rule(payload, language)
+        proposed = dict.fromkeys(" ".join(one.split())[: prompts.FOLLOWUP_CHARS] for one in reply.questions)
+        questions = tuple(question for question in proposed if question)[: prompts.MAX_FOLLOWUPS]
+        return questions or followups_by_rule(payload, language)
+    return followups_by_rule(payload, language)
+
+
+def followups_by_rule(payload: Payload, language: str) -> tuple[str, ...]:
+    """The next step after each kind of payload."""
+
+    def text(template: str, /, **values: str) -> str:
+        return localised(_FOLLOWUPS[template], language).format(**values)
+
+    limit = prompts.MAX_FOLLOWUPS
+    if isinstance(payload, ExpertProfilesPayload):
+        return tuple(text("when", name=expert.name) for expert in payload.experts[:limit])
+    if isinstance(payload, ExpertAvailabilityPayload):
+        name = payload.expert.name
+        return tuple(text("book", time=f"{slot.starts_at:%Y-%m-%d %H:%M}", name=name) for slot in payload.slots[:limit])
+    if isinstance(payload, ContentRecommendationsPayload):
+        kinds = {item.kind for item in payload.items}
+        topic = payload.topic or summary(payload, language)
+        others = [localised(names, language) for kind, names in _KINDS.items() if kind not in kinds]
+        return (*(text("other_kind", kind=kind, topic=topic) for kind in others), text("talk", topic=topic))
+    return (text("prepare"),)
+
+
+def _names(payload: Payload) -> tuple[str, str]:
+    """Whom a payload is about, and what it lists."""
+    if isinstance(payload, ExpertProfilesPayload):
+        return "", ", ".join(expert.name for expert in payload.experts[:_LISTED])
+    if isinstance(payload, ExpertAvailabilityPayload):
+        times = (f"{slot.starts_at:%Y-%m-%d %H:%M}" for slot in payload.slots[:_LISTED])
+        return payload.expert.name, ", ".join(times)
+    if isinstance(payload, SessionBookedPayload):
+        return payload.session.expert_name, f"{payload.session.starts_at:%Y-%m-%d %H:%M}"
+    if isinstance(payload, ContentRecommendationsPayload):
+        return "", ", ".join(item.title for item in payload.items[:_LISTED])
+    return "", ""
