@@ -8,10 +8,10 @@ from collections import OrderedDict
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.errors import AnswerbusError, UnavailableError
+from shared.contracts.outcome import REMEMBERED, with_options
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeSummary
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.sessions import (
-    REMEMBERED,
     TURN_CHARS,
     Session,
     SessionTurn,
@@ -19,7 +19,6 @@ from shared.contracts.sessions import (
     decode_session,
     session_key,
     turn_of_ending,
-    with_options,
     with_turn,
     with_turns,
 )

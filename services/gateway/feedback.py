@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from shared.contracts.domain import Citation, Lane, PipelineRef
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import NotFoundError, RefusedError
-from shared.contracts.facts import AnswerReused, AnswerVerified, ExchangeRecorded, Fact, FeedbackGiven
+from shared.contracts.facts import ExchangeRecorded, Fact, FeedbackGiven
+from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.requests.moderation import InspectRequest
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.requests.request import RequestClient
@@ -24,9 +25,7 @@ class Rated:
 
 def of_log(newest: Envelope, ending: Fact | None) -> Rated:
     """As the log has the question."""
-    if not isinstance(ending, AnswerVerified | AnswerReused):
-        return Rated(newest)
-    return Rated(newest, len(ending.answer.sentences), ending.citations)
+    return _rated(newest, outcome_of(ending)) if ending else Rated(newest)
 
 
 def of_record(exchange: Exchange) -> Rated:
@@ -46,10 +45,13 @@ def of_record(exchange: Exchange) -> Rated:
         parent=exchange.parent,
         asker=exchange.asker,
     )
-    answered = exchange.outcome in ("answered", "reused") and exchange.answer is not None
-    if not answered or exchange.answer is None:
+    return _rated(cause, exchange.to_outcome())
+
+
+def _rated(cause: Envelope, outcome: Outcome) -> Rated:
+    if not outcome.traits.has_answer or outcome.answer is None:
         return Rated(cause)
-    return Rated(cause, len(exchange.answer.sentences), exchange.citations)
+    return Rated(cause, len(outcome.answer.sentences), outcome.citations)
 
 
 def rated(feedback: FeedbackGiven, answer: Rated) -> FeedbackGiven:

@@ -5,30 +5,29 @@ Whatever a fact says, what leaves here is clean as `shared.text.sanitizer` has i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
 from services.gateway.cursor import Cursor
 from shared.contracts import facts
-from shared.contracts.domain import Link
-from shared.contracts.envelope import Envelope, Event
+from shared.contracts.domain import Answer, Timing, Usage
+from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
-from shared.contracts.payloads import EmergencyPayload
+from shared.contracts.outcome import Outcome, outcome_of
+from shared.contracts.requests.persistence import Exchange
 from shared.contracts.signals import Token
 from shared.text.sanitizer import Cleaner, clean, cleaned
 
-STATUS: dict[type[Fact], str] = {
+#: The status that a step of a question gives it; a terminal fact's status is that of its outcome.
+STEP_STATUS: dict[type[Fact], str] = {
     facts.QuestionAsked: "MODERATING_QUESTION",
     facts.QuestionApproved: "BUILDING_CONTEXT",
     facts.PassagesRetrieved: "GENERATING_ANSWER",
     facts.AnswerDrafted: "VERIFYING_CITATION",
     facts.AnswerRefuted: "BUILDING_CONTEXT",
-    facts.ClarificationRequested: "NEED_CLARIFICATION",
-    facts.QuestionAbandoned: "ERROR",
 }
-COMPLETE = "COMPLETE"
-ERROR = "ERROR"
 
 
 @dataclass(frozen=True)
@@ -59,101 +58,73 @@ def question_json(event: Event[Fact]) -> dict[str, Any]:
     return body
 
 
+def exchange_json(exchange: Exchange) -> dict[str, Any]:
+    """A finished question from the record: the same JSON that `question_json` gives of its terminal fact."""
+    outcome = exchange.to_outcome()
+    return {
+        "id": exchange.id,
+        "status": outcome.traits.status,
+        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
+        "conversation_id": exchange.conversation_id,
+        "links": links(exchange.id),
+        "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage),
+    }
+
+
 def status_of(fact: Fact) -> str:
-    known = STATUS.get(type(fact))
-    if known:
-        return known
-    return COMPLETE if fact.terminal else "BUILDING_CONTEXT"
+    """The status that clients see once this fact has happened."""
+    if fact.terminal:
+        return outcome_of(fact).traits.status
+    return STEP_STATUS.get(type(fact), "BUILDING_CONTEXT")
 
 
 def result_json(event: Event[Fact]) -> dict[str, Any]:
-    """How a question ended, in one shape for every ending."""
-    fact = event.payload
+    """How a question ended, in one shape for every terminal fact."""
+    outcome = outcome_of(event.payload)
+    usage = event.usage if event.model_calls else outcome.usage
+    return _outcome_json(outcome, event.timeline, event.attempt, usage)
+
+
+def _outcome_json(outcome: Outcome, timeline: Sequence[Timing], attempt: int, usage: Usage | None) -> dict[str, Any]:
+    context: dict[str, Any] = {"language": outcome.language} if outcome.traits.has_answer else {}
+    if outcome.traits.written:
+        context = outcome.context.model_dump() | context
     body: dict[str, Any] = {
-        "outcome": OUTCOMES[type(fact)],
-        "answer": _answer(fact),
-        "citations": [],
-        "confidence": 0.0,
-        "context": {},
-        "followups": [],
-        "engine": "",
+        "outcome": outcome.name,
+        "answer": outcome.shown_answer.model_dump(),
+        "citations": [citation.model_dump() for citation in outcome.citations],
+        "confidence": outcome.confidence,
+        "context": context,
+        "followups": list(outcome.followups),
+        "engine": outcome.engine,
         "reused": None,
-        "timings": timings(event),
-        "usage": event.usage.model_dump() if event.model_calls else {},
+        "timings": _timings(timeline),
+        "usage": usage.model_dump() if usage else {},
     }
-    if isinstance(fact, facts.AnswerVerified):
+    if outcome.traits.written:
         body |= {
-            "confidence": fact.confidence,
-            "context": fact.context.model_dump() | {"language": fact.question.language},
-            "followups": list(fact.followups),
-            "engine": fact.engine,
-            "tool_calls": list(fact.tool_calls),
-            "usage": (event.usage if event.model_calls else fact.usage).model_dump(),
-            "scores": fact.scores.model_dump() if fact.scores else None,
-            "attempts": event.attempt + 1,
-            "best_effort": fact.best_effort,
-            "judged_by": fact.judged_by,
-            "refuted": [refutation.model_dump() for refutation in fact.refuted],
+            "tool_calls": list(outcome.tool_calls),
+            "scores": outcome.scores.model_dump() if outcome.scores else None,
+            "attempts": attempt + 1,
+            "best_effort": outcome.best_effort,
+            "judged_by": outcome.judged_by,
+            "refuted": [refutation.model_dump() for refutation in outcome.refuted],
         }
-    if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-        body["citations"] = [citation.model_dump() for citation in fact.citations]
-    if isinstance(fact, facts.AnswerReused):
-        body |= {
-            "confidence": fact.confidence,
-            "context": {"language": fact.question.language},
-            "followups": list(fact.followups),
-            "engine": fact.engine,
-            "reused": {"origin": fact.origin, "similarity": fact.similarity},
-        }
-    if isinstance(fact, facts.QuestionAbandoned):
-        body["error"] = {"kind": fact.kind, "stage": fact.stage}
-    if isinstance(fact, facts.QuestionRejected):
-        body["rejection"] = {"kind": fact.kind, "reply": fact.reply}
+    elif outcome.name == "reused":
+        body["reused"] = {"origin": outcome.origin, "similarity": outcome.similarity}
+    elif outcome.name == "abandoned":
+        body["error"] = {"kind": outcome.kind, "stage": outcome.stage}
+    elif outcome.name == "rejected":
+        body["rejection"] = {"kind": outcome.kind, "reply": outcome.reply}
     shown: dict[str, Any] = cleaned(body)
     return shown
 
 
-OUTCOMES: dict[type[Fact], str] = {
-    facts.AnswerVerified: "answered",
-    facts.AnswerReused: "reused",
-    facts.QuestionRejected: "rejected",
-    facts.QuestionEscalated: "escalated",
-    facts.ClarificationRequested: "clarification",
-    facts.QuestionAbandoned: "abandoned",
-    facts.QuestionWithdrawn: "withdrawn",
-}
-
-
-def _answer(fact: Fact) -> dict[str, Any]:
-    if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-        return fact.answer.model_dump()
-    content, kind = "", "refusal"
-    further: tuple[Link, ...] = ()
-    payload: dict[str, Any] | None = None
-    if isinstance(fact, facts.QuestionRejected):
-        content = fact.message if fact.reply else ""
-        further = (fact.link,) if fact.link else ()
-    elif isinstance(fact, facts.QuestionEscalated):
-        content, kind, further = fact.message, "emergency", fact.resources
-        payload = EmergencyPayload(resources=fact.resources).model_dump(mode="json")
-    elif isinstance(fact, facts.ClarificationRequested):
-        content, kind, payload = fact.clarification, "clarification", {"options": list(fact.options)}
-    elif isinstance(fact, facts.QuestionAbandoned):
-        content, further = fact.message, fact.links
+def _timings(timeline: Sequence[Timing]) -> dict[str, Any]:
+    """Milliseconds per stage, in the order they worked, and their sum."""
     return {
-        "content": content,
-        "type": kind,
-        "sentences": [],
-        "payload": payload,
-        "links": [link.model_dump() for link in further],
-    }
-
-
-def timings(event: Envelope) -> dict[str, Any]:
-    """Milliseconds per stage, in the order they worked, and the whole from the first event to this one."""
-    return {
-        "stages": [timing.model_dump() for timing in event.timeline],
-        "total_ms": round(sum(timing.waited_ms + timing.worked_ms for timing in event.timeline), 2),
+        "stages": [timing.model_dump() for timing in timeline],
+        "total_ms": round(sum(timing.waited_ms + timing.worked_ms for timing in timeline), 2),
     }
 
 
@@ -261,38 +232,29 @@ class Presenter:
             "status", {"status": status_of(fact), "stage": event.timeline[-1].stage if event.timeline else "gateway"}
         )
         if not fact.terminal:
-            return [status] if type(fact) in STATUS else []
+            return [status] if type(fact) in STEP_STATUS else []
+        outcome = outcome_of(fact)
         frames: list[Frame] = []
-        if isinstance(fact, facts.AnswerVerified) and self._drafted >= 0:
+        if outcome.traits.has_answer and self._drafted >= 0:
             # The best of several attempts may not be the last one, and a silent draft was not shown at all.
-            frames += self._rest(fact.answer.content, event.attempt, read=False)
-        if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-            frames += [Frame("citation", cleaned(citation.model_dump())) for citation in fact.citations]
-        if isinstance(fact, facts.AnswerVerified | facts.AnswerReused) and fact.followups:
-            frames.append(Frame("followups", {"questions": cleaned(fact.followups)}))
+            frames += self._rest(outcome.shown_answer.content, event.attempt, read=False)
+        frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.citations]
+        if outcome.followups:
+            frames.append(Frame("followups", {"questions": cleaned(outcome.followups)}))
         return [*frames, status, Frame("result", question_json(event))]
 
 
 def overdue(correlation_id: str, conversation_id: str) -> list[Frame]:
     """What a client gets when its deadline has passed and no stage has said so yet; it has no id, as it is no fact."""
     message = "No answer came within the time allowed. Please try again."
-    result = {
+    answer = Answer(content=message, type="refusal")
+    outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
+    status = outcome.traits.status
+    question = {
         "id": correlation_id,
-        "status": ERROR,
+        "status": status,
         "conversation_id": conversation_id,
         "links": links(correlation_id),
-        "result": {
-            "outcome": "abandoned",
-            "answer": {"content": message, "type": "refusal", "sentences": [], "payload": None, "links": []},
-            "citations": [],
-            "confidence": 0.0,
-            "context": {},
-            "followups": [],
-            "engine": "",
-            "reused": None,
-            "timings": {"stages": [], "total_ms": 0.0},
-            "usage": {},
-            "error": {"kind": "deadline", "stage": "gateway"},
-        },
+        "result": _outcome_json(outcome, (), 0, None),
     }
-    return [Frame("status", {"status": ERROR, "stage": "gateway"}), Frame("result", result)]
+    return [Frame("status", {"status": status, "stage": "gateway"}), Frame("result", question)]

@@ -66,7 +66,7 @@ class Recorder:
 
         An exact repeat is recorded without a word: it has nothing new to find or to score (decision 14).
         """
-        exchange = projection.fold(ending, envelope)
+        exchange = projection.exchange(ending, envelope)
         await self._remember(exchange, settings)
         if not await self._kept(exchange, envelope):
             return None

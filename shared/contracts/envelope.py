@@ -199,6 +199,3 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
     if event.fact != spelled.fact or event.subject != subject.removeprefix(f"{subjects.LIVE_PREFIX}."):
         raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
     return event
-
-
-IMPORTED = "imported"

@@ -17,12 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from shared.contracts.domain import Turn, Value
 from shared.contracts.envelope import Event
-from shared.contracts.facts import AnswerReused, AnswerVerified, ClarificationRequested, Fact
+from shared.contracts.facts import Fact
+from shared.contracts.outcome import outcome_of
 
 #: Length to which an answer is cut where no pipeline says another one, in characters.
 TURN_CHARS = 1000
-#: The outcomes that are turns: what an asker was really answered, or asked back.
-REMEMBERED = frozenset({"answered", "reused", "clarification"})
 
 
 class SessionTurn(Turn):
@@ -94,21 +93,13 @@ def newest(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
 
 
 def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
-    """The turn that an ending makes, before it is on record; None for an ending that is none."""
-    fact = event.payload
-    if isinstance(fact, AnswerVerified | AnswerReused):
-        question, answer = fact.question.text, fact.answer.content
-    elif isinstance(fact, ClarificationRequested):
-        question, answer = fact.question.text, with_options(fact.clarification, fact.options)
-    else:
+    """The turn that a terminal fact makes, before it is recorded; None where the outcome is not remembered."""
+    outcome = outcome_of(event.payload)
+    if not outcome.traits.remembered:
         return None
     at = event.occurred_at.timestamp()
-    return SessionTurn(id=event.correlation_id, at=at, question=question, answer=cut(answer, TURN_CHARS))
-
-
-def with_options(clarification: str, options: Sequence[str]) -> str:
-    """A question back with what there was to choose from, for the asker may name one of them."""
-    return f"{clarification} ({'; '.join(options)})" if options else clarification
+    answer = cut(outcome.turn_text, TURN_CHARS)
+    return SessionTurn(id=event.correlation_id, at=at, question=outcome.question, answer=answer)
 
 
 def cut(text: str, most: int) -> str:

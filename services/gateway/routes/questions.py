@@ -13,7 +13,7 @@ from starlette.responses import Response
 from services.gateway.auth import Caller, needs
 from services.gateway.frames import SSE, cursor_of, streamed, wants_stream
 from services.gateway.handler import Asking
-from services.gateway.presenter import links, overdue, question_json
+from services.gateway.presenter import exchange_json, links, overdue, question_json
 from services.gateway.problems import Problem
 from services.gateway.state import Gateway, gateway
 from shared.bus.ports import readable
@@ -21,8 +21,7 @@ from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
-from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
-from shared.text.sanitizer import cleaned
+from shared.contracts.requests.persistence import ExchangeRequest
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
 
@@ -142,7 +141,7 @@ async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
         reply = await here.context.requests.ask(ExchangeRequest(id=question_id))
         if reply.exchange is None:
             raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
-        return _json(_recorded(reply))
+        return _json(exchange_json(reply.exchange))
     events = readable(stored)
     if not events:
         raise NotFoundError(f"none of the events of question {question_id} can be read; see answerbus events show")
@@ -185,39 +184,6 @@ def _newest(events: list[Event[Fact]]) -> Event[Fact]:
     """The ending, or the newest step; asides say nothing about the status."""
     steps = [event for event in events if not event.payload.out_of_band]
     return next((event for event in steps if event.payload.terminal), steps[-1] if steps else events[-1])
-
-
-def _recorded(reply: ExchangeReply) -> dict[str, Any]:
-    """A question from the record, in the shape of one from the log."""
-    exchange = reply.exchange
-    assert exchange is not None
-    answer = exchange.answer.model_dump() if exchange.answer else {"content": exchange.answer_text, "type": "refusal"}
-    return {
-        "id": exchange.id,
-        "status": "ERROR" if exchange.outcome == "abandoned" else "COMPLETE",
-        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
-        "conversation_id": exchange.conversation_id,
-        "links": links(exchange.id),
-        "result": cleaned(
-            {
-                "outcome": exchange.outcome,
-                "answer": answer,
-                "citations": [citation.model_dump() for citation in exchange.citations],
-                "confidence": exchange.confidence,
-                "context": exchange.context.model_dump(),
-                "followups": list(exchange.followups),
-                "engine": exchange.engine,
-                "reused": _reused(exchange),
-                "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
-                "usage": exchange.usage.model_dump(),
-            }
-        ),
-    }
-
-
-def _reused(exchange: Exchange) -> dict[str, Any] | None:
-    told = exchange.details
-    return {name: told.get(name) for name in ("origin", "similarity")} if exchange.outcome == "reused" else None
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -14,13 +14,13 @@ from services.gateway.auth import Caller, needs
 from services.gateway.exchange_export import FORMATS, Format
 from services.gateway.state import Gateway, gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.outcome import OutcomeName
 from shared.contracts.requests.persistence import (
     ExchangeRequest,
     ExchangesFilter,
     ExchangesRequest,
     ExportReply,
     ExportRequest,
-    Outcome,
 )
 from shared.text.sanitizer import cleaned
 
@@ -37,7 +37,7 @@ TRIES = 5
 
 async def filters(
     pipeline: Name = "",
-    outcome: Outcome | Literal[""] = "",
+    outcome: OutcomeName | Literal[""] = "",
     conversation: Name = "",
     source: Annotated[str, Query(max_length=4000, description="Shown with the answer, or cited.")] = "",
     engine: Name = "",

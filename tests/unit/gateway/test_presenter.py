@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from services.gateway.cursor import Cursor
-from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, question_json, result_json, status_of
+from services.gateway.presenter import Frame, Presenter, overdue, question_json, result_json, status_of
 from shared.contracts.domain import Citation, Context
 from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
+from shared.contracts.outcome import outcome_of
 from shared.contracts.signals import Token
 from tests.contracts.samples import sample_events
 from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then, verified
@@ -70,7 +71,7 @@ def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
     assert set(last.data) == {"id", "status", "pipeline", "conversation_id", "links", "result"}
     result = last.data["result"]
     assert set(result) >= RESULT_KEYS
-    assert result["outcome"] == OUTCOMES[fact]
+    assert result["outcome"] == outcome_of(event.payload).name
     assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links"}
 
 

@@ -46,7 +46,9 @@ def test_a_time_before_it_began_took_none() -> None:
 
 def test_figures_are_read_as_they_were_written_and_add_up() -> None:
     (figures,) = (
-        one for place, one in tallied([projection.fold(verified(), said(verified()))]).items() if place.span == "day"
+        one
+        for place, one in tallied([projection.exchange(verified(), said(verified()))]).items()
+        if place.span == "day"
     )
     twice = Figures.read(figures.as_json())
     twice.add(figures)
@@ -62,7 +64,7 @@ def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() 
         for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
     )
     total = Figures()
-    for one in tallied([projection.fold(verified(), said(verified(), timeline=timeline))]).values():
+    for one in tallied([projection.exchange(verified(), said(verified(), timeline=timeline))]).values():
         total.add(one)
 
     moderation, retrieval = stages(total)
@@ -78,11 +80,11 @@ def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
     asked_back = ClarificationRequested(question=Question(text="?"), clarification="Which?")
     again = (Timing(stage="retrieval", waited_ms=1, worked_ms=1),)
     entries = [
-        projection.fold(reused, said(reused)),
-        projection.fold(reused, said(reused, timeline=again)),
-        projection.fold(asked_back, said(asked_back)),
-        projection.fold(verified(), said(verified(), number=1)),
-        projection.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
+        projection.exchange(reused, said(reused)),
+        projection.exchange(reused, said(reused, timeline=again)),
+        projection.exchange(asked_back, said(asked_back)),
+        projection.exchange(verified(), said(verified(), number=1)),
+        projection.exchange(verified(), said(verified(), lane=Lane.BACKGROUND)),
     ]
     (figures,) = (one for place, one in tallied(entries).items() if place.span == "hour")
 
@@ -95,7 +97,7 @@ def test_models_are_told_by_pipeline_the_dearest_first() -> None:
     calls = tuple(ModelCall(stage="answer", step="answer", role="main", model=name, usage=usage) for name in "abb")
     event = event.model_copy(update={"model_calls": calls})
     (figures,) = (
-        one for place, one in tallied([projection.fold(event.payload, event)]).items() if place.span == "hour"
+        one for place, one in tallied([projection.exchange(event.payload, event)]).items() if place.span == "hour"
     )
 
     first, second = spent({"default": figures})
@@ -108,7 +110,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
     record = MemoryRecord()
     for number in (2, 1, 3):
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
 
     reply = await Archivist(record).conversation(ConversationRequest(id="conversation", limit=2))
 
@@ -119,7 +121,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
 async def test_an_exchange_is_told_with_its_feedback() -> None:
     record = MemoryRecord()
     event = said(verified())
-    await record.save(projection.fold(event.payload, event))
+    await record.save(projection.exchange(event.payload, event))
     await record.save(
         Feedback(event_id="f", exchange_id=event.correlation_id, rating=1, reason="", comment="", by="", at=NOON)
     )
@@ -142,7 +144,7 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
     now = datetime.now(UTC)
     for number, (hours, fact) in enumerate([(1, verified()), (2, QuestionWithdrawn()), (30, verified())]):
         event = said(fact, question=question_id(number, asked_at=now), at=now - timedelta(hours=hours))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
     await record.save(DocumentState(source="kb:a", status="indexed", at=now))
 
     reply = await Archivist(record).stats(StatsRequest(hours=24))
