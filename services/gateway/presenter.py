@@ -1,16 +1,17 @@
-"""From facts to what a client sees: the question's JSON and the frames of its stream. Pure.
+"""Renders facts for clients of `/api/v1`: the question's JSON and the frames of its stream. Pure.
 
-Whatever a fact says, what leaves here is clean as `shared.text.sanitizer` has it.
+Every text in the output is sanitized (`shared.text.sanitizer`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from services.gateway.cursor import Cursor
+from services.gateway.cursor import StreamCursor
+from services.gateway.stream import Frame
 from shared.contracts import facts
 from shared.contracts.domain import Answer, Timing, Usage
 from shared.contracts.envelope import Event
@@ -28,15 +29,6 @@ STEP_STATUS: dict[type[Fact], str] = {
     facts.AnswerDrafted: "VERIFYING_CITATION",
     facts.AnswerRefuted: "BUILDING_CONTEXT",
 }
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One event of a stream; `id` is what the client sends back to resume after it, if anything."""
-
-    event: str
-    data: dict[str, Any]
-    id: str = ""
 
 
 def links(correlation_id: str) -> dict[str, str]:
@@ -68,6 +60,20 @@ def exchange_json(exchange: Exchange) -> dict[str, Any]:
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
         "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage),
+    }
+
+
+def overdue_json(correlation_id: str, conversation_id: str) -> dict[str, Any]:
+    """The question after its deadline when no stage has ended it."""
+    message = "No answer came within the time allowed. Please try again."
+    answer = Answer(content=message, type="refusal")
+    outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
+    return {
+        "id": correlation_id,
+        "status": outcome.traits.status,
+        "conversation_id": conversation_id,
+        "links": links(correlation_id),
+        "result": _outcome_json(outcome, (), 0, None),
     }
 
 
@@ -128,21 +134,21 @@ def _timings(timeline: Sequence[Timing]) -> dict[str, Any]:
     }
 
 
-class Presenter:
+class QuestionPresenter:
     """Turns one question's facts and tokens into frames, each exactly once and in order.
 
-    Tokens may come late, twice or never: the draft's own fact supplies what was not streamed, so the tokens a client
-    puts together are always the whole draft. Feed facts in sequence order; those the cursor has read stay silent.
-    Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again,
-    unless the verdict chose it. A draft that was not streamed is shown with the verdict. Tokens that are not clean are
-    not shown either; the draft brings the clean text.
+    Facts must come in sequence order; those that the cursor has read give no frames. Tokens may arrive late, twice or
+    never: `AnswerDrafted` supplies what was not streamed, so the tokens of a client always add up to the whole draft.
+    Tokens of an attempt whose draft is known are ignored, and an older attempt's text is not shown again unless
+    `AnswerVerified` chose it. A draft that was not streamed is shown with `AnswerVerified`. Tokens with text that must
+    be sanitized are held back; the draft brings the sanitized text.
     """
 
-    def __init__(self, cursor: Cursor | None = None) -> None:
-        self._cursor = cursor or Cursor()
+    def __init__(self, cursor: StreamCursor | None = None) -> None:
+        self._cursor = cursor or StreamCursor()
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
-        #: Which beginning of the attempt is shown.
+        #: Which draft of the attempt is shown: it grows when another worker or endpoint starts over.
         self._beginning = self._cursor.draft
         self._offset = self._cursor.offset
         self._checksum = self._cursor.checksum
@@ -152,7 +158,7 @@ class Presenter:
         self.ended = False
 
     def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
-        """Frames of a fact; the last bears the fact's own sequence as id."""
+        """Frames of a fact; the id of the last one is the fact's sequence."""
         read = self._cursor.already_read(sequence)
         drafted = self._draft(event, read) if isinstance(event.payload, facts.AnswerDrafted) else []
         self.ended = self.ended or event.payload.terminal
@@ -161,7 +167,7 @@ class Presenter:
         self._sequence = sequence
         frames = self._frames(event)
         numbered = [
-            replace(frame, id=self._position() if index == len(frames) else str(Cursor(sequence, frames=index)))
+            replace(frame, id=self._position() if index == len(frames) else str(StreamCursor(sequence, frames=index)))
             for index, frame in enumerate(frames, start=1)
         ]
         if sequence == self._cursor.sequence:
@@ -169,7 +175,7 @@ class Presenter:
         return drafted + numbered
 
     def token(self, token: Token) -> list[Frame]:
-        """Frames of a token: none when it was seen, or when one before it is missing (the draft will bring it)."""
+        """Frames of a token: none when it was shown, or when one before it is missing (`AnswerDrafted` supplies it)."""
         if self.ended or token.attempt <= self._drafted:
             return []
         frames: list[Frame] = []
@@ -184,6 +190,12 @@ class Presenter:
             self._cleaner = None
             return frames
         return [*frames, self._token(text)]
+
+    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
+        """Status and result after the deadline when no stage has ended the question; without ids, as no fact is."""
+        question = overdue_json(correlation_id, conversation_id)
+        status = {"status": question["status"], "stage": "gateway"}
+        return [Frame("status", status), Frame("result", question)]
 
     def _draft(self, event: Event[Fact], read: bool) -> list[Frame]:
         """What of the draft was not streamed yet."""
@@ -219,10 +231,10 @@ class Presenter:
         return Frame("token", {"attempt": self._attempt, "offset": offset, "text": text}, self._position())
 
     def _position(self) -> str:
-        """The id of what was just said: a draft that is not known yet is read as far as it was streamed."""
+        """The id of the frame just made: of a draft that is not known yet, how far it was streamed."""
         if self.ended or self._attempt <= self._drafted:
-            return str(Cursor(self._sequence))
-        return str(Cursor(self._sequence, 0, self._attempt, self._offset, self._checksum, self._beginning))
+            return str(StreamCursor(self._sequence))
+        return str(StreamCursor(self._sequence, 0, self._attempt, self._offset, self._checksum, self._beginning))
 
     def _frames(self, event: Event[Fact]) -> list[Frame]:
         fact = event.payload
@@ -236,25 +248,9 @@ class Presenter:
         outcome = outcome_of(fact)
         frames: list[Frame] = []
         if outcome.traits.has_answer and self._drafted >= 0:
-            # The best of several attempts may not be the last one, and a silent draft was not shown at all.
+            # The best attempt may not be the last one, and a draft that was not streamed was not shown at all.
             frames += self._rest(outcome.shown_answer.content, event.attempt, read=False)
         frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.citations]
         if outcome.followups:
             frames.append(Frame("followups", {"questions": cleaned(outcome.followups)}))
         return [*frames, status, Frame("result", question_json(event))]
-
-
-def overdue(correlation_id: str, conversation_id: str) -> list[Frame]:
-    """What a client gets when its deadline has passed and no stage has said so yet; it has no id, as it is no fact."""
-    message = "No answer came within the time allowed. Please try again."
-    answer = Answer(content=message, type="refusal")
-    outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
-    status = outcome.traits.status
-    question = {
-        "id": correlation_id,
-        "status": status,
-        "conversation_id": conversation_id,
-        "links": links(correlation_id),
-        "result": _outcome_json(outcome, (), 0, None),
-    }
-    return [Frame("status", {"status": status, "stage": "gateway"}), Frame("result", question)]

@@ -38,7 +38,7 @@ class Session(Value):
     summary: str = ""
     until: float = 0.0
 
-    def told(self, most: int) -> tuple[Turn, ...]:
+    def turns_for_stages(self, most: int) -> tuple[Turn, ...]:
         """The last `most` turns as the stages get them, the summary before them."""
         last = self.turns[-most:] if most > 0 else ()
         turns = tuple(Turn(question=turn.question, answer=turn.answer) for turn in last)

@@ -78,9 +78,14 @@ def publish_filter(fact: type[Fact], lane: Lane) -> str:
     return f"{_ROOT[lane]}.{noun}.{participle}.*.{END if fact.terminal else '*'}"
 
 
+def names_fact(subject: str, fact: type[Fact]) -> bool:
+    """Whether this event subject is one of that fact, without parsing all of it."""
+    return tuple(subject.split(".")[1:3]) == fact.words()
+
+
 def is_raw(subject: str) -> bool:
-    """Whether what is said there is as the client typed it, seen by no moderation."""
-    return subject.split(".")[1:3] == list(FACTS["QuestionAsked"].words())
+    """Whether events of this subject hold unmoderated text as the client typed it."""
+    return names_fact(subject, FACTS["QuestionAsked"])
 
 
 def endings(lane: Lane) -> str:
@@ -155,6 +160,11 @@ def inbox(user: str) -> str:
 
 def signal(kind: str, correlation_id: str) -> str:
     return f"{LIVE_PREFIX}.{kind}.{correlation_id}"
+
+
+def signal_correlation_id(subject: str) -> str:
+    """The question that a signal's subject names."""
+    return subject.rsplit(".", 1)[1]
 
 
 def live(subject: str) -> str:

@@ -21,7 +21,7 @@ from shared.contracts.envelope import IMPORTED, SCHEMA_VERSION, Event, decode, e
 from shared.contracts.errors import InvalidEventError, RefusedError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.contracts.pipelines import Pipeline
-from shared.contracts.subjects import is_correlation_id
+from shared.contracts.subjects import is_correlation_id, parse
 
 FORMAT = "answerbus-question"
 VERSION = 1
@@ -156,7 +156,7 @@ def read_export(text: str | bytes, name: str) -> ExportedQuestion:
         raise RefusedError(f"{name}: {error}") from None
     if not question.events or not is_correlation_id(question.id):
         raise RefusedError(f"{name}: it holds no events, or no question's id; export it again")
-    if {one.subject.split(".")[3] for one in question.events} != {question.id}:
+    if {parse(one.subject).correlation_id for one in question.events} != {question.id}:
         raise RefusedError(f"{name}: it holds events of another question than {question.id}")
     return question
 

@@ -45,7 +45,7 @@ def published_by(event: Event[Fact]) -> str:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventFilter:
     """Which events to show; what is empty narrows nothing. `contains` is looked for in the payload, in any case."""
 
     pipeline: str = ""

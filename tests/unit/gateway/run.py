@@ -10,13 +10,10 @@ from typing import Any
 
 import httpx
 
-from services.gateway.admission import Admission
-from services.gateway.auth import Doorkeeper
-from services.gateway.handler import Reception
+from services.gateway.handler import QuestionService
 from services.gateway.http_server import application
-from services.gateway.presenter import Frame
-from services.gateway.state import Gateway
-from services.gateway.stream import LiveFeed
+from services.gateway.state import Gateway, gateway_of
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
@@ -32,7 +29,6 @@ from shared.contracts.facts import (
     QuestionCleared,
 )
 from shared.contracts.signals import Token
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.http_client import SseEvent
@@ -122,8 +118,8 @@ class Desk:
     http: httpx.AsyncClient
 
     @property
-    def reception(self) -> Reception:
-        return self.gateway.reception
+    def questions(self) -> QuestionService:
+        return self.gateway.questions
 
     async def publish(self, *events: Event[Fact]) -> None:
         for event in events:
@@ -134,27 +130,12 @@ class Desk:
 async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: Any) -> AsyncIterator[Desk]:
     """Open the gateway; `settings` are the process's, `sections` the default pipeline's."""
     bus = MemoryBus(settings=Settings(**settings), sections=sections)
-    context = bus.context()
-    feed = LiveFeed(context.log)
-    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
-    reception = Reception(
-        settings=context.settings,
-        pipelines=context.pipelines,
-        facts=context.facts("gateway"),
-        event_log=context.log,
-        feed=feed,
-        sessions=bus.key_value(SESSIONS_BUCKET),
-        asker=context.requests,
-        bodies=bus.objects(DOCUMENTS_BUCKET),
-        answers=bus.key_value(ANSWERS_BUCKET),
-        admit=admission.check,
-    )
-    gateway = Gateway(context, reception, feed, Doorkeeper(context.settings), admission)
+    gateway = gateway_of(bus.context())
     # A bug is to be seen as its client sees it.
     transport = httpx.ASGITransport(application(gateway), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-        await feed.open()
+        await gateway.feed.open()
         try:
             yield Desk(bus, gateway, http)
         finally:
-            await feed.close()
+            await gateway.feed.close()

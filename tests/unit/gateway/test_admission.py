@@ -7,10 +7,8 @@ import asyncio
 import pytest
 
 from services.gateway.admission import Admission
-from services.gateway.problems import MEDIA_TYPE, Problem
-from shared.contracts.errors import (
-    UnavailableError,
-)
+from services.gateway.problems import MEDIA_TYPE
+from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
 from tests.unit.gateway.run import CID, asked, desk
 
@@ -49,11 +47,10 @@ async def test_questions_are_refused_while_the_oldest_waits_too_long_and_let_in_
     await backlog.seen()
     refused_before = telemetry.REFUSED._value.get()
 
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(OverloadedError) as refused:
         admission.check()
 
-    assert refused.value.status == 429
-    assert refused.value.headers == {"Retry-After": "6"}
+    assert refused.value.retry_after == 6
     assert telemetry.REFUSED._value.get() == refused_before + 1
     backlog.age = 15.0
     await backlog.seen()
@@ -70,7 +67,7 @@ async def test_admission_stays_as_it_was_while_the_backlog_cannot_be_read() -> N
     backlog.away = True
     await backlog.seen()
 
-    with pytest.raises(Problem):
+    with pytest.raises(OverloadedError):
         admission.check()
 
     await admission.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.handler import Asking
+from services.gateway.handler import NewQuestion
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.facts import QuestionAsked
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
@@ -63,7 +63,7 @@ async def test_the_background_lane_reads_neither_sessions_nor_kept_answers() -> 
         here.bus.key_value(SESSIONS_BUCKET).away = here.bus.key_value(ANSWERS_BUCKET).away = True
         turns = (Turn(question="older", answer="x"), BEFORE)
 
-        event = await here.reception.ask(Asking("When?", conversation_id="c-1", lane=Lane.BACKGROUND, turns=turns))
+        event = await here.questions.ask(NewQuestion("When?", conversation_id="c-1", lane=Lane.BACKGROUND, turns=turns))
 
         assert isinstance(event.payload, QuestionAsked)
         assert event.payload.turns == (BEFORE,)

@@ -28,9 +28,9 @@ async def test_a_search_names_its_language_as_the_index_does() -> None:
     [
         ({}, "send either text or base64"),
         ({"text": "a", "base64": "YQ=="}, "send either text or base64"),
-        ({"base64": "YQ="}, "base64 cannot be decoded"),
-        ({"base64": "Y Q=="}, "base64 cannot be decoded"),
-        ({"base64": "é"}, "base64 cannot be decoded"),
+        ({"base64": "YQ="}, "base64 is invalid"),
+        ({"base64": "Y Q=="}, "base64 is invalid"),
+        ({"base64": "é"}, "base64 is invalid"),
         ({"text": "a", "pages": 3}, "pages"),
         ({"text": 7}, "text"),
     ],

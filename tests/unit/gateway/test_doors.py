@@ -27,9 +27,7 @@ async def test_a_key_opens_the_routes_of_its_role_and_of_those_below(key: str, m
             reply = await here.http.request(method, path, headers=bearer(key))
 
             assert (reply.status_code == 403) is (role not in may)
-            assert (reply.status_code != 403) or reply.json()["detail"].startswith(
-                f"This needs a key with the role {role}"
-            )
+            assert (reply.status_code != 403) or reply.json()["detail"].startswith(f"Send a key with the role {role}")
 
 
 @pytest.mark.parametrize(

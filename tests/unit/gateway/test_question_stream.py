@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.gateway import stream
-from services.gateway.presenter import Frame, Presenter
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.signals import Token
 from tests.unit.gateway.run import CID, asked, last_id, read, run, signal, stored
@@ -33,7 +34,7 @@ async def collect(frames: AsyncGenerator[Frame, None]) -> list[Frame]:
 
 
 def undisturbed(events: list[StoredEvent]) -> list[Frame]:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     return [frame for one in events for frame in presenter.fact(one.decode(), one.sequence)]
 
 

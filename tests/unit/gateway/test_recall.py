@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.gateway.conversation_history import Recall
+from services.gateway.conversation_history import ConversationHistory
 from shared.contracts.domain import Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary
@@ -40,10 +40,10 @@ class Desk:
         self.sessions = MemoryKeyValue()
         self.log = MemoryLog()
         self.record = Record(*exchanges)
-        self.recall = Recall(self.sessions, self.log, self.record, "town")
+        self.conversations = ConversationHistory(self.sessions, self.log, self.record, "town")
 
     async def turns(self, conversation: str = "c-1") -> list[str] | None:
-        found = await self.recall.turns(conversation, 3, recent=1800)
+        found = await self.conversations.turns(conversation, 3, recent=1800)
         return None if found is None else [turn.question for turn in found]
 
     async def remember(self, *turns: SessionTurn, summary: str = "") -> None:
@@ -73,7 +73,7 @@ async def test_the_summary_comes_before_the_last_turns() -> None:
     here = Desk()
     await here.remember(*map(turn, range(1, 6)), summary="They asked about boats.")
 
-    told = await here.recall.turns("c-1", 3, recent=1800)
+    told = await here.conversations.turns("c-1", 3, recent=1800)
 
     assert told is not None
     assert told[0] == Turn(question="", answer="They asked about boats.")
@@ -92,7 +92,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
         here = Desk(*exchanges)
         here.sessions.away = away
 
-        told = await here.recall.turns("c-1", 3, recent=1800)
+        told = await here.conversations.turns("c-1", 3, recent=1800)
 
         assert told == (Turn(question="Q2", answer="A2"), Turn(question="Q5", answer="A5 (red; blue)"))
 
@@ -110,7 +110,7 @@ async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -
     for event in run("At eight."):
         await here.log.publish(event)
     await here.remember(turn(1))
-    here.recall.asked("c-1", CID)
+    here.conversations.note_question("c-1", CID)
 
     assert await here.turns() == ["Q1", QUESTION.text]
 
@@ -121,7 +121,7 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
     for event in run("At eight."):
         await here.log.publish(event)
 
-    assert await here.recall.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
+    assert await here.conversations.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
 
 
 async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:

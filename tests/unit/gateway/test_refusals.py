@@ -10,7 +10,7 @@ import structlog
 from fastapi import FastAPI, HTTPException
 
 from services.gateway import problems
-from services.gateway.problems import MEDIA_TYPE, Problem
+from services.gateway.problems import MEDIA_TYPE, HttpProblem
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
@@ -18,6 +18,7 @@ from shared.contracts.errors import (
     ExpiredError,
     InvalidEventError,
     NotFoundError,
+    OverloadedError,
     PipelineError,
     RefusedError,
     TransientError,
@@ -39,7 +40,7 @@ async def test_a_body_that_declares_to_be_too_large_is_refused_unread(path: str)
 
     assert reply.status_code == 413
     assert reply.headers["content-type"] == MEDIA_TYPE
-    assert reply.json()["detail"] == "The body may have at most 1000 bytes."
+    assert reply.json()["detail"] == "The body is too large; send at most 1000 bytes."
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,7 @@ def faulty(error: Exception) -> httpx.AsyncClient:
         (RefusedError("too long"), 422),
         (DocumentError("not a PDF"), 422),
         (UnavailableError("the bus is away"), 503),
+        (OverloadedError("too many", retry_after=7), 429),
         (ConfigurationError("set a key"), 503),
         (PipelineError("no such revision"), 503),
         (TransientError("later"), 500),
@@ -108,11 +110,11 @@ async def test_every_error_is_a_problem(error: Exception, status: int) -> None:
     assert reply.headers["content-type"] == MEDIA_TYPE
     assert set(body) == {"type", "title", "status", "detail"}
     assert body["detail"] == (error.detail if isinstance(error, HTTPException) else str(error))
-    assert (reply.headers.get("retry-after") == "5") is (status == 503)
+    assert reply.headers.get("retry-after") == {429: "7", 503: "5"}.get(status)
 
 
 async def test_a_problem_says_what_else_belongs_to_it() -> None:
-    async with faulty(Problem(409, "Taken.", {"X-Taken-By": "another"}, taken_by="another")) as http:
+    async with faulty(HttpProblem(409, "Taken.", {"X-Taken-By": "another"}, taken_by="another")) as http:
         reply = await http.get("/")
 
     assert reply.headers["x-taken-by"] == reply.json()["taken_by"] == "another"

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import Frame, Presenter
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.signals import Token
 from tests.unit.gateway.run import last_id, read, run, signal, stored
@@ -26,10 +27,10 @@ class Feed:
 
     def frames(self, cursor: str = "", *, after: int = -1, deaf: frozenset[int] = frozenset()) -> list[list[Frame]]:
         """The frames of each thing heard; tokens up to place `after`, and those at the places in `deaf`, are not."""
-        presenter = Presenter(Cursor.parse(cursor) if cursor else None)
+        presenter = QuestionPresenter(StreamCursor.parse(cursor) if cursor else None)
         return [self._show(presenter, one, at > after and at not in deaf) for at, one in enumerate(self.heard)]
 
-    def _show(self, presenter: Presenter, one: StoredEvent, audible: bool) -> list[Frame]:
+    def _show(self, presenter: QuestionPresenter, one: StoredEvent, audible: bool) -> list[Frame]:
         if one.sequence:
             return presenter.fact(one.decode(), one.sequence)
         return presenter.token(Token.model_validate_json(one.data)) if audible else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import Frame
-from services.gateway.stream import LiveFeed, QuestionStream
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame, LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts.subjects import live
 from shared.runtime.testing import MemoryLog
@@ -55,4 +55,5 @@ class Wire:
         self.log.signal(live(one.subject) if one.sequence else one.subject, one)
 
     def frames(self, cursor: str = "") -> AsyncGenerator[Frame, None]:
-        return each(QuestionStream(self.feed, self.log, CID, Cursor.parse(cursor) if cursor else Cursor()))
+        presenter = QuestionPresenter(StreamCursor.parse(cursor) if cursor else None)
+        return each(QuestionStream(self.feed, self.log, CID, presenter))

@@ -15,7 +15,7 @@ from shared.contracts.errors import RefusedError
 from shared.contracts.facts import QuestionApproved, QuestionAsked, QuestionRejected
 from shared.contracts.pipelines import Pipeline
 from shared.history.export import exported, read_export
-from shared.history.history import Wanted, event_json
+from shared.history.history import EventFilter, event_json
 
 SECRET = "my number is 4711"
 
@@ -98,24 +98,26 @@ def test_an_export_whose_events_do_not_fit_the_schema_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "facts"),
+    ("event_filter", "facts"),
     [
-        (Wanted(), ["QuestionAsked", "QuestionApproved", "QuestionRejected"]),
-        (Wanted(fact="QuestionApproved"), ["QuestionApproved"]),
-        (Wanted(stage="gateway"), ["QuestionAsked"]),
-        (Wanted(pipeline="support"), []),
-        (Wanted(lane=Lane.BACKGROUND), []),
-        (Wanted(cid="0" * 32), []),
-        (Wanted(contains="NUMBER IS 4"), ["QuestionAsked"]),
+        (EventFilter(), ["QuestionAsked", "QuestionApproved", "QuestionRejected"]),
+        (EventFilter(fact="QuestionApproved"), ["QuestionApproved"]),
+        (EventFilter(stage="gateway"), ["QuestionAsked"]),
+        (EventFilter(pipeline="support"), []),
+        (EventFilter(lane=Lane.BACKGROUND), []),
+        (EventFilter(cid="0" * 32), []),
+        (EventFilter(contains="NUMBER IS 4"), ["QuestionAsked"]),
     ],
 )
-def test_events_are_narrowed_by_pipeline_stage_fact_question_lane_and_text(wanted: Wanted, facts: list[str]) -> None:
-    assert [shown["fact"] for one in stored() if (shown := wanted.shown(one))] == facts
+def test_events_are_narrowed_by_pipeline_stage_fact_question_lane_and_text(
+    event_filter: EventFilter, facts: list[str]
+) -> None:
+    assert [shown["fact"] for one in stored() if (shown := event_filter.shown(one))] == facts
 
 
 def test_an_event_that_cannot_be_read_is_shown_where_its_subject_is_wanted() -> None:
     broken = StoredEvent(stored()[1].subject, 1, datetime.now(UTC), b"{}")
 
-    assert Wanted(fact="QuestionApproved").shown(broken)
-    assert Wanted(contains="x").shown(broken) is None
+    assert EventFilter(fact="QuestionApproved").shown(broken)
+    assert EventFilter(contains="x").shown(broken) is None
     assert "unreadable" in event_json(broken)["payload"]
