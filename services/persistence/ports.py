@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import Field
 
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
-from shared.contracts.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.payloads import ContentItem, Expert, BookedSession, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
 
 if TYPE_CHECKING:
@@ -178,12 +178,12 @@ class Catalogue(Protocol):
     async def free_counts(self, start: datetime) -> dict[str, int]:
         """How many free slots each expert has from then on, by the expert's id."""
 
-    async def session(self, session_id: str) -> Session | None: ...
+    async def session(self, session_id: str) -> BookedSession | None: ...
 
-    async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
+    async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
         """Those that begin from then on, soonest first."""
 
-    async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
+    async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
         """Keep the session unless its slot, or its question, has one; whether it was kept.
 
         However many try at once, a slot has one session and a question books one.

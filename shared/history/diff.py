@@ -1,4 +1,4 @@
-"""Two runs of a question side by side: steps, passages, answer, scores, tokens, time, and which is better. Pure."""
+"""Compares two runs of a question: steps, passages, answer, scores, tokens, time, and which is better. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.history.replay_plan import differing, essences
 
 DiffVerdict = Literal["identical", "better", "worse", "other"]
 
-#: A score or a confidence (as a share of ten) that moved by less has not moved.
+#: Smaller changes of a score or of a confidence (divided by ten) count as none.
 NOTABLE = 0.01
 _WORDS = re.compile(r"\s+|[^\s]+")
 
@@ -45,7 +45,7 @@ class RunSummary(Value):
 
 
 class MovedPassage(Value):
-    """A passage that both runs found: its place and score in each."""
+    """A passage that both runs found: its rank and score in each."""
 
     source: str
     passage: str
@@ -56,7 +56,10 @@ class MovedPassage(Value):
 
 
 class Difference(Value):
-    """What changed. `words` is the answer's text cut into what stayed (`=`), went (`-`) and came (`+`)."""
+    """The differences of two runs.
+
+    `words` is the answer's text in runs of unchanged (`=`), removed (`-`) and added (`+`) words.
+    """
 
     left: RunSummary
     right: RunSummary
@@ -69,7 +72,7 @@ class Difference(Value):
 
 
 def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Difference:
-    """Line two runs up; steps before the first that both have are not counted: one began later, or has lost them."""
+    """Compare two runs from the first step that both have: one may begin later, or its first events have expired."""
     before, after = run_summary(left), run_summary(right)
     ours, theirs = essences(left), essences(right)
     changed = tuple(differing(_from(ours, theirs), _from(theirs, ours)))
@@ -89,7 +92,7 @@ def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Dif
 
 
 def _from(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Ours from where theirs begin, where they begin later."""
+    """Ours from the step with which theirs begin."""
     steps = [(one["fact"], one["attempt"]) for one in ours]
     first = (theirs[0]["fact"], theirs[0]["attempt"]) if theirs else None
     return ours[steps.index(first) :] if first in steps else ours
@@ -125,7 +128,7 @@ def _rank(outcome: Outcome) -> int:
 
 
 def _verdict(before: RunSummary, after: RunSummary) -> DiffVerdict:
-    """Better or worse by how it ended, then by the scores, then by the confidence; else only other than before."""
+    """Better or worse by the outcome, then by the scores, then by the confidence; else `other`."""
     pairs: list[tuple[float, float]] = [(before.rank, after.rank)]
     if before.scores and after.scores:
         pairs.append((before.scores.overall, after.scores.overall))
@@ -137,7 +140,7 @@ def _verdict(before: RunSummary, after: RunSummary) -> DiffVerdict:
 
 
 def _passages(events: Sequence[Event[Fact]]) -> dict[str, tuple[int, Passage]]:
-    """Those of the last retrieval, by id, with their place from 1 on."""
+    """The passages of the last retrieval by id, with their rank from 1."""
     found = [event.payload.passages for event in events if isinstance(event.payload, PassagesRetrieved)]
     return {one.id: (place, one) for place, one in enumerate(found[-1] if found else (), start=1)}
 
@@ -168,7 +171,7 @@ def _named(passage: Passage) -> str:
 
 
 def _word_changes(before: str, after: str) -> tuple[tuple[str, str], ...]:
-    """The texts by words: runs of `("=", both)`, `("-", before)`, `("+", after)`; none when they are equal."""
+    """The texts word by word: runs of `("=", both)`, `("-", before)`, `("+", after)`; none when they are equal."""
     if before == after:
         return ()
     old, new = _WORDS.findall(before), _WORDS.findall(after)

@@ -1,4 +1,4 @@
-"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
+"""Requests to persistence: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ExchangeSummary(Value):
 
 
 class ConversationReply(Value):
-    """The exchanges in the order they ended, oldest first; none for a conversation nobody knows."""
+    """The exchanges in the order they ended, oldest first; none for an unknown conversation."""
 
     id: str
     exchanges: tuple[ExchangeSummary, ...] = ()
@@ -142,7 +142,7 @@ class StageFigures(Value):
 
 class Rates(Value):
     """Shares of all questions, from 0 to 1: answered from the cache (`reused_exact`) or by the answer to a similar
-    question, passages ranked a second time, asked back, tried more than once.
+    question, passages reranked, clarification requested, more than one attempt.
     """
 
     reused_exact: float = 0.0
@@ -163,7 +163,7 @@ class MeanScores(Value):
 
 
 class ModelFigures(Value):
-    """What one model did for one pipeline."""
+    """Calls, tokens and cost of one model in one pipeline."""
 
     pipeline: str
     model: str
@@ -192,8 +192,8 @@ class PipelineFigures(Value):
 class StatsReply(Value):
     """Figures of the live lane since `since`, the beginning of the hour in which the period begins.
 
-    They are added up as exchanges are recorded: percentiles are of all of them, at most five percent off, and stay
-    when exchanges are deleted. `scores` are those the answers passed with, `evaluations` those given afterwards.
+    They are rolled up as exchanges are recorded and remain when exchanges are deleted; percentiles are at most five
+    percent off. `scores` are those the answers passed with, `evaluations` those given afterwards.
     `documents` counts by status, over all time.
     """
 
@@ -274,21 +274,21 @@ class ExchangesFilter(Value):
 
 
 class ExchangesRequest(ExchangesFilter, Request[ExchangesReply]):
-    """One page of the exchanges, a line each."""
+    """One page of exchanges in short form."""
 
     stage = "persistence"
     verb = "exchanges"
 
 
 class ExportReply(Value):
-    """The same with everything there is of each exchange; a page may hold fewer than were asked for."""
+    """One page of whole exchanges; it may have fewer than requested. `after` as in `ExchangesReply`."""
 
     exchanges: tuple[ExchangeReply, ...] = ()
     after: str = ""
 
 
 class ExportRequest(ExchangesFilter, Request[ExportReply]):
-    """One page of the exchanges, whole."""
+    """One page of whole exchanges."""
 
     stage = "persistence"
     verb = "export"

@@ -77,8 +77,8 @@ def test_imported_events_are_marked_on_the_background_lane_and_keep_their_causes
         (document(version=0), "an export of version 0, this program reads 1"),
         (document(version=2), "an export of version 2"),
         (document(surprise=1), "surprise"),
-        (document(events=[]), "holds no events"),
-        (document(id="0" * 32), "another question"),
+        (document(events=[]), "has no events"),
+        (document(id="0" * 32), "events of other questions"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_its_name_in_one_line(text: str, named: str) -> None:
