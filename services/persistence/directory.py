@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from services.persistence.directory_search import fitting_content, fitting_experts, named
 from services.persistence.ports import Catalogue
 from shared.contracts.errors import NotFoundError, RefusedError
-from shared.contracts.payloads import Expert, BookedSession, Slot
+from shared.contracts.payloads import BookedSession, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityReply,
     AvailabilityRequest,

@@ -9,7 +9,7 @@ from typing import Any
 
 from services.persistence.adapters import SqlRecord
 from shared.contracts.errors import UnavailableError
-from shared.contracts.payloads import ContentItem, Expert, BookedSession, Slot
+from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 
 
 class SqlCatalogue:

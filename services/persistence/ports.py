@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import Field
 
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
-from shared.contracts.payloads import ContentItem, Expert, BookedSession, Slot
+from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
 
 if TYPE_CHECKING:

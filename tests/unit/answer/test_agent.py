@@ -21,7 +21,7 @@ from shared.contracts.domain import Lane, Passage, PipelineRef, Question
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError, NotFoundError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
-from shared.contracts.payloads import PAYLOAD, ContentItem, ContentRecommendationsPayload, Expert, BookedSession, Slot
+from shared.contracts.payloads import PAYLOAD, BookedSession, ContentItem, ContentRecommendationsPayload, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityReply,
     BookReply,

@@ -10,7 +10,7 @@ from services.gateway.admission import Admission
 from services.gateway.problems import MEDIA_TYPE
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
-from tests.unit.gateway.run import CID, asked, desk
+from tests.unit.gateway.harness import CID, asked, running_gateway
 
 
 class Backlog:
@@ -86,7 +86,7 @@ async def test_with_a_limit_of_zero_nobody_looks_and_everybody_is_let_in() -> No
 
 @pytest.mark.parametrize("path", ["/api/v1/questions", "/api/v1/query"])
 async def test_a_question_in_a_long_queue_is_told_when_to_come_back(path: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.backlog_seconds = 100.0
         await here.gateway.admission.open()
         await asyncio.sleep(0)  # the first look; no time passes
@@ -101,7 +101,7 @@ async def test_a_question_in_a_long_queue_is_told_when_to_come_back(path: str) -
 
 
 async def test_a_long_queue_refuses_no_reading() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(asked())
         here.bus.backlog_seconds = 100.0
         await here.gateway.admission.open()

@@ -17,7 +17,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.contracts.outcome import outcome_of
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import asked, desk, run
+from tests.unit.gateway.harness import asked, run, running_gateway
 
 router = APIRouter()
 
@@ -53,7 +53,7 @@ async def complete(request: Request, gateway: CurrentGateway, caller: Client) ->
 
 
 async def test_a_protocol_of_its_own_streams_the_answer_in_its_own_frames() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.http._transport.app.include_router(router)  # type: ignore[attr-defined]
         events = run("At eight.")
         await here.publish(*events[1:])
@@ -66,7 +66,7 @@ async def test_a_protocol_of_its_own_streams_the_answer_in_its_own_frames() -> N
 
 
 async def test_a_protocol_of_its_own_has_the_same_problems() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.http._transport.app.include_router(router)  # type: ignore[attr-defined]
         body = {"messages": [{"role": "user", "content": "x" * 5000}]}
 

@@ -8,7 +8,7 @@ from services.gateway.handler import NewQuestion
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import Fact
-from tests.unit.gateway.run import desk, run, then
+from tests.unit.gateway.harness import run, running_gateway, then
 
 WHEN = NewQuestion("When?", idempotency_key="k-1", client={"key": "web"})
 
@@ -22,7 +22,7 @@ def _answered(asked: Event[Fact]) -> list[Event[Fact]]:
 
 
 async def test_the_same_request_under_one_key_is_the_same_question() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first = await here.questions.ask(WHEN)
 
         assert await here.questions.ask(WHEN) == first
@@ -30,7 +30,7 @@ async def test_the_same_request_under_one_key_is_the_same_question() -> None:
 
 
 async def test_the_same_request_under_one_key_is_the_same_question_while_it_is_worked_on() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first = await here.questions.ask(WHEN)
         await here.publish(*_answered(first))
 
@@ -47,7 +47,7 @@ async def test_the_same_request_under_one_key_is_the_same_question_while_it_is_w
     ],
 )
 async def test_another_request_under_the_same_key_is_refused(other: NewQuestion) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.questions.ask(WHEN)
 
         with pytest.raises(RefusedError, match="Idempotency-Key"):
@@ -57,7 +57,7 @@ async def test_another_request_under_the_same_key_is_refused(other: NewQuestion)
 
 
 async def test_a_key_belongs_to_whoever_used_it() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         mine = await here.questions.ask(WHEN)
         theirs = await here.questions.ask(NewQuestion("Where?", idempotency_key="k-1", client={"key": "app"}))
 
@@ -65,14 +65,14 @@ async def test_a_key_belongs_to_whoever_used_it() -> None:
 
 
 async def test_without_a_key_every_request_is_a_question_of_its_own() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first, second = await here.questions.ask(NewQuestion("When?")), await here.questions.ask(NewQuestion("When?"))
 
         assert first.correlation_id != second.correlation_id
 
 
 async def test_whose_raw_question_has_expired_gets_the_first_one_that_is_left() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first = await here.questions.ask(WHEN)
         approved, *rest = _answered(first)
         await here.publish(approved, *rest)
@@ -82,7 +82,7 @@ async def test_whose_raw_question_has_expired_gets_the_first_one_that_is_left() 
 
 
 async def test_asking_again_and_waiting_gives_the_ending_there_was() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first = await here.questions.ask(WHEN)
         *_, verified = _answered(first)
         await here.publish(verified)

@@ -13,21 +13,21 @@ from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import QuestionStream
 from shared.contracts.facts import AnswerDrafted
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import CID, Desk, desk, read, run, signal
-from tests.unit.gateway.wire import each
+from tests.unit.gateway.harness import CID, RunningGateway, read, run, running_gateway, signal
+from tests.unit.gateway.lossy_feed import each
 
 EVENTS = run("At eight or nine.")
 
 
 async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_beginning() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*EVENTS[:4])
         for offset, text in ((0, "At "), (3, "eight ")):
-            speak(here, Token(attempt=0, draft=7, offset=offset, text=text))
+            signal_token(here, Token(attempt=0, draft=7, offset=offset, text=text))
 
         frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter()))
         shown = [await anext(frames) for _ in range(4)]
-        speak(here, Token(attempt=0, draft=7, offset=9, text="or"))
+        signal_token(here, Token(attempt=0, draft=7, offset=9, text="or"))
         shown.append(await anext(frames))
         await frames.aclose()
 
@@ -35,13 +35,13 @@ async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_begi
 
 
 async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads_along() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*EVENTS[:4])
-        speak(here, Token(attempt=0, draft=7, offset=0, text="At "))
+        signal_token(here, Token(attempt=0, draft=7, offset=0, text="At "))
         frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter()))
         before = [await anext(frames) for _ in range(4)]
         await frames.aclose()
-        speak(here, Token(attempt=0, draft=7, offset=3, text="eight "))
+        signal_token(here, Token(attempt=0, draft=7, offset=3, text="eight "))
 
         resumed = each(
             QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter(StreamCursor.parse(before[-1].id)))
@@ -55,8 +55,8 @@ async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads
 
 
 async def test_a_draft_is_forgotten_when_its_fact_says_it_all() -> None:
-    async with desk() as here:
-        speak(here, Token(attempt=0, offset=0, text="At "))
+    async with running_gateway() as here:
+        signal_token(here, Token(attempt=0, offset=0, text="At "))
         assert len(here.gateway.feed.drafts) == 1
 
         await here.publish(*EVENTS[:5])
@@ -105,6 +105,6 @@ def test_memory_of_drafts_is_bounded() -> None:
     assert drafts.written(CID) is None
 
 
-def speak(here: Desk, token: Token) -> None:
+def signal_token(here: RunningGateway, token: Token) -> None:
     event = signal(token)
     here.bus.log.signal(event.subject, event)

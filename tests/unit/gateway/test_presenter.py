@@ -14,7 +14,19 @@ from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, Que
 from shared.contracts.outcome import outcome_of
 from shared.contracts.signals import Token
 from tests.contracts.samples import sample_events
-from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then, verified
+from tests.unit.gateway.harness import (
+    CID,
+    CITATIONS,
+    FOLLOWUPS,
+    asked,
+    drafted,
+    last_id,
+    read,
+    run,
+    stored,
+    then,
+    verified,
+)
 
 SAMPLES = sample_events()
 STATUSES = {

@@ -18,7 +18,7 @@ from shared.contracts.facts import QuestionWithdrawn
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 FORMULA = '=HYPERLINK("https://example.org","free")'
 
@@ -55,7 +55,7 @@ async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
         requests.of_record(stage, record)
         return stage
 
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.stages.append(persistence(here.bus.context()))
         yield here.http
 

@@ -22,8 +22,8 @@ from shared.contracts.facts import (
 )
 from shared.contracts.requests.persistence import Exchange
 from tests.contracts.samples import sample_events
+from tests.unit.gateway.harness import CID, asked, running_gateway, then, verified
 from tests.unit.gateway.neighbours import NOON, joined
-from tests.unit.gateway.run import CID, asked, desk, then, verified
 
 SCORES = Scores(groundedness=1.0, relevancy=0.5, completeness=0.25, overall=0.6)
 CALL = ModelCall(stage="answer", step="answer", role="main", usage=Usage(input_tokens=7, output_tokens=2), tries=1)
@@ -51,7 +51,7 @@ SPECIAL: dict[str, Fact] = {
 
 
 async def read_from_log(event: Event[Fact]) -> dict[str, Any]:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(event)
         return await _read(here, event)
 
@@ -60,7 +60,7 @@ async def read_from_record(event: Event[Fact]) -> dict[str, Any]:
     """The log has let the question go; the exchange went through the record's JSON."""
     assert isinstance(event.payload, Ending)
     exchange = projection.exchange(event.payload, event)
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = Exchange.model_validate_json(exchange.model_dump_json())
         return await _read(here, event)
 
@@ -132,7 +132,7 @@ async def test_a_record_that_holds_less_is_shown_too(outcome: str, fields: dict[
     """Exchanges recorded by earlier versions lack details that were added since."""
     common = {"event_id": "e-1", "conversation_id": "c-1", "pipeline": "default", "pipeline_revision": 1}
     times = {"asked_at": NOON, "ended_at": NOON}
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = Exchange.model_validate({"id": CID, "outcome": outcome, **common, **times, **fields})
 
         body = (await here.http.get(f"/api/v1/questions/{CID}")).json()

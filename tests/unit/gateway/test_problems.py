@@ -24,7 +24,7 @@ from shared.contracts.errors import (
     TransientError,
     UnavailableError,
 )
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 
 async def chunks(*sizes: int) -> AsyncIterator[bytes]:
@@ -35,7 +35,7 @@ async def chunks(*sizes: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("path", ["/api/v1/questions", "/api/v1/query"])
 async def test_a_body_that_declares_to_be_too_large_is_refused_unread(path: str) -> None:
-    async with desk(max_body_bytes=1000) as here:
+    async with running_gateway(max_body_bytes=1000) as here:
         reply = await here.http.post(path, content=b"x" * 1001)
 
     assert reply.status_code == 413
@@ -52,7 +52,7 @@ async def test_a_body_that_declares_to_be_too_large_is_refused_unread(path: str)
     ],
 )
 async def test_a_body_that_turns_out_too_large_is_refused(path: str, media_type: str) -> None:
-    async with desk(max_body_bytes=1000, max_document_bytes=1000) as here:
+    async with running_gateway(max_body_bytes=1000, max_document_bytes=1000) as here:
         headers = {"Content-Type": media_type}
         reply = await here.http.post(f"{path}?source=kb:a", content=chunks(600, 401), headers=headers)
 
@@ -62,7 +62,7 @@ async def test_a_body_that_turns_out_too_large_is_refused(path: str, media_type:
 
 
 async def test_documents_have_a_limit_of_their_own() -> None:
-    async with desk(max_body_bytes=1000, max_document_bytes=2000) as here:
+    async with running_gateway(max_body_bytes=1000, max_document_bytes=2000) as here:
         path = "/api/v1/documents?source=kb:a"
 
         assert (await here.http.post(path, content=chunks(1000, 1000))).status_code == 202
@@ -132,7 +132,7 @@ async def test_a_bug_is_a_problem_without_details() -> None:
 
 
 async def test_a_path_that_is_not_there_and_a_method_that_is_not_are_problems() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         for reply in (await here.http.get("/nothing"), await here.http.put("/api/v1/questions")):
             assert reply.status_code in (404, 405)
             assert reply.headers["content-type"] == MEDIA_TYPE
@@ -154,7 +154,7 @@ async def test_a_path_that_is_not_there_and_a_method_that_is_not_are_problems() 
 async def test_a_request_that_does_not_fit_is_told_the_place_and_not_its_own_values(
     body: dict[str, object], at: str
 ) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/questions", json=body)
 
     assert reply.status_code == 422
@@ -165,7 +165,7 @@ async def test_a_request_that_does_not_fit_is_told_the_place_and_not_its_own_val
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"question": "\\ud800"}', b"\xff"])
 async def test_a_body_that_is_no_such_json_is_refused(content: bytes) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/questions", content=content, headers={"Content-Type": "application/json"})
 
     assert reply.status_code in (400, 422)

@@ -1,4 +1,4 @@
-"""One question's run as the log keeps it, and the gateway's parts over a log in memory."""
+"""One question's run as the log keeps it, and a gateway over a log in memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CITATIONS = (
     Citation(number=2, source="kb:office.md", passage="office-4", quote="Closed on Mondays."),
 )
 FOLLOWUPS = ("When does it close?",)
-_SAYER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
+_PUBLISHER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
 
 
 def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) -> Event[Fact]:
@@ -53,7 +53,7 @@ def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) 
 
 
 def then(cause: Event[Fact], fact: Fact, stage: str = "verifier") -> Event[Fact]:
-    """What a stage said next."""
+    """The fact that a stage publishes next."""
     return following(stage, fact, cause, Timing(stage=stage, waited_ms=1.5, worked_ms=2.0))
 
 
@@ -73,7 +73,7 @@ def run(*drafts: str, deadline: float = 60.0, ending: Fact | None = None) -> lis
     """A whole run: every draft but the last is refuted, the last is verified (or ends as `ending` says)."""
     events = [asked(deadline=deadline)]
     for fact in (QuestionApproved(question=QUESTION), QuestionCleared(question=QUESTION)):
-        events.append(then(events[-1], fact, _SAYER[type(fact)]))
+        events.append(then(events[-1], fact, _PUBLISHER[type(fact)]))
     for number, content in enumerate(drafts, start=1):
         events.append(then(events[-1], PassagesRetrieved(question=QUESTION, passages=()), "retrieval"))
         events.append(then(events[-1], drafted(content), "answer"))
@@ -110,8 +110,8 @@ def last_id(frames: Sequence[Frame]) -> str:
 
 
 @dataclass
-class Desk:
-    """The gateway over a log in memory, and a client of its HTTP face."""
+class RunningGateway:
+    """The gateway over a log in memory, and a client of its HTTP server."""
 
     bus: MemoryBus
     gateway: Gateway
@@ -127,7 +127,9 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: Any) -> AsyncIterator[Desk]:
+async def running_gateway(
+    sections: dict[str, dict[str, Any]] | None = None, **settings: Any
+) -> AsyncIterator[RunningGateway]:
     """Open the gateway; `settings` are the process's, `sections` the default pipeline's."""
     bus = MemoryBus(settings=Settings(**settings), sections=sections)
     gateway = gateway_of(bus.context())
@@ -136,6 +138,6 @@ async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: An
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         await gateway.feed.open()
         try:
-            yield Desk(bus, gateway, http)
+            yield RunningGateway(bus, gateway, http)
         finally:
             await gateway.feed.close()

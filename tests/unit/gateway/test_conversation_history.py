@@ -12,7 +12,7 @@ from shared.contracts.requests.persistence import ConversationReply, Conversatio
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
-from tests.unit.gateway.run import CID, QUESTION, run
+from tests.unit.gateway.harness import CID, QUESTION, run
 
 NOW = datetime.now(UTC)
 
@@ -33,7 +33,7 @@ class Record:
         return ConversationReply(id=request.id, exchanges=self.exchanges)
 
 
-class Desk:
+class History:
     """A gateway's memory over a session store, a log and a record in memory."""
 
     def __init__(self, *exchanges: ExchangeSummary) -> None:
@@ -62,7 +62,7 @@ def turn(number: int) -> SessionTurn:
 
 
 async def test_a_session_is_told_without_asking_the_record() -> None:
-    here = Desk(exchange(9))
+    here = History(exchange(9))
     await here.remember(turn(1), turn(2))
 
     assert await here.turns() == ["Q1", "Q2"]
@@ -70,7 +70,7 @@ async def test_a_session_is_told_without_asking_the_record() -> None:
 
 
 async def test_the_summary_comes_before_the_last_turns() -> None:
-    here = Desk()
+    here = History()
     await here.remember(*map(turn, range(1, 6)), summary="They asked about boats.")
 
     told = await here.conversations.turns("c-1", 3, recent=1800)
@@ -89,7 +89,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
         exchange(5, outcome="clarification", options=("red", "blue")),
     )
     for away in (False, True):
-        here = Desk(*exchanges)
+        here = History(*exchanges)
         here.sessions.away = away
 
         told = await here.conversations.turns("c-1", 3, recent=1800)
@@ -98,7 +98,7 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
 
 
 async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
-    here = Desk()
+    here = History()
     here.record.away = here.sessions.away = True
 
     assert [await here.turns() for _ in range(5)] == [None] * 5
@@ -106,7 +106,7 @@ async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
 
 
 async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -> None:
-    here = Desk()
+    here = History()
     for event in run("At eight."):
         await here.log.publish(event)
     await here.remember(turn(1))
@@ -116,7 +116,7 @@ async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -
 
 
 async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_its_question() -> None:
-    here = Desk()
+    here = History()
     here.sessions.away = here.record.away = True
     for event in run("At eight."):
         await here.log.publish(event)
@@ -125,7 +125,7 @@ async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_
 
 
 async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
-    here = Desk()
+    here = History()
     for event in run("At eight.")[:-1]:
         await here.log.publish(event)
 
