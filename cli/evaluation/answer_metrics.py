@@ -14,6 +14,7 @@ from typing import Any
 from cli.evaluation.batch_run import row_cost
 from cli.evaluation.questions_file import Item
 from cli.evaluation.ranking_metrics import compare, interval
+from shared.contracts.outcome import OUTCOMES
 from shared.text.analysis import stems
 from shared.text.languages import UNKNOWN, code3
 
@@ -32,18 +33,19 @@ _CHANGE = ("answered", "overall", "similarity", "agreement", "source_hit")
 #: Differences below this are ties: they are of rounding.
 _TIE = 1e-9
 
-ENDS = ("answered", "not_found", "clarified", "declined", "escalated", "abandoned")
+#: How a question can end in a report: an answer may say that nothing was found, the others are those of the outcomes.
+ENDS = tuple(dict.fromkeys(("answered", "not_found", *(traits.reported_as for traits in OUTCOMES.values()))))
 
 
 def ending(row: Mapping[str, Any]) -> str:
     """One word of `ENDS`."""
-    outcome, kind = row.get("outcome"), row.get("type")
-    if outcome in ("answered", "reused"):
-        return {"not_found": "not_found", "refusal": "declined", "clarification": "clarified"}.get(
-            str(kind), "answered"
-        )
-    words = {"rejected": "declined", "refused": "declined", "clarification": "clarified", "escalated": "escalated"}
-    return words.get(str(outcome), "abandoned")
+    if row.get("outcome") == "refused":  # by the gateway, before it became a question
+        return "declined"
+    traits = OUTCOMES.get(row.get("outcome", ""), OUTCOMES["abandoned"])
+    if not traits.has_answer:
+        return traits.reported_as
+    by_type = {"not_found": "not_found", "refusal": "declined", "clarification": "clarified"}
+    return by_type.get(str(row.get("type")), traits.reported_as)
 
 
 def measures(item: Item, row: Mapping[str, Any]) -> Measures:

@@ -13,13 +13,12 @@ from cli.client import Client
 from cli.evaluation.batch_store import Side, Store
 from cli.evaluation.questions_file import Item
 from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.outcome import REMEMBERED
 
 #: Seconds for which a gateway that is away or refuses because of its backlog is asked again.
 PATIENCE = 120.0
 #: Seconds without any news after which no more evaluations are waited for, and between two looks.
 SILENCE, PAUSE = 10.0, 0.25
-#: Outcomes that leave a turn behind.
-_TURNS = frozenset(["answered", "reused", "clarification"])
 
 Told = Callable[[], None]
 
@@ -98,7 +97,7 @@ class Batch:
                 await self._question(side, item, turns)
                 told()
             row = self.store.get(side, item.line) or {}
-            if row.get("outcome") in _TURNS:
+            if row.get("outcome") in REMEMBERED:
                 turns.append({"question": item.question, "answer": str(row.get("answer", ""))})
 
     async def _question(self, side: Side, item: Item, turns: list[dict[str, str]]) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import cycle
 
 WIDTH = 760
 SIDES = ("#1f5fa8", "#e08214")
-SHARES = ("#2c7a4b", "#8fbf7f", "#c9b037", "#b5651d", "#a03050", "#777777")
+SHARES = ("#2c7a4b", "#8fbf7f", "#c9b037", "#b5651d", "#a03050", "#777777", "#b0b0c0")
 
 
 def shares(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
@@ -20,7 +21,7 @@ def shares(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str
     for index, (label, values) in enumerate(rows.items()):
         y, x = 8 + 34 * index, 160.0
         parts.append(_text(152, y + 17, label, anchor="end"))
-        for name, colour in zip(names, SHARES, strict=False):
+        for name, colour in zip(names, cycle(SHARES), strict=False):
             width = bar * values.get(name, 0.0)
             if width <= 0:
                 continue
@@ -29,8 +30,8 @@ def shares(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str
                 parts.append(_text(x + width / 2, y + 17, f"{100 * values[name]:.0f} %", fill="#fff", anchor="middle"))
             x += width
     y = 22 + 34 * len(rows)
-    for index, (name, colour) in enumerate(zip(names, SHARES, strict=False)):
-        x = 160 + 100 * index
+    for index, (name, colour) in enumerate(zip(names, cycle(SHARES), strict=False)):
+        x = 160 + (WIDTH - 160) / len(names) * index
         parts += [_box(x, y, 10, 10, colour), _text(x + 14, y + 10, name)]
     return _svg(parts, y + 18)
 

@@ -15,7 +15,7 @@ from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
 from cli.host.platform import prepare
 from cli.operations.credentials import as_user, embedded
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
 from shared.runtime.gc_tuning import freeze_startup_objects
@@ -64,7 +64,7 @@ async def platform(
             await prepare(settings)
             workers = [Worker(builder(name), as_user(settings, name), models) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
-            face = next(p for p in workers[0].stage.ports if isinstance(p, HttpFace))
+            face = next(p for p in workers[0].stage.ports if isinstance(p, HttpServer))
             url = f"http://{host}:{face.port}"
             freeze_startup_objects()
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))

@@ -6,7 +6,7 @@ import sys
 
 from cli.operations.bulk_replay import Report
 from cli.output import table
-from shared.history.diff import Difference, Side
+from shared.history.diff import Difference, RunSummary
 from shared.text.sanitizer import visible
 
 _PLAIN, _RED, _GREEN, _STRUCK = "\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[9m"
@@ -34,7 +34,7 @@ def show_difference(found: Difference) -> None:
         table("changed", ["field"], [[one] for one in found.changed[:_NAMED]])
 
 
-def _rows(left: Side, right: Side) -> list[tuple[str, tuple[object, object]]]:
+def _rows(left: RunSummary, right: RunSummary) -> list[tuple[str, tuple[object, object]]]:
     rows: list[tuple[str, tuple[object, object]]] = [
         ("pipeline", (left.pipeline, right.pipeline)),
         ("ending", (_ending(left), _ending(right))),
@@ -48,7 +48,7 @@ def _rows(left: Side, right: Side) -> list[tuple[str, tuple[object, object]]]:
     return [*rows, ("milliseconds", (left.milliseconds, right.milliseconds))]
 
 
-def _ending(one: Side) -> str:
+def _ending(one: RunSummary) -> str:
     return f"{one.ending or 'not ended'}{f' ({one.answer_type})' if one.answer_type else ''}"
 
 

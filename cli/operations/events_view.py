@@ -44,7 +44,14 @@ def show(which: str, events: Sequence[dict[str, Any]], *, full: bool = False) ->
     for event in events:
         at = (datetime.fromisoformat(event["time"]) - first).total_seconds() * 1e3
         last = event["timeline"][-1] if event["timeline"] else {"waited_ms": 0, "worked_ms": 0}
-        row = [event["sequence"], round(at, 1), event["said_by"], event["fact"], event["attempt"], last["waited_ms"]]
+        row = [
+            event["sequence"],
+            round(at, 1),
+            event["published_by"],
+            event["fact"],
+            event["attempt"],
+            last["waited_ms"],
+        ]
         rows.append([*row, last["worked_ms"], summary(event["payload"])])
     columns = ["seq", "at ms", "said by", "fact", "attempt", "waited ms", "worked ms", "says"]
     table(_heading(which, events), columns, rows)
@@ -165,7 +172,7 @@ def line(event: dict[str, Any]) -> str:
     at = event["time"][11:23]
     lane = "bg" if event["lane"] == Lane.BACKGROUND else "qa"
     fact = f"{colour}{event['fact']:<22}{plain}"
-    return f"{event['sequence']:>8} {at} {lane} {event['said_by']:<11} {fact} {event['id']} {told}"
+    return f"{event['sequence']:>8} {at} {lane} {event['published_by']:<11} {fact} {event['id']} {told}"
 
 
 def _colour(event: dict[str, Any]) -> str:

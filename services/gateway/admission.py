@@ -1,4 +1,4 @@
-"""Overload: while the oldest live question that waits is older than a limit, new ones are refused with 429."""
+"""Admission control: new questions are refused while the oldest waiting live question is older than a limit."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from services.gateway.problems import Problem
-from shared.contracts.errors import UnavailableError
+from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
 
 log = structlog.get_logger()
 
-#: Seconds between two looks at the backlog.
+#: Seconds between two measurements of the backlog.
 INTERVAL = 1.0
 
 
 class Admission:
-    """Looks at the age of the backlog every second; `limit` in seconds, 0 lets everybody in."""
+    """Measures the age of the backlog every second; `limit` in seconds, 0 admits every question."""
 
     def __init__(self, oldest: Callable[[], Awaitable[float]], limit: float) -> None:
         self._oldest = oldest
@@ -29,7 +28,7 @@ class Admission:
 
     async def open(self) -> None:
         if self._limit > 0:
-            self._task = asyncio.create_task(self._look())
+            self._task = asyncio.create_task(self._measure())
 
     async def close(self) -> None:
         if self._task:
@@ -38,24 +37,24 @@ class Admission:
                 await self._task
 
     def check(self) -> None:
-        """Let a question in.
+        """Admit a question.
 
         Raises:
-            Problem: 429 with Retry-After when those before it wait too long.
+            OverloadedError: the questions before it have been waiting too long.
         """
         if self._limit <= 0 or self._age <= self._limit:
             return
         telemetry.REFUSED.inc()
         seconds = max(1, round(self._age - self._limit) + 1)
-        message = f"Questions have been waiting for {self._age:.0f} s; please try again in {seconds} s."
-        raise Problem(429, message, {"Retry-After": str(seconds)})
+        message = f"questions have been waiting for {self._age:.0f} s; please try again in {seconds} s"
+        raise OverloadedError(message, retry_after=seconds)
 
-    async def _look(self) -> None:
+    async def _measure(self) -> None:
         while True:
             try:
                 self._age = await self._oldest()
             except UnavailableError:
-                log.warning("the backlog could not be read; admission stays as it was")
+                log.warning("the backlog could not be measured; admission keeps its last decision")
             except Exception:
-                log.exception("the backlog could not be read; admission stays as it was")
+                log.exception("the backlog could not be measured; admission keeps its last decision")
             await asyncio.sleep(INTERVAL)

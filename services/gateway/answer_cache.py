@@ -1,4 +1,4 @@
-"""Exact repeats: the answer that was verified before, read ahead of everything else."""
+"""Exact repeats: a question asked again gets the answer that was verified before, without involving a stage."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 
 
-class EarlyAnswers:
-    """Reads what persistence keeps; a store that is away costs the repeat its speed, never its answer."""
+class AnswerCacheReader:
+    """Reads the answers that persistence keeps.
+
+    If the store is unavailable, repeated questions are slower but still answered.
+    """
 
     def __init__(self, answers: KeyValue, tenant: str) -> None:
         self._answers = answers
         self._tenant = tenant
 
-    async def look(
+    async def look_up(
         self, text: str, pipeline: PipelineRef, language: str, turns: Sequence[Turn], digest: str
     ) -> tuple[str, AnswerReused | None]:
-        """The question's key (empty: its answer cannot be kept), and the answer where there is one."""
+        """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
         key = reuse_key(text, tenant=self._tenant, pipeline=pipeline, language=language, turns=turns, generation=b"")
         place = place_of(key)
         try:
@@ -31,7 +34,7 @@ class EarlyAnswers:
             telemetry.DEGRADED.labels("answers").inc()
             return "", None
         if not generation:
-            return "", None  # retrieval has not said yet what it searches
+            return "", None  # retrieval has not announced an index yet
         key, kept = in_generation(place, generation), read_kept(stored, generation)
         telemetry.ANSWER_CACHE.labels("hit" if kept else "miss").inc()
         if kept is None:

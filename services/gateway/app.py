@@ -1,47 +1,46 @@
-"""Wiring of the gateway."""
+"""Wiring of the gateway: what it publishes, what it uses on the bus, and its ports."""
 
 from __future__ import annotations
 
-from services.gateway.access import ACCESS
-from services.gateway.admission import Admission
-from services.gateway.auth import Doorkeeper
-from services.gateway.handler import Reception
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
-from services.gateway.state import Gateway
-from services.gateway.stream import LiveFeed
-from shared.contracts.facts import (
-    AnswerReused,
-    DocumentSubmitted,
-    ErasureRequested,
-    FeedbackGiven,
-    QuestionAsked,
-    QuestionWithdrawn,
-)
-from shared.contracts.stage import Stage
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from services.gateway.state import gateway_of
+from shared.contracts import facts
+from shared.contracts.requests import moderation, persistence, retrieval
+from shared.contracts.signals import Token
+from shared.contracts.stage import Access, Stage
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET, STREAM_SUBJECTS, live, signal
 from shared.runtime.context import StageContext
+
+ACCESS = Access(
+    reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
+    objects=(DOCUMENTS_BUCKET,),
+    asks=(
+        retrieval.SearchRequest,
+        retrieval.DocumentsRequest,
+        retrieval.KbIndexRequest,
+        retrieval.RemoveRequest,
+        persistence.ConversationRequest,
+        persistence.ExchangeRequest,
+        persistence.ExchangesRequest,
+        persistence.ExportRequest,
+        persistence.StatsRequest,
+        moderation.InspectRequest,
+    ),
+    follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
+    log=True,
+    stages=True,
+    dead=True,
+)
 
 
 def build(context: StageContext) -> Stage:
     stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
-    stage.publishes(QuestionAsked, AnswerReused, QuestionWithdrawn, FeedbackGiven, DocumentSubmitted, ErasureRequested)
-    feed = LiveFeed(context.log)
-    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
-    reception = Reception(
-        settings=context.settings,
-        pipelines=context.pipelines,
-        facts=context.facts("gateway"),
-        event_log=context.log,
-        feed=feed,
-        sessions=context.stores.key_value(SESSIONS_BUCKET),
-        asker=context.requests,
-        bodies=context.stores.objects(DOCUMENTS_BUCKET),
-        answers=context.stores.key_value(ANSWERS_BUCKET),
-        admit=admission.check,
-    )
-    stage.opens(admission)
-    stage.opens(HttpFace(Gateway(context, reception, feed, Doorkeeper(context.settings), admission)))
+    stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
+    stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
+    gateway = gateway_of(context)
+    stage.opens(gateway.admission)
+    stage.opens(HttpServer(gateway))
     return stage
 
 

@@ -1,4 +1,4 @@
-"""Who may do what: API keys with roles, compared in constant time; without keys, loopback only."""
+"""Authentication by API keys with roles, compared in constant time; without keys, only loopback is served."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Depends, Request
 
-from services.gateway.problems import Problem
+from services.gateway.problems import HttpProblem
 from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
@@ -27,40 +27,40 @@ class Caller:
     role: Role
 
 
-class Doorkeeper:
-    """Knows the configured keys by their SHA-256, so that lengths say nothing either."""
+class Authenticator:
+    """Compares SHA-256 digests of the keys, so that not even their lengths can be measured."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys: list[tuple[bytes, str, str]] = [
-            (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_label(label))
+            (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
             for label, secret in settings.api_keys.items()
         ]
 
     @property
     def open(self) -> bool:
-        """No keys are configured: everybody on this machine is the operator."""
+        """Whether no keys are configured: every caller on this machine is an operator."""
         return not self._keys
 
     def caller(self, request: Request) -> Caller:
-        """Who calls.
+        """Identify the caller by its key.
 
         Raises:
-            Problem: 401 without a valid key; 403 when a foreign site's name leads to this loopback server, or a
-                foreign site's page calls it.
+            HttpProblem: 401 without a valid key; without configured keys 403 when `Host` or `Origin` is not localhost
+                (DNS rebinding, or a page of another site).
         """
         if self.open:
             addresses = (f"//{request.headers.get('host', 'localhost')}", request.headers.get("origin", "//localhost"))
             if not all(map(_is_local, addresses)):
-                raise Problem(403, "This server has no API keys and answers only to localhost.")
+                raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
             return Caller("local", "operator")
-        given = hashlib.sha256(_presented(request).encode()).digest()
+        given = hashlib.sha256(_key_of(request).encode()).digest()
         found: Caller | None = None
-        for digest, name, role in self._keys:  # all of them, whichever matches: the time says nothing
+        for digest, name, role in self._keys:  # always all of them, so that the time reveals nothing
             if hmac.compare_digest(digest, given):
                 found = Caller(name, role)  # type: ignore[arg-type]
         if found is None:
             challenge = {"WWW-Authenticate": "Bearer"}
-            raise Problem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)
+            raise HttpProblem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)
         return found
 
 
@@ -71,24 +71,30 @@ def _is_local(address: str) -> bool:
         return False
 
 
-def _label(label: str) -> tuple[str, str]:
+def _name_and_role(label: str) -> tuple[str, str]:
     name, _, role = label.partition(":")
     return name, role
 
 
-def _presented(request: Request) -> str:
+def _key_of(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
 def needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
-    """A dependency that lets in callers of at least this role."""
+    """A FastAPI dependency that admits callers of at least this role."""
 
     async def check(request: Request) -> Caller:
-        doorkeeper: Doorkeeper = request.app.state.gateway.doorkeeper
-        caller = doorkeeper.caller(request)
+        authenticator: Authenticator = request.app.state.gateway.authenticator
+        caller = authenticator.caller(request)
         if _RANK[caller.role] < _RANK[role]:
-            raise Problem(403, f"This needs a key with the role {role}; yours is {caller.role}.")
+            raise HttpProblem(403, f"Send a key with the role {role}; yours is {caller.role}.")
         return caller
 
     return check
+
+
+#: Parameters by which a route demands a role.
+Client = Annotated[Caller, Depends(needs("client"))]
+Editor = Annotated[Caller, Depends(needs("editor"))]
+Operator = Annotated[Caller, Depends(needs("operator"))]

@@ -1,4 +1,4 @@
-"""Request size limits, counted while the body arrives, so that a lying Content-Length does not help."""
+"""Limits on the size of request bodies, counted while they arrive: a wrong Content-Length does not help."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BodyLimit:
         documents = scope["path"].startswith(DOCUMENT_PATHS)
         limit = self._settings.max_document_bytes if documents else self._settings.max_body_bytes
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        detail = f"The body may have at most {limit} bytes."
+        detail = f"The body is too large; send at most {limit} bytes."
         if declared.isdigit() and int(declared) > limit:
             await respond(413, detail)(scope, receive, send)
             return
@@ -36,7 +36,7 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
-                # The one kind of error that the framework hands on while it reads a body.
+                # The only kind of error that FastAPI passes on while it reads a body.
                 raise HTTPException(413, detail)
             return message
 

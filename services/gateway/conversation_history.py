@@ -1,4 +1,4 @@
-"""What was said before in a conversation: from its session, else from the record, and from the log what is newer."""
+"""Earlier turns of a conversation: from its session, else from the record, and the newest one from the log."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections import OrderedDict
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.errors import AnswerbusError, UnavailableError
+from shared.contracts.outcome import REMEMBERED, with_options
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeSummary
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.sessions import (
-    REMEMBERED,
     TURN_CHARS,
     Session,
     SessionTurn,
@@ -19,7 +19,6 @@ from shared.contracts.sessions import (
     decode_session,
     session_key,
     turn_of_ending,
-    with_options,
     with_turn,
     with_turns,
 )
@@ -27,68 +26,68 @@ from shared.contracts.subjects import is_correlation_id
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 
-#: Seconds the record may take, and for how long it is left alone after it did not tell.
-RECORD_SECONDS, LEFT_ALONE = 0.5, 5.0
-#: Conversations whose last question this gateway knows.
-KNOWN = 10_000
+#: Timeout of a request to the record, and the pause after a failed one, in seconds.
+RECORD_SECONDS, RECORD_PAUSE = 0.5, 5.0
+#: Conversations whose last question this gateway remembers.
+REMEMBERED_CONVERSATIONS = 10_000
 
 
-class Recall:
-    """Reads what persistence keeps; a conversation that cannot be read costs a follow-up its context, nothing else."""
+class ConversationHistory:
+    """Reads the turns that persistence keeps; where they cannot be read, a question is answered without them."""
 
-    def __init__(self, sessions: KeyValue, event_log: EventLog, asker: RequestClient, tenant: str) -> None:
+    def __init__(self, sessions: KeyValue, event_log: EventLog, requests: RequestClient, tenant: str) -> None:
         self._sessions = sessions
         self._log = event_log
-        self._requests = asker
+        self._requests = requests
         self._tenant = tenant
         self._last: OrderedDict[str, str] = OrderedDict()
-        self._ask_again = 0.0
+        self._record_paused_until = 0.0
 
-    def asked(self, conversation_id: str, correlation_id: str) -> None:
-        """Note the conversation's last question: its answer may be in the log before it is in the session."""
+    def note_question(self, conversation_id: str, correlation_id: str) -> None:
+        """Remember the conversation's last question: its answer is in the log before it is in the session."""
         self._last[conversation_id] = correlation_id
         self._last.move_to_end(conversation_id)
-        if len(self._last) > KNOWN:
+        if len(self._last) > REMEMBERED_CONVERSATIONS:
             self._last.popitem(last=False)
 
     async def turns(self, conversation_id: str, most: int, *, recent: float) -> tuple[Turn, ...] | None:
-        """The last `most` turns; None when nobody can tell, so that the question is answered without them.
+        """The last `most` turns, oldest first; None when session, record and log could not be read.
 
-        Of a conversation without a session, those that ended in the last `recent` seconds.
+        Without a session only turns that ended in the last `recent` seconds count.
         """
-        stored, away = None, False
+        stored, unknown = None, False
         try:
             stored = await self._sessions.get(session_key(self._tenant, conversation_id))
         except UnavailableError:
             telemetry.DEGRADED.labels("sessions").inc()
-            away = True
+            unknown = True
         session = decode_session(stored)
         since = time.time() - recent
         if stored is None:
-            found = await self._recorded(conversation_id, most, since)
-            session, away = with_turns(session, found or (), keep=most), away and found is None
+            recorded = await self._recorded(conversation_id, most, since)
+            session, unknown = with_turns(session, recorded or (), keep=most), unknown and recorded is None
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
-            session, away = with_turn(session, newer, keep=max(most, len(session.turns))), False
-        return None if away else session.told(most)
+            session, unknown = with_turn(session, newer, keep=max(most, len(session.turns))), False
+        return None if unknown else session.turns_for_stages(most)
 
     async def _recorded(self, conversation_id: str, most: int, since: float) -> list[SessionTurn] | None:
-        """What the record has; None when it does not tell."""
-        if time.monotonic() < self._ask_again:
+        """The turns on record; None when the record cannot be read."""
+        if time.monotonic() < self._record_paused_until:
             return None
         request = ConversationRequest(id=conversation_id, limit=2 * most)
         try:
             reply = await self._requests.ask(request, RECORD_SECONDS)
         except AnswerbusError:
-            self._ask_again = time.monotonic() + LEFT_ALONE
+            self._record_paused_until = time.monotonic() + RECORD_PAUSE
             return None
         return [_turn(one) for one in reply.exchanges if _is_turn(one) and one.ended_at.timestamp() >= since]
 
     async def _newer(self, conversation_id: str, session: Session, since: float) -> SessionTurn | None:
-        """The last question's turn, where it has ended and the session does not know it yet."""
+        """The last question's turn, where it has ended and is not yet in the session."""
         last = self._last.get(conversation_id, "")
         if not last and not session.turns and is_correlation_id(conversation_id):
-            last = conversation_id  # its first question's, by which other gateways know it too
+            last = conversation_id  # the id of its first question, so that any gateway finds it
         if not last or any(turn.id == last for turn in session.turns):
             return None
         try:

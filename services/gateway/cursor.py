@@ -1,10 +1,10 @@
-"""The SSE `id:`: how far a client has read, in the log's own sequence.
+"""The position of a client in a question's stream, sent as the SSE `id:`; based on the sequence of the log.
 
-1234                  everything of the fact with sequence 1234
-1234.2                the first two frames of the fact with sequence 1234
-1234~0.87.1f0c3a9e    everything of fact 1234, and 87 characters of the draft of attempt 0, with their CRC-32
-1234~0d9.87.1f0c3a9e  the same of the beginning that bears number 9
-1234~1.0.00000000     everything of fact 1234, and that the draft of attempt 1 replaces what was read of others
+1234                  the fact with sequence 1234 was read in full
+1234.2                ... only its first two frames
+1234~0.87.1f0c3a9e    fact 1234, and 87 characters of the draft of attempt 0, whose CRC-32 is 1f0c3a9e
+1234~0d9.87.1f0c3a9e  ... of its draft number 9 (see `Token.draft`)
+1234~1.0.00000000     fact 1234, and that the draft of attempt 1 replaces those read before
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _FORM = re.compile(rf"([0-9]{{1,19}})(?:\.([1-9][0-9]{{0,3}})|{_DRAFT})?")
 
 
 @dataclass(frozen=True)
-class Cursor:
-    """`sequence` is read in full unless `frames` says how many of its frames were.
+class StreamCursor:
+    """Everything to `sequence` was read; of that fact itself only `frames` frames, unless 0.
 
-    `offset` characters of the draft of `attempt` (of its beginning `draft`) were read too; `checksum` is theirs, so
-    that a draft that turned out otherwise than it was streamed is not patched onto them.
+    `offset` characters of draft `draft` of `attempt` were read too. `checksum` is their CRC-32: a final draft that
+    differs from what was streamed is sent again from its beginning.
     """
 
     sequence: int = 0
@@ -40,19 +40,19 @@ class Cursor:
         return str(self.sequence)
 
     @classmethod
-    def parse(cls, text: str) -> Cursor:
-        """Read a `Last-Event-ID`.
+    def parse(cls, text: str) -> StreamCursor:
+        """Parse a `Last-Event-ID`.
 
         Raises:
-            ValueError: it is not one of ours.
+            ValueError: this server did not send it.
         """
         found = _FORM.fullmatch(text.strip())
         if not found:
-            raise ValueError("Last-Event-ID must be an id that this server sent")
+            raise ValueError("Last-Event-ID: send an id of this stream as received, or none to start again")
         sequence, frames, attempt, draft, offset = (int(group or 0) for group in found.groups()[:5])
         cursor = cls(sequence, frames, attempt, offset, int(found[6] or "0", 16), draft)
         if str(cursor) != text.strip() or (cursor.checksum and not offset):
-            raise ValueError("Last-Event-ID must be an id that this server sent")
+            raise ValueError("Last-Event-ID: send an id of this stream as received, or none to start again")
         return cursor
 
     def already_read(self, sequence: int) -> bool:

@@ -1,7 +1,6 @@
-"""Drafts that are being written, as far as this gateway heard them: who comes late reads them from their beginning.
+"""Drafts that are being written, so that a client that connects late reads them from their beginning.
 
-Tokens are kept nowhere else. A draft is kept while it is written, until its fact says it all; one with a gap is
-dropped.
+Tokens are kept nowhere else. A draft is kept until `AnswerDrafted` brings it whole; one with a gap is dropped.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ class Drafts:
     def __len__(self) -> int:
         return len(self._drafts)
 
-    def hear(self, correlation_id: str, token: Token) -> None:
+    def add(self, correlation_id: str, token: Token) -> None:
         """Add a token to its draft; a newer draft replaces an older one."""
         known = self._drafts.get(correlation_id)
         place = (token.attempt, token.draft)
         if known is None or place > (known.attempt, known.number):
             self.forget(correlation_id)
             if token.offset:
-                return  # its beginning was not heard
+                return  # its beginning was missed
             known = self._drafts[correlation_id] = _Draft(*place)
             if len(self._drafts) > DRAFTS:
                 self._drafts.popitem(last=False)
         if place != (known.attempt, known.number) or token.offset < known.length:
-            return  # of an older draft, or heard twice
+            return  # of an older draft, or a duplicate
         if token.offset > known.length or known.length + len(token.text) > CHARS:
             self.forget(correlation_id)
             return
@@ -53,11 +52,11 @@ class Drafts:
         known.length += len(token.text)
 
     def forget(self, correlation_id: str) -> None:
-        """The draft is known by its fact, or the question has ended."""
+        """Drop the draft: `AnswerDrafted` holds it, or the question has ended."""
         self._drafts.pop(correlation_id, None)
 
-    def so_far(self, correlation_id: str) -> Token | None:
-        """What was written of the draft, as one token."""
+    def written(self, correlation_id: str) -> Token | None:
+        """The draft as far as it is written, as one token; None when there is none."""
         known = self._drafts.get(correlation_id)
         if known is None or not known.length:
             return None

@@ -1,4 +1,4 @@
-"""Forgetting on an operator's word: said as a fact, so that it completes whatever dies meanwhile."""
+"""Erasing a question, a conversation or an asker: requested as a fact, so that it survives restarts of any worker."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shared.contracts.facts import ErasureRequested, Fact, Forgettable, Question
 from shared.contracts.pipelines import PipelineSource
 from shared.runtime.settings import Settings
 
-#: Seconds an erasure has; it is an aside, which is tried again for as long as it takes.
+#: Seconds; formal, as facts out of band are retried until they succeed.
 DEADLINE = 3600.0
 
 
-class Oblivion:
-    """The gateway's use case over its ports."""
+class ErasureService:
+    """Requests erasures and reports on them."""
 
     def __init__(
         self, settings: Settings, pipelines: PipelineSource, facts: FactPublisher, event_log: EventLog, feed: LiveFeed
@@ -30,17 +30,18 @@ class Oblivion:
         self._log = event_log
         self._feed = feed
 
-    async def forget(self, what: Forgettable, key: str, patience: float) -> dict[str, Any]:
-        """Ask for it, and wait so many seconds until it is done; returns the report.
+    async def erase(self, what: Forgettable, key: str, timeout: float) -> dict[str, Any]:
+        """Request the erasure and wait up to `timeout` seconds until it is done; returns the report.
 
         Raises:
-            UnavailableError: the bus did not take the wish.
+            ConfigurationError: the default pipeline does not exist.
+            UnavailableError: NATS did not store the request.
         """
         cid = new_correlation_id()
         pipeline = self._pipelines.current(self._settings.default_pipeline)
         if pipeline is None:
-            raise ConfigurationError(f"no pipeline is called {self._settings.default_pipeline!r}")
-        wish = opening(
+            raise ConfigurationError(f"default_pipeline: there is no {self._settings.default_pipeline!r}; load it")
+        requested = opening(
             "gateway",
             ErasureRequested(what=what, key=key),
             pipeline=pipeline,
@@ -50,42 +51,42 @@ class Oblivion:
         )
         queue = self._feed.watch(cid)
         try:
-            await self._facts.publish(wish)
-            await wait_for(_is_done, queue, self._log, cid, patience)
+            await self._facts.publish(requested)
+            await wait_for(_is_done, queue, self._log, cid, timeout)
         finally:
             self._feed.forget(cid, queue)
         return await self.report(cid)
 
     async def report(self, correlation_id: str) -> dict[str, Any]:
-        """How far an erasure has come.
+        """The state of an erasure.
 
         Raises:
-            NotFoundError: the log knows of none under that id.
+            NotFoundError: the log has no such erasure.
         """
-        report = told(decodable_events(await self._log.history(correlation_id)))
+        report = erasure_report(decodable_events(await self._log.history(correlation_id)))
         if report is None:
-            raise NotFoundError(f"no erasure {correlation_id} in the log")
+            raise NotFoundError(f"no erasure {correlation_id} in the log; send the id that a DELETE returned")
         return report
 
 
-def told(events: Sequence[Event[Fact]]) -> dict[str, Any] | None:
-    """The report of an erasure from its facts; None where there was no such wish."""
-    wish = next((event for event in events if isinstance(event.payload, ErasureRequested)), None)
-    if wish is None:
+def erasure_report(events: Sequence[Event[Fact]]) -> dict[str, Any] | None:
+    """The state of an erasure, counted from its facts; None where it was never requested."""
+    requested = next((event for event in events if isinstance(event.payload, ErasureRequested)), None)
+    if requested is None:
         return None
-    assert isinstance(wish.payload, ErasureRequested)
+    assert isinstance(requested.payload, ErasureRequested)
     steps = [event.payload for event in events if isinstance(event.payload, QuestionsForgotten)]
     erased: Counter[str] = Counter()
     for step in steps:
         erased.update(step.erased)
     return {
-        "id": wish.correlation_id,
+        "id": requested.correlation_id,
         "status": "done" if steps and not steps[-1].rest else "under way",
-        "what": wish.payload.what,
-        "key": wish.payload.key,
+        "what": requested.payload.what,
+        "key": requested.payload.key,
         "questions": sum(len(step.questions) for step in steps),
         "erased": dict(sorted(erased.items())),
-        "links": {"self": f"/api/v1/erasures/{wish.correlation_id}"},
+        "links": {"self": f"/api/v1/erasures/{requested.correlation_id}"},
     }
 
 

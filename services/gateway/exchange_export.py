@@ -1,6 +1,6 @@
-"""Exchanges as a file, a page at a time. Pure.
+"""Exports of exchanges as JSON Lines or CSV, a page at a time. Pure.
 
-JSON Lines hold everything. CSV holds one line per exchange for people: a cell that a spreadsheet would take for a
+JSON Lines have all fields. CSV has one row per exchange for spreadsheets; a cell that a spreadsheet would take for a
 formula begins with an apostrophe, as OWASP advises against CSV injection.
 """
 
@@ -52,14 +52,14 @@ COLUMNS = (
 
 
 async def json_lines(pages: Pages) -> AsyncIterator[bytes]:
-    """A line per exchange: the exchange, its feedback, its evaluation."""
+    """One line per exchange: the exchange, its feedback, its evaluation."""
     async for page in pages:
         lines = [orjson.dumps(cleaned(one.model_dump(mode="json", exclude={"found"}))) for one in page.exchanges]
         yield b"".join(line + b"\n" for line in lines)
 
 
 async def comma_separated(pages: Pages) -> AsyncIterator[bytes]:
-    """A head and a line per exchange (RFC 4180), in UTF-8 with the mark that spreadsheets look for."""
+    """A header and one row per exchange (RFC 4180), in UTF-8 with the byte order mark that spreadsheets expect."""
     head = "\ufeff"
     async for page in pages:
         lines = io.StringIO()
@@ -78,9 +78,9 @@ FORMATS: dict[Format, tuple[str, Callable[[Pages], AsyncIterator[bytes]]]] = {
 }
 
 
-def row(told: ExchangeReply) -> dict[str, Any]:
-    """One exchange as the cells of a line; those of a list are separated by line feeds."""
-    exchange = told.exchange
+def row(reply: ExchangeReply) -> dict[str, Any]:
+    """One exchange as the cells of a row; the items of a list are separated by line feeds."""
+    exchange = reply.exchange
     if exchange is None:
         return {}
     plain = exchange.model_dump(mode="json", include=set(COLUMNS))
@@ -91,15 +91,15 @@ def row(told: ExchangeReply) -> dict[str, Any]:
         **exchange.usage.model_dump(exclude={"cached_tokens"}),
         "answer": exchange.answer_text,
         "sources": "\n".join(dict.fromkeys(citation.source for citation in exchange.citations)),
-        "evaluation": told.evaluation.scores.overall if told.evaluation else "",
-        "feedback_up": sum(one.rating > 0 for one in told.feedback),
-        "feedback_down": sum(one.rating < 0 for one in told.feedback),
-        "comments": "\n".join(filter(None, (one.comment or one.reason for one in told.feedback))),
+        "evaluation": reply.evaluation.scores.overall if reply.evaluation else "",
+        "feedback_up": sum(one.rating > 0 for one in reply.feedback),
+        "feedback_down": sum(one.rating < 0 for one in reply.feedback),
+        "comments": "\n".join(filter(None, (one.comment or one.reason for one in reply.feedback))),
     }
     shown: dict[str, Any] = cleaned(cells)
     return shown
 
 
 def safe(cell: Any) -> Any:
-    """The cell, marked as text where it begins like a formula."""
+    """The cell, with an apostrophe where it begins like a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -1,4 +1,4 @@
-"""A rating and the answer it is about; comments without the private data in them."""
+"""Feedback: the answer it rates, the sources of that answer, and comments without private data."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from dataclasses import dataclass
 from shared.contracts.domain import Citation, Lane, PipelineRef
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import NotFoundError, RefusedError
-from shared.contracts.facts import AnswerReused, AnswerVerified, ExchangeRecorded, Fact, FeedbackGiven
+from shared.contracts.facts import ExchangeRecorded, Fact, FeedbackGiven
+from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.requests.moderation import InspectRequest
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.requests.request import RequestClient
 
 
 @dataclass(frozen=True)
-class Rated:
-    """What is rated: the answer's sentences and citations, none where the question has no answer (yet)."""
+class RatedAnswer:
+    """The answer that is rated: its number of sentences and its citations, none where there is no answer (yet)."""
 
     cause: Envelope
     sentences: int = 0
     citations: tuple[Citation, ...] = ()
 
 
-def of_log(newest: Envelope, ending: Fact | None) -> Rated:
-    """As the log has the question."""
-    if not isinstance(ending, AnswerVerified | AnswerReused):
-        return Rated(newest)
-    return Rated(newest, len(ending.answer.sentences), ending.citations)
+def rated_in_log(newest: Envelope, ending: Fact | None) -> RatedAnswer:
+    """The answer as the log has it."""
+    return _rated(newest, outcome_of(ending)) if ending else RatedAnswer(newest)
 
 
-def of_record(exchange: Exchange) -> Rated:
-    """As the record has it, when the log has it no longer."""
+def rated_in_record(exchange: Exchange) -> RatedAnswer:
+    """The answer as the record has it, for a question that has left the log."""
     cause = Envelope(
         event_id=exchange.event_id,
         fact=ExchangeRecorded.__name__,
@@ -46,44 +45,47 @@ def of_record(exchange: Exchange) -> Rated:
         parent=exchange.parent,
         asker=exchange.asker,
     )
-    answered = exchange.outcome in ("answered", "reused") and exchange.answer is not None
-    if not answered or exchange.answer is None:
-        return Rated(cause)
-    return Rated(cause, len(exchange.answer.sentences), exchange.citations)
+    return _rated(cause, exchange.to_outcome())
 
 
-def rated(feedback: FeedbackGiven, answer: Rated) -> FeedbackGiven:
-    """The rating with the sources that the answer cited; none where the question has no answer (yet).
+def _rated(cause: Envelope, outcome: Outcome) -> RatedAnswer:
+    if not outcome.traits.has_answer or outcome.answer is None:
+        return RatedAnswer(cause)
+    return RatedAnswer(cause, len(outcome.answer.sentences), outcome.citations)
+
+
+def with_sources(feedback: FeedbackGiven, answer: RatedAnswer) -> FeedbackGiven:
+    """The feedback with the sources that the answer cited.
 
     Raises:
-        RefusedError: there is not one score for every sentence, or for every citation.
+        RefusedError: the scores do not match the answer's sentences or citations one by one.
     """
-    for name, given, there in (
+    for name, scores, count in (
         ("sentences", feedback.sentence_scores, answer.sentences),
         ("citations", feedback.citation_scores, len(answer.citations)),
     ):
-        if given and len(given) != there:
-            raise RefusedError(f"scores.{name}: one for each of the {there} {name} of the answer, got {len(given)}")
+        if scores and len(scores) != count:
+            raise RefusedError(f"scores.{name}: send one for each of the {count} {name}, not {len(scores)}")
     cited = tuple(dict.fromkeys(citation.source for citation in answer.citations))
     return feedback.model_copy(update={"sources": cited})
 
 
-async def masked(feedback: FeedbackGiven, pipeline: str, asker: RequestClient) -> FeedbackGiven:
-    """The rating as it may be kept: moderation masks private data in what was written beside it.
+async def without_private_data(feedback: FeedbackGiven, pipeline: str, requests: RequestClient) -> FeedbackGiven:
+    """The feedback with private data masked by moderation in its reason and comment.
 
     Raises:
-        UnavailableError: moderation does not answer, and something was written.
+        UnavailableError: moderation cannot be reached, and there is a reason or a comment.
     """
 
-    async def without(text: str) -> str:
+    async def mask(text: str) -> str:
         if not text.strip():
             return ""
         request = InspectRequest(text=text, pipeline=pipeline)
         try:
-            return (await asker.ask(request)).text
-        except NotFoundError:  # there is no such pipeline any more: the default's rules
+            return (await requests.ask(request)).text
+        except NotFoundError:  # the pipeline no longer exists: use the rules of the default one
             again = request.model_copy(update={"pipeline": ""})
-            return (await asker.ask(again)).text
+            return (await requests.ask(again)).text
 
-    told = {"reason": await without(feedback.reason), "comment": await without(feedback.comment)}
-    return feedback.model_copy(update=told)
+    masked = {"reason": await mask(feedback.reason), "comment": await mask(feedback.comment)}
+    return feedback.model_copy(update=masked)

@@ -1,4 +1,4 @@
-"""Frames on the wire: SSE (LF LF, as strict clients want it) or NDJSON, chosen by `Accept`."""
+"""Frames as bytes: SSE (with LF line ends) or NDJSON, chosen by `Accept`; shared by all protocols of the gateway."""
 
 from __future__ import annotations
 
@@ -11,46 +11,45 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import Frame
-from services.gateway.problems import Problem
-from services.gateway.stream import QuestionStream
+from services.gateway.cursor import StreamCursor
+from services.gateway.problems import HttpProblem
+from services.gateway.stream import Frame, QuestionStream
 
 SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
-#: Proxies close silent connections; a comment is no event.
-SIGN_OF_LIFE = {SSE: b": keep-alive\n\n", NDJSON: b"\n"}
-#: Milliseconds a client waits before it comes back.
+#: Sent while nothing happens, as proxies close silent connections.
+KEEP_ALIVE = {SSE: b": keep-alive\n\n", NDJSON: b"\n"}
+#: Milliseconds after which a client reconnects.
 RETRY = 1000
 HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
 
 
-def cursor_of(request: Request) -> Cursor:
-    """Where the client wants to go on: `Last-Event-ID`, or `?from=` where a header cannot be sent.
+def stream_cursor(request: Request) -> StreamCursor:
+    """The position after which the client resumes: `Last-Event-ID`, or `?from=` where a header cannot be sent.
 
     Raises:
-        Problem: 400 when it is not an id of ours.
+        HttpProblem: 400 when it is not an id of this server.
     """
     text = request.headers.get("last-event-id") or request.query_params.get("from") or ""
     if not text:
-        return Cursor()
+        return StreamCursor()
     try:
-        return Cursor.parse(text)
+        return StreamCursor.parse(text)
     except ValueError as error:
-        raise Problem(400, str(error)) from None
+        raise HttpProblem(400, str(error)) from None
 
 
 def wants_stream(request: Request) -> str:
-    """The streaming media type the client accepts, if any."""
+    """The streaming media type that the client accepts; empty when it accepts none."""
     accept = request.headers.get("accept", "")
     return next((kind for kind in (SSE, NDJSON) if kind in accept), "")
 
 
 class EventStream(StreamingResponse):
-    """A response for clients that stay long, in thousands: it costs one task beside the request's own."""
+    """A streaming response for thousands of long-lived clients: it needs one task beside the request's own."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write the stream until it ends, or until the client is gone."""
+        """Write the stream until it ends or the client disconnects."""
         writing = asyncio.current_task()
         assert writing is not None
         left = False
@@ -80,14 +79,16 @@ def streamed(stream: QuestionStream, media_type: str) -> StreamingResponse:
 def encode(frame: Frame, media_type: str) -> bytes:
     if media_type == NDJSON:
         return orjson.dumps({"id": frame.id or None, "event": frame.event, "data": frame.data}) + b"\n"
-    identity = f"id: {frame.id}\n" if frame.id else ""
-    return f"{identity}event: {frame.event}\ndata: ".encode() + orjson.dumps(frame.data) + b"\n\n"
+    head = f"id: {frame.id}\n" if frame.id else ""
+    head += f"event: {frame.event}\n" if frame.event else ""
+    data = frame.data.encode() if isinstance(frame.data, str) else orjson.dumps(frame.data)
+    return head.encode() + b"data: " + data + b"\n\n"
 
 
 async def _body(stream: QuestionStream, media_type: str) -> AsyncIterator[bytes]:
-    """The frames, each batch in one write, with signs of life between them; closing it early stops the stream."""
+    """The frames, each batch in one write, with keep-alives between them; closing it early stops the stream."""
     if media_type == SSE:
         yield f"retry: {RETRY}\n\n".encode()
     async with contextlib.aclosing(stream.batches()) as batches:
         async for frames in batches:
-            yield b"".join(encode(frame, media_type) for frame in frames) or SIGN_OF_LIFE[media_type]
+            yield b"".join(encode(frame, media_type) for frame in frames) or KEEP_ALIVE[media_type]

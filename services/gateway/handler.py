@@ -1,4 +1,4 @@
-"""What the gateway does for a client: ask, wait, find, withdraw, rate, hand in documents. No HTTP in sight."""
+"""The gateway's use cases: ask, wait, find, withdraw, rate, submit documents. Independent of HTTP."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from services.gateway.answer_cache import EarlyAnswers
-from services.gateway.conversation_history import Recall
-from services.gateway.cursor import Cursor
-from services.gateway.feedback import Rated, masked, of_log, of_record, rated
+from services.gateway.answer_cache import AnswerCacheReader
+from services.gateway.conversation_history import ConversationHistory
+from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.settings import GatewaySettings
-from services.gateway.stream import GRACE, LiveFeed, QuestionStream, wait_for
+from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
 from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, Turn
 from shared.contracts.envelope import Event, correlation_id_for, following, new_correlation_id, opening
@@ -41,15 +40,15 @@ from shared.stores.ports import KeyValue, ObjectStore
 
 log = structlog.get_logger()
 
-#: Text up to this many bytes travels inside the event; more goes to the object store.
+#: Text up to this many bytes is part of the event; a larger body goes to the object store.
 INLINE_BYTES = 48_000
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A client's question, checked for form but not yet for content.
+class NewQuestion:
+    """A client's question, valid in form but not yet moderated.
 
-    `turns` are those before it, for the background lane, which has no sessions.
+    `turns` are the earlier turns of a question on the background lane, which has no sessions.
     """
 
     text: str
@@ -63,7 +62,7 @@ class Asking:
 
     @property
     def digest(self) -> str:
-        """Tells a repeated request from another one under the same idempotency key."""
+        """Distinguishes a repeated request from another question under the same idempotency key."""
         content = [self.text, self.pipeline, self.conversation_id, self.language]
         if self.lane is not Lane.LIVE:
             content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
@@ -71,15 +70,15 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Submission:
-    """A document's bytes and what the client says of them."""
+class DocumentSubmission:
+    """A document's bytes and their description by the client."""
 
     document: Document
     body: bytes
 
 
-class Reception:
-    """The gateway's use cases over its ports."""
+class QuestionService:
+    """The use cases of questions and documents, over the gateway's ports."""
 
     def __init__(
         self,
@@ -89,54 +88,58 @@ class Reception:
         event_log: EventLog,
         feed: LiveFeed,
         sessions: KeyValue,
-        asker: RequestClient,
+        requests: RequestClient,
         bodies: ObjectStore,
         answers: KeyValue,
         admit: Callable[[], None],
     ) -> None:
-        """`admit` raises when questions that the stages have to answer are refused for now."""
+        """`admit` raises `OverloadedError` while no further questions are accepted for the stages."""
         self._settings = settings
         self._pipelines = pipelines
         self._sections = Sections(pipelines)
         self._facts = facts
         self._log = event_log
         self._feed = feed
-        self._requests = asker
-        self._recall = Recall(sessions, event_log, asker, settings.tenant)
+        self._requests = requests
+        self._conversations = ConversationHistory(sessions, event_log, requests, settings.tenant)
         self._bodies = bodies
-        self._early = EarlyAnswers(answers, settings.tenant)
+        self._answer_cache = AnswerCacheReader(answers, settings.tenant)
         self._admit = admit
 
-    def correlation_id(self, asking: Asking) -> str:
+    def correlation_id(self, question: NewQuestion) -> str:
         """A new id, or the one that the idempotency key stands for."""
-        if not asking.idempotency_key:
+        if not question.idempotency_key:
             return new_correlation_id()
-        return correlation_id_for(self._settings.tenant, asking.client.get("key", ""), asking.idempotency_key)
+        return correlation_id_for(self._settings.tenant, question.client.get("key", ""), question.idempotency_key)
 
-    async def ask(self, asking: Asking, correlation_id: str = "") -> Event[Fact]:
-        """Accept the question: it is durable when this returns, and ended where its answer is known already.
+    async def ask(self, question: NewQuestion, correlation_id: str = "") -> Event[Fact]:
+        """Accept the question: it is durable when this returns, and has ended where its answer was cached.
 
         Raises:
-            Problem: 429, too many wait before it; not for an answer that is known.
-            RefusedError: no such pipeline, too long, or another question under the same idempotency key.
-            UnavailableError: the bus did not take it.
+            OverloadedError: too many questions wait before it; never for a cached answer.
+            RefusedError: unknown pipeline, question too long, or another question under the same idempotency key.
+            UnavailableError: NATS did not store it.
         """
-        pipeline, section = await self._pipeline(asking.pipeline)
-        if len(asking.text) > section.max_question_chars:
-            raise RefusedError(f"question: at most {section.max_question_chars} characters, got {len(asking.text)}")
-        cid = correlation_id or self.correlation_id(asking)
-        turns = await self._turns(asking, section)
+        pipeline, section = await self._pipeline(question.pipeline)
+        if len(question.text) > section.max_question_chars:
+            raise RefusedError(
+                f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
+            )
+        cid = correlation_id or self.correlation_id(question)
+        turns = await self._turns(question, section)
         key, reused = "", None
-        if section.cache == "exact" and turns is not None and asking.lane is Lane.LIVE:
-            key, reused = await self._early.look(asking.text, pipeline, asking.language, turns, asking.digest)
+        if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
+            key, reused = await self._answer_cache.look_up(
+                question.text, pipeline, question.language, turns, question.digest
+            )
         if reused is None:
             self._admit()
         fact: Fact = reused or QuestionAsked(
-            text=asking.text,
+            text=question.text,
             turns=turns or (),
-            language_hint=asking.language,
-            client=asking.client,
-            request_digest=asking.digest,
+            language_hint=question.language,
+            client=question.client,
+            request_digest=question.digest,
         )
         event = opening(
             "gateway",
@@ -144,103 +147,108 @@ class Reception:
             pipeline=pipeline,
             deadline_seconds=section.deadline_seconds,
             correlation_id=cid,
-            conversation_id=asking.conversation_id or cid,
-            lane=asking.lane,
+            conversation_id=question.conversation_id or cid,
+            lane=question.lane,
             tenant=self._settings.tenant,
             reuse_key=key,
-            asker=asker_id(self._settings.tenant, asking.client.get("key", ""), asking.client.get(USER, "")),
+            asker=asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, "")),
         )
-        said = await self._facts.publish(event, first=bool(asking.idempotency_key))
-        if said is PublishResult.NEW:
+        result = await self._facts.publish(event, first=bool(question.idempotency_key))
+        if result is PublishResult.NEW:
             if event.lane is Lane.LIVE:
-                self._recall.asked(event.conversation_id, cid)
+                self._conversations.note_question(event.conversation_id, cid)
             return event
-        return await self._asked_before(cid, asking)
+        return await self._first_event(cid, question)
 
-    async def ask_and_wait(self, asking: Asking) -> tuple[Event[Fact], Event[Fact] | None]:
-        """Ask, then wait for the ending until the deadline: (question, ending or None)."""
-        cid = self.correlation_id(asking)
+    async def ask_and_wait(self, question: NewQuestion) -> tuple[Event[Fact], Event[Fact] | None]:
+        """Ask, then wait for the terminal fact until the deadline: (first event, terminal fact or None)."""
+        cid = self.correlation_id(question)
         queue = self._feed.watch(cid)
         try:
-            asked = await self.ask(asking, cid)
+            asked = await self.ask(question, cid)
             if asked.payload.terminal:
                 return asked, asked
-            before = await self._log.ending(cid) if asking.idempotency_key else None
-            patience = max(0.0, asked.remaining) + GRACE
-            ending = before.decode() if before else await wait_for(_is_ending, queue, self._log, cid, patience)
+            before = await self._log.ending(cid) if question.idempotency_key else None
+            timeout = max(0.0, asked.remaining) + GRACE
+            ending = before.decode() if before else await wait_for(_is_ending, queue, self._log, cid, timeout)
         finally:
             self._feed.forget(cid, queue)
         return asked, ending
 
     async def find(self, correlation_id: str) -> list[StoredEvent]:
-        """The biography of a question, or of a document's submission.
+        """All events of a question, or of a document's submission, in order.
 
         Raises:
-            NotFoundError: nothing is known under that id.
+            NotFoundError: the log has no events under that id.
         """
         stored = await self._log.history(correlation_id)
         if not stored:
-            raise NotFoundError(f"nothing is known of {correlation_id} in the log")
+            raise NotFoundError(f"no events of {correlation_id} in the log")
         return stored
 
     async def find_question(self, correlation_id: str) -> list[StoredEvent]:
-        """The question's biography.
+        """All events of a question, in order.
 
         Raises:
-            NotFoundError: nothing is known under that id, or it is a document's.
+            NotFoundError: the log has no events under that id, or they are a document's.
         """
         stored = await self.find(correlation_id)
         if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             raise NotFoundError(f"no question {correlation_id} in the log; ask one with POST /api/v1/questions")
         return stored
 
-    def stream(self, correlation_id: str, cursor: Cursor) -> QuestionStream:
-        return QuestionStream(self._feed, self._log, correlation_id, cursor)
+    def stream(self, correlation_id: str, presenter: Presenter) -> QuestionStream:
+        """The question's stream in the protocol of this presenter."""
+        return QuestionStream(self._feed, self._log, correlation_id, presenter)
 
     async def withdraw(self, correlation_id: str, by: str) -> Event[Fact]:
-        """End the question on the asker's wish; returns the ending it has, which may be another.
+        """Withdraw the question; returns its terminal fact, which is another one where it had ended before.
 
         Raises:
-            NotFoundError: nothing is known under that id.
+            NotFoundError: the log has no such question.
         """
         stored = await self.find_question(correlation_id)
         ended = next((one for one in stored if one.terminal), None)
         if ended is not None:
             return ended.decode()
-        said = following("gateway", QuestionWithdrawn(by=by), _newest(stored))
-        if await self._facts.publish(said) is not PublishResult.REJECTED:
-            return said
+        withdrawn = following("gateway", QuestionWithdrawn(by=by), _newest(stored))
+        if await self._facts.publish(withdrawn) is not PublishResult.REJECTED:
+            return withdrawn
         ended = await self._log.ending(correlation_id)
-        return ended.decode() if ended else said
+        return ended.decode() if ended else withdrawn
 
     async def rate(self, correlation_id: str, feedback: FeedbackGiven) -> Event[Fact]:
-        """Say what the asker, or an expert, thinks of the answer; the sources it cited are those of log or record.
+        """Rate the answer; its sources are read from the log or the record, never taken from the client.
 
         Raises:
-            NotFoundError: nothing is known under that id.
+            NotFoundError: neither log nor record has the question.
             RefusedError: there are more scores than sentences or citations.
-            UnavailableError: a comment cannot be freed of private data now, or nobody knows the question now.
+            UnavailableError: moderation, which masks private data in comments, or the record cannot be reached.
         """
-        answer = await self._rated(correlation_id)
-        feedback = await masked(rated(feedback, answer), answer.cause.pipeline.name, self._requests)
-        # Several people may rate one answer: the millisecond tells their facts apart.
+        answer = await self._rated_answer(correlation_id)
+        feedback = await without_private_data(
+            with_sources(feedback, answer), answer.cause.pipeline.name, self._requests
+        )
+        # Several people may rate one answer: the millisecond makes their event ids differ.
         event = following("gateway", feedback, answer.cause, number=time.time_ns() // 1_000_000)
         await self._facts.publish(event)
         return event
 
-    async def submit_and_wait(self, submission: Submission, patience: float) -> tuple[Event[Fact], Event[Fact] | None]:
-        """Hand in a document and wait until it is indexed or refused: (submitted, outcome or None)."""
+    async def submit_and_wait(
+        self, submission: DocumentSubmission, timeout: float
+    ) -> tuple[Event[Fact], Event[Fact] | None]:
+        """Submit a document and wait until it is indexed or refused: (first event, the outcome's event or None)."""
         cid = new_correlation_id()
         queue = self._feed.watch(cid)
         try:
             submitted = await self.submit(submission, cid)
-            outcome = await wait_for(_is_document_outcome, queue, self._log, cid, patience) if patience else None
+            outcome = await wait_for(_is_document_outcome, queue, self._log, cid, timeout) if timeout else None
         finally:
             self._feed.forget(cid, queue)
         return submitted, outcome
 
-    async def submit(self, submission: Submission, correlation_id: str = "") -> Event[Fact]:
-        """Hand in a document: it is durable when this returns, and indexed when its fact says so."""
+    async def submit(self, submission: DocumentSubmission, correlation_id: str = "") -> Event[Fact]:
+        """Submit a document: it is durable when this returns; `DocumentIndexed` or `DocumentRefused` follows."""
         pipeline, _ = await self._pipeline("")
         cid = correlation_id or new_correlation_id()
         document = submission.document
@@ -264,56 +272,57 @@ class Reception:
         return event
 
     async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
-        wanted = name or self._settings.default_pipeline
-        ref = None if is_candidate(wanted) else self._pipelines.current(wanted)
+        name = name or self._settings.default_pipeline
+        ref = None if is_candidate(name) else self._pipelines.current(name)
         if ref is None:
-            raise RefusedError(f"no pipeline is called {wanted!r}; see GET /api/v1/pipelines")
+            raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
 
-    async def _rated(self, correlation_id: str) -> Rated:
-        """What is rated, as the log has it or, when it is no longer there, the record."""
+    async def _rated_answer(self, correlation_id: str) -> RatedAnswer:
+        """The answer to be rated, from the log or, where that no longer has it, from the record."""
         stored = await self._log.history(correlation_id)
         if not all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
-            return of_log(_newest(stored), ending)
+            return rated_in_log(_newest(stored), ending)
         request = ExchangeRequest(id=correlation_id)
         reply = await self._requests.ask(request)
         if reply.exchange is None:
-            raise NotFoundError(f"no question {correlation_id} in the log or on record")
-        return of_record(reply.exchange)
+            raise NotFoundError(f"no question {correlation_id} in log or record; ask one with POST /api/v1/questions")
+        return rated_in_record(reply.exchange)
 
-    async def _turns(self, asking: Asking, section: GatewaySettings) -> tuple[Turn, ...] | None:
-        """Earlier turns of the conversation; None when nobody can tell: the question is answered without them."""
+    async def _turns(self, question: NewQuestion, section: GatewaySettings) -> tuple[Turn, ...] | None:
+        """Earlier turns of the conversation; None when they cannot be read: the question is answered without them."""
         if not section.turns:
             return ()
-        if not asking.conversation_id or asking.lane is not Lane.LIVE:
-            return asking.turns[-section.turns :]
-        return await self._recall.turns(asking.conversation_id, section.turns, recent=section.recent_seconds)
+        if not question.conversation_id or question.lane is not Lane.LIVE:
+            return question.turns[-section.turns :]
+        return await self._conversations.turns(question.conversation_id, section.turns, recent=section.recent_seconds)
 
-    async def _asked_before(self, cid: str, asking: Asking) -> Event[Fact]:
-        """The question that already has this id.
+    async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
+        """The first event of the question that already has this id.
 
         Raises:
-            RefusedError: it is another one.
+            RefusedError: it is another question.
+            UnavailableError: its events cannot be read now.
         """
         stored = await self._log.history(cid)
         first = stored[0].decode() if stored else None
         if first is None:
-            raise UnavailableError("the question was asked before but its record could not be read; try again")
-        if isinstance(first.payload, QuestionAsked | AnswerReused) and first.payload.request_digest != asking.digest:
-            raise RefusedError("Idempotency-Key: was used for another question; use a new key")
+            raise UnavailableError("the question of this Idempotency-Key cannot be read now; try again")
+        if isinstance(first.payload, QuestionAsked | AnswerReused) and first.payload.request_digest != question.digest:
+            raise RefusedError("Idempotency-Key: this key was used for another question; send a new key")
         return first
 
 
 def _newest(stored: list[StoredEvent]) -> Event[Fact]:
-    """The newest event that can be read.
+    """The newest event that can be decoded.
 
     Raises:
         NotFoundError: there is none.
     """
     events = decodable_events(stored)
     if not events:
-        raise NotFoundError("none of this question's events can be read")
+        raise NotFoundError("none of this question's events can be read; ask it again with POST /api/v1/questions")
     return events[-1]
 
 
@@ -326,7 +335,7 @@ def _is_document_outcome(stored: StoredEvent) -> bool:
 
 
 def _inline_text(document: Document, body: bytes) -> str | None:
-    """The body as text when it is small enough for an event and really is UTF-8 text."""
+    """The body as text where it fits into an event and is valid UTF-8, else None."""
     if len(body) > INLINE_BYTES or document.media_type == "application/pdf":
         return None
     try:

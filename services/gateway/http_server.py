@@ -1,4 +1,4 @@
-"""The HTTP face: the FastAPI application and its server, opened and closed with the worker."""
+"""The HTTP server: the FastAPI application over a gateway, opened and closed with its worker."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
 from shared.web.listener import check_address, listen
 
-#: Seconds that open requests may take after a SIGTERM; streams are ended first, and their clients resume.
-GRACEFUL = 2
+#: Seconds that open requests have after a SIGTERM; streams are closed first, and their clients resume elsewhere.
+SHUTDOWN_SECONDS = 2
 
 
 def application(gateway: Gateway) -> FastAPI:
-    """The routes over a gateway."""
+    """The FastAPI application with all routes."""
     app = FastAPI(
         title="Answerbus",
         version="1",
@@ -40,8 +40,8 @@ def application(gateway: Gateway) -> FastAPI:
     return app
 
 
-class HttpFace:
-    """A port of the gateway's stage: listens while the worker works."""
+class HttpServer:
+    """A port of the gateway's stage that listens while its worker runs."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -50,10 +50,10 @@ class HttpFace:
         self.port = 0
 
     async def open(self) -> None:
-        """Listen.
+        """Start listening.
 
         Raises:
-            ConfigurationError: beyond loopback without keys, or the port is taken.
+            ConfigurationError: the address is not loopback and there are no API keys, or the port is in use.
         """
         settings = self._gateway.context.settings
         check_address(settings.host, has_keys=bool(settings.api_keys))
@@ -66,7 +66,7 @@ class HttpFace:
             log_config=None,
             access_log=False,
             ws="none",
-            timeout_graceful_shutdown=GRACEFUL,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,
         )
         self._server = QuietServer(config)

@@ -1,43 +1,34 @@
-"""From facts to what a client sees: the question's JSON and the frames of its stream. Pure.
+"""Renders facts for clients of `/api/v1`: the question's JSON and the frames of its stream. Pure.
 
-Whatever a fact says, what leaves here is clean as `shared.text.sanitizer` has it.
+Every text in the output is sanitized (`shared.text.sanitizer`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from services.gateway.cursor import Cursor
+from services.gateway.cursor import StreamCursor
+from services.gateway.stream import Frame
 from shared.contracts import facts
-from shared.contracts.domain import Link
-from shared.contracts.envelope import Envelope, Event
+from shared.contracts.domain import Answer, Timing, Usage
+from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
-from shared.contracts.payloads import EmergencyPayload
+from shared.contracts.outcome import Outcome, outcome_of
+from shared.contracts.requests.persistence import Exchange
 from shared.contracts.signals import Token
 from shared.text.sanitizer import Cleaner, clean, cleaned
 
-STATUS: dict[type[Fact], str] = {
+#: The status that a step of a question gives it; a terminal fact's status is that of its outcome.
+STEP_STATUS: dict[type[Fact], str] = {
     facts.QuestionAsked: "MODERATING_QUESTION",
     facts.QuestionApproved: "BUILDING_CONTEXT",
     facts.PassagesRetrieved: "GENERATING_ANSWER",
     facts.AnswerDrafted: "VERIFYING_CITATION",
     facts.AnswerRefuted: "BUILDING_CONTEXT",
-    facts.ClarificationRequested: "NEED_CLARIFICATION",
-    facts.QuestionAbandoned: "ERROR",
 }
-COMPLETE = "COMPLETE"
-ERROR = "ERROR"
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One event of a stream; `id` is what the client sends back to resume after it, if anything."""
-
-    event: str
-    data: dict[str, Any]
-    id: str = ""
 
 
 def links(correlation_id: str) -> dict[str, str]:
@@ -59,119 +50,105 @@ def question_json(event: Event[Fact]) -> dict[str, Any]:
     return body
 
 
+def exchange_json(exchange: Exchange) -> dict[str, Any]:
+    """A finished question from the record: the same JSON that `question_json` gives of its terminal fact."""
+    outcome = exchange.to_outcome()
+    return {
+        "id": exchange.id,
+        "status": outcome.traits.status,
+        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
+        "conversation_id": exchange.conversation_id,
+        "links": links(exchange.id),
+        "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage),
+    }
+
+
+def overdue_json(correlation_id: str, conversation_id: str) -> dict[str, Any]:
+    """The question after its deadline when no stage has ended it."""
+    message = "No answer came within the time allowed. Please try again."
+    answer = Answer(content=message, type="refusal")
+    outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
+    return {
+        "id": correlation_id,
+        "status": outcome.traits.status,
+        "conversation_id": conversation_id,
+        "links": links(correlation_id),
+        "result": _outcome_json(outcome, (), 0, None),
+    }
+
+
 def status_of(fact: Fact) -> str:
-    known = STATUS.get(type(fact))
-    if known:
-        return known
-    return COMPLETE if fact.terminal else "BUILDING_CONTEXT"
+    """The status that clients see once this fact has happened."""
+    if fact.terminal:
+        return outcome_of(fact).traits.status
+    return STEP_STATUS.get(type(fact), "BUILDING_CONTEXT")
 
 
 def result_json(event: Event[Fact]) -> dict[str, Any]:
-    """How a question ended, in one shape for every ending."""
-    fact = event.payload
+    """How a question ended, in one shape for every terminal fact."""
+    outcome = outcome_of(event.payload)
+    usage = event.usage if event.model_calls else outcome.usage
+    return _outcome_json(outcome, event.timeline, event.attempt, usage)
+
+
+def _outcome_json(outcome: Outcome, timeline: Sequence[Timing], attempt: int, usage: Usage | None) -> dict[str, Any]:
+    context: dict[str, Any] = {"language": outcome.language} if outcome.traits.has_answer else {}
+    if outcome.traits.written:
+        context = outcome.context.model_dump() | context
     body: dict[str, Any] = {
-        "outcome": OUTCOMES[type(fact)],
-        "answer": _answer(fact),
-        "citations": [],
-        "confidence": 0.0,
-        "context": {},
-        "followups": [],
-        "engine": "",
+        "outcome": outcome.name,
+        "answer": outcome.shown_answer.model_dump(),
+        "citations": [citation.model_dump() for citation in outcome.citations],
+        "confidence": outcome.confidence,
+        "context": context,
+        "followups": list(outcome.followups),
+        "engine": outcome.engine,
         "reused": None,
-        "timings": timings(event),
-        "usage": event.usage.model_dump() if event.model_calls else {},
+        "timings": _timings(timeline),
+        "usage": usage.model_dump() if usage else {},
     }
-    if isinstance(fact, facts.AnswerVerified):
+    if outcome.traits.written:
         body |= {
-            "confidence": fact.confidence,
-            "context": fact.context.model_dump() | {"language": fact.question.language},
-            "followups": list(fact.followups),
-            "engine": fact.engine,
-            "tool_calls": list(fact.tool_calls),
-            "usage": (event.usage if event.model_calls else fact.usage).model_dump(),
-            "scores": fact.scores.model_dump() if fact.scores else None,
-            "attempts": event.attempt + 1,
-            "best_effort": fact.best_effort,
-            "judged_by": fact.judged_by,
-            "refuted": [refutation.model_dump() for refutation in fact.refuted],
+            "tool_calls": list(outcome.tool_calls),
+            "scores": outcome.scores.model_dump() if outcome.scores else None,
+            "attempts": attempt + 1,
+            "best_effort": outcome.best_effort,
+            "judged_by": outcome.judged_by,
+            "refuted": [refutation.model_dump() for refutation in outcome.refuted],
         }
-    if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-        body["citations"] = [citation.model_dump() for citation in fact.citations]
-    if isinstance(fact, facts.AnswerReused):
-        body |= {
-            "confidence": fact.confidence,
-            "context": {"language": fact.question.language},
-            "followups": list(fact.followups),
-            "engine": fact.engine,
-            "reused": {"origin": fact.origin, "similarity": fact.similarity},
-        }
-    if isinstance(fact, facts.QuestionAbandoned):
-        body["error"] = {"kind": fact.kind, "stage": fact.stage}
-    if isinstance(fact, facts.QuestionRejected):
-        body["rejection"] = {"kind": fact.kind, "reply": fact.reply}
+    elif outcome.name == "reused":
+        body["reused"] = {"origin": outcome.origin, "similarity": outcome.similarity}
+    elif outcome.name == "abandoned":
+        body["error"] = {"kind": outcome.kind, "stage": outcome.stage}
+    elif outcome.name == "rejected":
+        body["rejection"] = {"kind": outcome.kind, "reply": outcome.reply}
     shown: dict[str, Any] = cleaned(body)
     return shown
 
 
-OUTCOMES: dict[type[Fact], str] = {
-    facts.AnswerVerified: "answered",
-    facts.AnswerReused: "reused",
-    facts.QuestionRejected: "rejected",
-    facts.QuestionEscalated: "escalated",
-    facts.ClarificationRequested: "clarification",
-    facts.QuestionAbandoned: "abandoned",
-    facts.QuestionWithdrawn: "withdrawn",
-}
-
-
-def _answer(fact: Fact) -> dict[str, Any]:
-    if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-        return fact.answer.model_dump()
-    content, kind = "", "refusal"
-    further: tuple[Link, ...] = ()
-    payload: dict[str, Any] | None = None
-    if isinstance(fact, facts.QuestionRejected):
-        content = fact.message if fact.reply else ""
-        further = (fact.link,) if fact.link else ()
-    elif isinstance(fact, facts.QuestionEscalated):
-        content, kind, further = fact.message, "emergency", fact.resources
-        payload = EmergencyPayload(resources=fact.resources).model_dump(mode="json")
-    elif isinstance(fact, facts.ClarificationRequested):
-        content, kind, payload = fact.clarification, "clarification", {"options": list(fact.options)}
-    elif isinstance(fact, facts.QuestionAbandoned):
-        content, further = fact.message, fact.links
+def _timings(timeline: Sequence[Timing]) -> dict[str, Any]:
+    """Milliseconds per stage, in the order they worked, and their sum."""
     return {
-        "content": content,
-        "type": kind,
-        "sentences": [],
-        "payload": payload,
-        "links": [link.model_dump() for link in further],
+        "stages": [timing.model_dump() for timing in timeline],
+        "total_ms": round(sum(timing.waited_ms + timing.worked_ms for timing in timeline), 2),
     }
 
 
-def timings(event: Envelope) -> dict[str, Any]:
-    """Milliseconds per stage, in the order they worked, and the whole from the first event to this one."""
-    return {
-        "stages": [timing.model_dump() for timing in event.timeline],
-        "total_ms": round(sum(timing.waited_ms + timing.worked_ms for timing in event.timeline), 2),
-    }
-
-
-class Presenter:
+class QuestionPresenter:
     """Turns one question's facts and tokens into frames, each exactly once and in order.
 
-    Tokens may come late, twice or never: the draft's own fact supplies what was not streamed, so the tokens a client
-    puts together are always the whole draft. Feed facts in sequence order; those the cursor has read stay silent.
-    Once an attempt's draft is known its tokens say nothing more, and the text of an older attempt is not shown again,
-    unless the verdict chose it. A draft that was not streamed is shown with the verdict. Tokens that are not clean are
-    not shown either; the draft brings the clean text.
+    Facts must come in sequence order; those that the cursor has read give no frames. Tokens may arrive late, twice or
+    never: `AnswerDrafted` supplies what was not streamed, so the tokens of a client always add up to the whole draft.
+    Tokens of an attempt whose draft is known are ignored, and an older attempt's text is not shown again unless
+    `AnswerVerified` chose it. A draft that was not streamed is shown with `AnswerVerified`. Tokens with text that must
+    be sanitized are held back; the draft brings the sanitized text.
     """
 
-    def __init__(self, cursor: Cursor | None = None) -> None:
-        self._cursor = cursor or Cursor()
+    def __init__(self, cursor: StreamCursor | None = None) -> None:
+        self._cursor = cursor or StreamCursor()
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
-        #: Which beginning of the attempt is shown.
+        #: Which draft of the attempt is shown: it grows when another worker or endpoint starts over.
         self._beginning = self._cursor.draft
         self._offset = self._cursor.offset
         self._checksum = self._cursor.checksum
@@ -181,7 +158,7 @@ class Presenter:
         self.ended = False
 
     def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
-        """Frames of a fact; the last bears the fact's own sequence as id."""
+        """Frames of a fact; the id of the last one is the fact's sequence."""
         read = self._cursor.already_read(sequence)
         drafted = self._draft(event, read) if isinstance(event.payload, facts.AnswerDrafted) else []
         self.ended = self.ended or event.payload.terminal
@@ -190,7 +167,7 @@ class Presenter:
         self._sequence = sequence
         frames = self._frames(event)
         numbered = [
-            replace(frame, id=self._position() if index == len(frames) else str(Cursor(sequence, frames=index)))
+            replace(frame, id=self._position() if index == len(frames) else str(StreamCursor(sequence, frames=index)))
             for index, frame in enumerate(frames, start=1)
         ]
         if sequence == self._cursor.sequence:
@@ -198,7 +175,7 @@ class Presenter:
         return drafted + numbered
 
     def token(self, token: Token) -> list[Frame]:
-        """Frames of a token: none when it was seen, or when one before it is missing (the draft will bring it)."""
+        """Frames of a token: none when it was shown, or when one before it is missing (`AnswerDrafted` supplies it)."""
         if self.ended or token.attempt <= self._drafted:
             return []
         frames: list[Frame] = []
@@ -213,6 +190,12 @@ class Presenter:
             self._cleaner = None
             return frames
         return [*frames, self._token(text)]
+
+    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
+        """Status and result after the deadline when no stage has ended the question; without ids, as no fact is."""
+        question = overdue_json(correlation_id, conversation_id)
+        status = {"status": question["status"], "stage": "gateway"}
+        return [Frame("status", status), Frame("result", question)]
 
     def _draft(self, event: Event[Fact], read: bool) -> list[Frame]:
         """What of the draft was not streamed yet."""
@@ -248,10 +231,10 @@ class Presenter:
         return Frame("token", {"attempt": self._attempt, "offset": offset, "text": text}, self._position())
 
     def _position(self) -> str:
-        """The id of what was just said: a draft that is not known yet is read as far as it was streamed."""
+        """The id of the frame just made: of a draft that is not known yet, how far it was streamed."""
         if self.ended or self._attempt <= self._drafted:
-            return str(Cursor(self._sequence))
-        return str(Cursor(self._sequence, 0, self._attempt, self._offset, self._checksum, self._beginning))
+            return str(StreamCursor(self._sequence))
+        return str(StreamCursor(self._sequence, 0, self._attempt, self._offset, self._checksum, self._beginning))
 
     def _frames(self, event: Event[Fact]) -> list[Frame]:
         fact = event.payload
@@ -261,38 +244,13 @@ class Presenter:
             "status", {"status": status_of(fact), "stage": event.timeline[-1].stage if event.timeline else "gateway"}
         )
         if not fact.terminal:
-            return [status] if type(fact) in STATUS else []
+            return [status] if type(fact) in STEP_STATUS else []
+        outcome = outcome_of(fact)
         frames: list[Frame] = []
-        if isinstance(fact, facts.AnswerVerified) and self._drafted >= 0:
-            # The best of several attempts may not be the last one, and a silent draft was not shown at all.
-            frames += self._rest(fact.answer.content, event.attempt, read=False)
-        if isinstance(fact, facts.AnswerVerified | facts.AnswerReused):
-            frames += [Frame("citation", cleaned(citation.model_dump())) for citation in fact.citations]
-        if isinstance(fact, facts.AnswerVerified | facts.AnswerReused) and fact.followups:
-            frames.append(Frame("followups", {"questions": cleaned(fact.followups)}))
+        if outcome.traits.has_answer and self._drafted >= 0:
+            # The best attempt may not be the last one, and a draft that was not streamed was not shown at all.
+            frames += self._rest(outcome.shown_answer.content, event.attempt, read=False)
+        frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.citations]
+        if outcome.followups:
+            frames.append(Frame("followups", {"questions": cleaned(outcome.followups)}))
         return [*frames, status, Frame("result", question_json(event))]
-
-
-def overdue(correlation_id: str, conversation_id: str) -> list[Frame]:
-    """What a client gets when its deadline has passed and no stage has said so yet; it has no id, as it is no fact."""
-    message = "No answer came within the time allowed. Please try again."
-    result = {
-        "id": correlation_id,
-        "status": ERROR,
-        "conversation_id": conversation_id,
-        "links": links(correlation_id),
-        "result": {
-            "outcome": "abandoned",
-            "answer": {"content": message, "type": "refusal", "sentences": [], "payload": None, "links": []},
-            "citations": [],
-            "confidence": 0.0,
-            "context": {},
-            "followups": [],
-            "engine": "",
-            "reused": None,
-            "timings": {"stages": [], "total_ms": 0.0},
-            "usage": {},
-            "error": {"kind": "deadline", "stage": "gateway"},
-        },
-    }
-    return [Frame("status", {"status": ERROR, "stage": "gateway"}), Frame("result", result)]

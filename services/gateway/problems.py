@@ -1,4 +1,4 @@
-"""Every HTTP error as problem+json (RFC 9457) that says what to send instead."""
+"""HTTP errors as problem+json (RFC 9457); `detail` says what to send instead."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shared.contracts.errors import (
     DocumentError,
     NotFoundError,
     NotPermittedError,
+    OverloadedError,
     RefusedError,
     UnavailableError,
 )
@@ -30,14 +31,15 @@ STATUS: tuple[tuple[type[AnswerbusError], int], ...] = (
     (NotFoundError, 404),
     (DocumentError, 422),
     (RefusedError, 422),
+    (OverloadedError, 429),
     (UnavailableError, 503),
     (ConfigurationError, 503),
     (NotPermittedError, 503),
 )
 
 
-class Problem(Exception):
-    """Raised by a route to answer with a problem."""
+class HttpProblem(Exception):
+    """Raised by a route to reply with a status, a detail, headers and further members of the problem."""
 
     def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None, **extra: Any) -> None:
         super().__init__(detail)
@@ -53,15 +55,15 @@ def respond(status: int, detail: str, headers: dict[str, str] | None = None, **e
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers; nothing leaves the gateway as a bare error page."""
+    """Register the exception handlers of every kind of error."""
 
-    @app.exception_handler(Problem)
-    async def _problem(_: Request, error: Problem) -> Response:
+    @app.exception_handler(HttpProblem)
+    async def _problem(_: Request, error: HttpProblem) -> Response:
         return respond(error.status, error.detail, error.headers, **error.extra)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
-        # The values themselves are left out: they may be personal, and they are the client's own anyway.
+        # Without the values, which may be personal.
         places = [{"at": _place(one["loc"]), "problem": one["msg"]} for one in error.errors()[:10]]
         detail = "; ".join(f"{one['at']}: {one['problem']}" for one in places)
         return respond(422, detail, errors=places)
@@ -74,12 +76,14 @@ def install(app: FastAPI) -> None:
     async def _ours(_: Request, error: AnswerbusError) -> Response:
         status = next((code for kind, code in STATUS if isinstance(error, kind)), 500)
         headers = {"Retry-After": "5"} if status == 503 else {}
+        if isinstance(error, OverloadedError):
+            headers = {"Retry-After": str(error.retry_after)}
         return respond(status, str(error), headers)
 
     @app.exception_handler(Exception)
     async def _bug(_: Request, error: Exception) -> Response:
         log.exception("request failed", error=type(error).__name__)
-        return respond(500, "The server failed on this request; the operators' log says why.")
+        return respond(500, "Internal error; its reason is in the server's log. Try again, or tell the operators.")
 
 
 def _place(location: tuple[int | str, ...]) -> str:

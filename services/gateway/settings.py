@@ -10,18 +10,21 @@ from shared.contracts.pipelines import Section
 
 
 class GatewaySettings(Section):
-    """What a client may ask, and how long it may wait."""
+    """Limits on questions, their deadline, their earlier turns and the answer cache."""
 
-    deadline_seconds: float = Field(default=30, gt=0, le=900, description="A question without an answer ends then.")
+    deadline_seconds: float = Field(
+        default=30, gt=0, le=900, description="Unanswered questions are abandoned after this time."
+    )
     max_question_chars: int = Field(default=2000, gt=0, le=100_000, description="Longer questions are refused.")
-    turns: int = Field(default=5, ge=0, le=50, description="Earlier turns sent along with a question.")
+    turns: int = Field(default=5, ge=0, le=50, description="Earlier turns of the conversation that a question carries.")
     recent_seconds: float = Field(
         default=1800,
         ge=0,
-        description="Earlier turns without a session are read from the record when they ended in the last so many.",
+        description="Without a session, turns of the last so many seconds are read from the record.",
     )
     cache: Literal["off", "exact"] = Field(
-        default="exact", description="`exact`: a repeated question gets the answer that was verified before."
+        default="exact",
+        description="`exact`: a repeated question gets the answer that was verified before.",
     )
 
     @field_validator("cache", mode="before")

@@ -1,34 +1,59 @@
-"""What the routes share: the use cases and the ports, in one place on the application."""
+"""What the routes share: the use cases and the ports, kept on the FastAPI application."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from services.gateway.admission import Admission
-from services.gateway.auth import Doorkeeper
-from services.gateway.erasure import Oblivion
-from services.gateway.handler import Reception
+from services.gateway.auth import Authenticator
+from services.gateway.erasure import ErasureService
+from services.gateway.handler import QuestionService
 from services.gateway.stream import LiveFeed
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
 
 
 @dataclass(frozen=True)
 class Gateway:
     context: StageContext
-    reception: Reception
+    questions: QuestionService
     feed: LiveFeed
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     admission: Admission
 
     @property
-    def oblivion(self) -> Oblivion:
-        here = self.context
-        return Oblivion(here.settings, here.pipelines, here.facts("gateway"), here.log, self.feed)
+    def erasures(self) -> ErasureService:
+        context = self.context
+        return ErasureService(context.settings, context.pipelines, context.facts("gateway"), context.log, self.feed)
 
 
-async def gateway(request: Request) -> Gateway:
-    """The dependency of every route; async, as others are run on a thread each time."""
-    state: Gateway = request.app.state.gateway
-    return state
+async def current_gateway(request: Request) -> Gateway:
+    """The gateway of a request; a coroutine, as FastAPI runs plain functions in a thread each time."""
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+def gateway_of(context: StageContext) -> Gateway:
+    """The use cases and ports of the HTTP layer over a worker's context."""
+    feed = LiveFeed(context.log)
+    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
+    questions = QuestionService(
+        settings=context.settings,
+        pipelines=context.pipelines,
+        facts=context.facts("gateway"),
+        event_log=context.log,
+        feed=feed,
+        sessions=context.stores.key_value(SESSIONS_BUCKET),
+        requests=context.requests,
+        bodies=context.stores.objects(DOCUMENTS_BUCKET),
+        answers=context.stores.key_value(ANSWERS_BUCKET),
+        admit=admission.check,
+    )
+    return Gateway(context, questions, feed, Authenticator(context.settings), admission)
+
+
+#: The parameter by which a route gets the gateway.
+CurrentGateway = Annotated[Gateway, Depends(current_gateway)]

@@ -1,7 +1,8 @@
-"""One question's stream on any replica: register, read the history, emit what is new, then what comes live.
+"""Streams one question from any replica: register for live events, read the history, then go on with the live ones.
 
-The live feed may lose a message, the log may not: each fact names the event that caused it, so a gap shows at once,
-and then (or when nothing has come for a while) the history is read again.
+The live feed may lose events, the log does not. Every fact names the event that caused it, so a gap is noticed at once;
+then, and when nothing has arrived for a while, the history is read again. What the client gets is up to the
+`Presenter` of its protocol.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import structlog
 from pydantic import ValidationError
 
-from services.gateway.cursor import Cursor
 from services.gateway.drafts import Drafts
-from services.gateway.presenter import Frame, Presenter, overdue
 from shared.bus.ports import EventLog, StoredEvent
 from shared.contracts import subjects
+from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, Fact
@@ -25,32 +27,61 @@ from shared.contracts.signals import Token
 
 log = structlog.get_logger()
 
-#: What comes live: facts, and the tokens of drafts; None ends it.
-StreamAccumulator = asyncio.Queue[StoredEvent | Token | None]
+#: Live facts and tokens of one question; None ends the queue.
+EventQueue = asyncio.Queue[StoredEvent | Token | None]
 #: Events a slow client may lag behind before its stream is closed; it resumes from the log.
 QUEUE_LIMIT = 1000
-#: Seconds of silence after which the client gets a sign of life.
+#: Seconds without an event after which the client gets a keep-alive.
 REREAD_AFTER = 10.0
-#: The history is read again at the first silence, the second, the fourth, and then at every so many-th.
+#: The history is read again after the first such pause, the second, the fourth, and then every so many.
 REREAD_EVERY = 6
-#: Seconds after the deadline in which a stage may still say that it gave up.
+#: Seconds after the deadline in which a stage may still end the question.
 GRACE = 2.0
 
 
+@dataclass(frozen=True)
+class Frame:
+    """One event of a client's stream.
+
+    `event` names its kind (empty: the protocol has none), `data` is sent as JSON, or as it is where it is a text. `id`
+    is what the client sends back to resume after it, empty where it cannot.
+    """
+
+    event: str
+    data: Any
+    id: str = ""
+
+
+class Presenter(Protocol):
+    """Turns the facts and tokens of one question into the frames of one client's protocol."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether a terminal fact was presented: the stream is over."""
+
+    def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
+        """The frames of a fact; facts come in the order of their sequence in the log, each once."""
+
+    def token(self, token: Token) -> list[Frame]:
+        """The frames of a token; tokens may come late, twice or never."""
+
+    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
+        """The last frames when the deadline has passed and no stage has ended the question."""
+
+
 class LiveFeed:
-    """One subscription for all questions of this gateway, handed out by correlation id."""
+    """One subscription for all questions of this gateway, distributed by correlation id."""
 
     def __init__(self, event_log: EventLog) -> None:
         self._log = event_log
-        self._queues: dict[str, set[StreamAccumulator]] = {}
+        self._queues: dict[str, set[EventQueue]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
         self.drafts = Drafts()
 
     async def open(self) -> None:
-        everything = "*.*.*.*"
-        for subject in ("qa", "bg"):
-            self._stops.append(await self._log.follow(subjects.live(f"{subject}.{everything}"), self._heard))
-        self._stops.append(await self._log.follow(subjects.signal(Token.kind, "*"), self._heard_signal))
+        for lane in Lane:
+            self._stops.append(await self._log.follow(subjects.live(subjects.everything(lane)), self._on_event))
+        self._stops.append(await self._log.follow(subjects.signal(Token.kind, "*"), self._on_signal))
 
     async def close(self) -> None:
         for queues in self._queues.values():
@@ -59,18 +90,18 @@ class LiveFeed:
         for stop in self._stops:
             await stop()
 
-    def watch(self, correlation_id: str) -> StreamAccumulator:
-        """A queue of what is said of the question from now on; None ends it (too slow, or the gateway stops).
+    def watch(self, correlation_id: str) -> EventQueue:
+        """A queue of the question's events and tokens from now on, beginning with the draft as far as it is written.
 
-        A draft that is being written comes first, as far as it was written.
+        None ends the queue: its reader is too slow, or the gateway stops.
         """
-        queue: StreamAccumulator = asyncio.Queue(QUEUE_LIMIT)
-        if written := self.drafts.so_far(correlation_id):
+        queue: EventQueue = asyncio.Queue(QUEUE_LIMIT)
+        if written := self.drafts.written(correlation_id):
             queue.put_nowait(written)
         self._queues.setdefault(correlation_id, set()).add(queue)
         return queue
 
-    def forget(self, correlation_id: str, queue: StreamAccumulator) -> None:
+    def forget(self, correlation_id: str, queue: EventQueue) -> None:
         queues = self._queues.get(correlation_id, set())
         queues.discard(queue)
         if not queues:
@@ -80,120 +111,119 @@ class LiveFeed:
     def watchers(self) -> int:
         return sum(len(queues) for queues in self._queues.values())
 
-    def _heard(self, event: StoredEvent) -> None:
-        _, noun, participle, correlation_id, end = event.subject.split(".")
-        if end == subjects.END or (noun, participle) == AnswerDrafted.words():
-            self.drafts.forget(correlation_id)
-        self._hand_out(correlation_id, event)
+    def _on_event(self, event: StoredEvent) -> None:
+        if event.terminal or subjects.names_fact(event.subject, AnswerDrafted):
+            self.drafts.forget(event.correlation_id)
+        self._distribute(event.correlation_id, event)
 
-    def _heard_signal(self, event: StoredEvent) -> None:
-        correlation_id = event.subject.rsplit(".", 1)[1]
+    def _on_signal(self, event: StoredEvent) -> None:
+        correlation_id = subjects.signal_correlation_id(event.subject)
         try:
             token = Token.model_validate_json(event.data)
         except ValidationError:
-            log.warning("a token cannot be read", correlation_id=correlation_id)
+            log.warning("token ignored: it does not fit its schema", correlation_id=correlation_id)
             return
-        self.drafts.hear(correlation_id, token)
-        self._hand_out(correlation_id, token)
+        self.drafts.add(correlation_id, token)
+        self._distribute(correlation_id, token)
 
-    def _hand_out(self, correlation_id: str, heard: StoredEvent | Token) -> None:
+    def _distribute(self, correlation_id: str, item: StoredEvent | Token) -> None:
         for queue in self._queues.get(correlation_id, ()):
             if queue.full():
                 _end(queue)
             else:
-                queue.put_nowait(heard)
+                queue.put_nowait(item)
 
 
-def _end(queue: StreamAccumulator) -> None:
+def _end(queue: EventQueue) -> None:
     while queue.full():
         queue.get_nowait()
     queue.put_nowait(None)
 
 
 class QuestionStream:
-    """Frames of one question from a cursor to its end."""
+    """The frames of one question, as its presenter makes them, until it has ended."""
 
-    def __init__(self, feed: LiveFeed, event_log: EventLog, correlation_id: str, cursor: Cursor) -> None:
+    def __init__(self, feed: LiveFeed, event_log: EventLog, correlation_id: str, presenter: Presenter) -> None:
         self._feed = feed
         self._log = event_log
         self._cid = correlation_id
-        self._presenter = Presenter(cursor)
+        self._presenter = presenter
         self._seen: set[str] = set()
         self._sequence = 0
         self._deadline: float | None = None
-        self._silences = 0
+        self._pauses = 0
         self._conversation = correlation_id
         self._closed = False
 
     async def batches(self) -> AsyncGenerator[list[Frame], None]:
-        """Every frame after the cursor, `result` last; ends without one only when the client must resume elsewhere.
+        """Every frame until the question has ended; stops earlier only where the client must reconnect and resume.
 
-        What came together is one batch: a reader who falls behind gets more at a time. An empty one means silence.
+        What arrived together is one batch, so a slow reader gets more at a time. An empty batch is a keep-alive.
         """
         queue = self._feed.watch(self._cid)
         try:
-            if frames := await self._history():
+            if frames := await self._read_history():
                 yield frames
             while not (self._presenter.ended or self._closed):
                 yield await self._next(queue)
         finally:
             self._feed.forget(self._cid, queue)
 
-    async def _next(self, queue: StreamAccumulator) -> list[Frame]:
-        """The frames of all that has come; none after a silence."""
+    async def _next(self, queue: EventQueue) -> list[Frame]:
+        """The frames of everything that has arrived; none after a pause."""
         frames: list[Frame] = []
         while not (frames or self._presenter.ended or self._closed):
             try:
-                async with asyncio.timeout(self._patience()):
-                    heard = await queue.get()
+                async with asyncio.timeout(self._longest_pause()):
+                    item = await queue.get()
             except TimeoutError:
-                return await self._after_silence()
-            self._silences = 0
-            frames = await self._take(heard)
+                return await self._after_pause()
+            self._pauses = 0
+            frames = await self._present(item)
             while not (queue.empty() or self._presenter.ended or self._closed):
-                frames += await self._take(queue.get_nowait())
+                frames += await self._present(queue.get_nowait())
         return frames
 
-    def _patience(self) -> float:
+    def _longest_pause(self) -> float:
         if self._deadline is None:
             return REREAD_AFTER
         return max(0.01, min(REREAD_AFTER, self._deadline + GRACE - time.time()))
 
-    async def _after_silence(self) -> list[Frame]:
-        """Read the history again, ever more rarely; past the deadline, tell the client that nothing will come."""
-        self._silences += 1
+    async def _after_pause(self) -> list[Frame]:
+        """Read the history again, ever more rarely; past the deadline, tell the client that no answer will come."""
+        self._pauses += 1
         late = self._deadline is not None and time.time() >= self._deadline + GRACE
-        if not (late or self._silences in (1, 2, 4) or self._silences % REREAD_EVERY == 0):
+        if not (late or self._pauses in (1, 2, 4) or self._pauses % REREAD_EVERY == 0):
             return []
-        frames = await self._history()
+        frames = await self._read_history()
         if frames or self._presenter.ended or not late:
             return frames
         self._closed = True
-        return overdue(self._cid, self._conversation)
+        return self._presenter.overdue(self._cid, self._conversation)
 
-    async def _take(self, heard: StoredEvent | Token | None) -> list[Frame]:
-        if heard is None:
+    async def _present(self, item: StoredEvent | Token | None) -> list[Frame]:
+        if item is None:
             self._closed = True
             return []
-        if isinstance(heard, Token):
-            # A cursor does not tell of drafts that were read in full: before the history, a token has no place.
-            return self._presenter.token(heard) if self._sequence else []
-        if heard.sequence <= self._sequence:
+        if isinstance(item, Token):
+            # Whether a draft was read in full is known only from the history: before it, tokens are ignored.
+            return self._presenter.token(item) if self._sequence else []
+        if item.sequence <= self._sequence:
             return []
         try:
-            event = heard.decode()
+            event = item.decode()
         except InvalidEventError:
-            log.warning("a live event cannot be read", correlation_id=self._cid)
+            log.warning("live event ignored: it does not fit its schema", correlation_id=self._cid)
             return []
         if event.causation_id and event.causation_id not in self._seen:
-            return await self._history()
-        return self._emit(heard, event)
+            return await self._read_history()
+        return self._emit(item, event)
 
-    async def _history(self) -> list[Frame]:
+    async def _read_history(self) -> list[Frame]:
         try:
             stored = await self._log.history(self._cid)
         except UnavailableError:
-            log.warning("history not read; the stream goes on live", correlation_id=self._cid)
+            log.warning("history could not be read; the stream goes on with live events", correlation_id=self._cid)
             return []
         frames: list[Frame] = []
         for one in stored:
@@ -201,7 +231,7 @@ class QuestionStream:
                 try:
                     frames += self._emit(one, one.decode())
                 except InvalidEventError:
-                    log.warning("an event of the history cannot be read", correlation_id=self._cid)
+                    log.warning("stored event ignored: it does not fit its schema", correlation_id=self._cid)
         return frames
 
     def _emit(self, stored: StoredEvent, event: Event[Fact]) -> list[Frame]:
@@ -213,36 +243,36 @@ class QuestionStream:
 
 
 async def wait_for(
-    wanted: Callable[[StoredEvent], bool],
-    queue: StreamAccumulator,
+    matches: Callable[[StoredEvent], bool],
+    queue: EventQueue,
     event_log: EventLog,
     correlation_id: str,
-    patience: float,
+    timeout: float,
 ) -> Event[Fact] | None:
-    """The first event that is `wanted`, or None when there is none after `patience` seconds.
+    """The first event that matches, or None when there is none after `timeout` seconds.
 
-    The queue was registered before the chain began, so nothing is missed; should the feed lose it, the log has it.
+    The queue must be registered before the first event is published; what the live feed loses is found in the log.
     """
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while True:
         left = until - time.monotonic()
         try:
-            heard = await asyncio.wait_for(queue.get(), timeout=max(0.01, min(REREAD_AFTER, left)))
+            item = await asyncio.wait_for(queue.get(), timeout=max(0.01, min(REREAD_AFTER, left)))
         except TimeoutError:
-            heard = None
-        if heard is not None:
-            if isinstance(heard, StoredEvent) and wanted(heard):
-                return heard.decode()
+            item = None
+        if item is not None:
+            if isinstance(item, StoredEvent) and matches(item):
+                return item.decode()
             continue
-        found = next((one for one in await _or_nothing(event_log, correlation_id) if wanted(one)), None)
-        if found is not None:
-            return found.decode()
+        stored = await _history_or_nothing(event_log, correlation_id)
+        if match := next((event for event in stored if matches(event)), None):
+            return match.decode()
         if time.monotonic() >= until:
             return None
 
 
-async def _or_nothing(event_log: EventLog, correlation_id: str) -> list[StoredEvent]:
-    """The biography, or nothing while the bus is away."""
+async def _history_or_nothing(event_log: EventLog, correlation_id: str) -> list[StoredEvent]:
+    """The question's events; none while NATS is unavailable."""
     try:
         return await event_log.history(correlation_id)
     except UnavailableError:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from services.persistence.directory_search import expert_by_name, matching_content, matching_experts
 from services.persistence.ports import Catalogue
 from shared.contracts.errors import NotFoundError, RefusedError
-from shared.contracts.payloads import Expert, Session, Slot
+from shared.contracts.payloads import BookedSession, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityReply,
     AvailabilityRequest,
@@ -57,7 +57,7 @@ class Directory:
         if had := await self._catalogue.session(request.question):
             return BookReply(outcome="had", session=had)
         slot = await self._slot(expert, request.slot)
-        session = Session(
+        session = BookedSession(
             id=request.question,
             slot_id=slot.id,
             expert_id=expert.id,

@@ -9,7 +9,7 @@ from typing import Any
 
 from services.persistence.adapters import SqlRecord
 from shared.contracts.errors import UnavailableError
-from shared.contracts.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 
 
 class SqlCatalogue:
@@ -51,18 +51,20 @@ class SqlCatalogue:
 
         return {row["expert_id"]: row["count"] for row in await self._read(directory_sql.free_counts(start))}
 
-    async def session(self, session_id: str) -> Session | None:
+    async def session(self, session_id: str) -> BookedSession | None:
         from services.persistence import directory_sql
 
         rows = await self._read(directory_sql.session(session_id))
-        return Session.model_validate(rows[0]) if rows else None
+        return BookedSession.model_validate(rows[0]) if rows else None
 
-    async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
+    async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
         from services.persistence import directory_sql
 
-        return [Session.model_validate(row) for row in await self._read(directory_sql.sessions_from(start, limit))]
+        return [
+            BookedSession.model_validate(row) for row in await self._read(directory_sql.sessions_from(start, limit))
+        ]
 
-    async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
+    async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
         from services.persistence import directory_sql
 
         row = session.model_dump(exclude={"expert_name"})

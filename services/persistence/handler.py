@@ -102,7 +102,7 @@ class Recorder:
 
         No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
         """
-        exchange = projection.fold(ending, envelope)
+        exchange = projection.exchange(ending, envelope)
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None

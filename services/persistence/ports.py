@@ -11,7 +11,7 @@ from pydantic import Field
 
 from services.persistence.rollups import Rollup
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
-from shared.contracts.payloads import ContentItem, Expert, Session, Slot
+from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
 
 
@@ -189,12 +189,12 @@ class Catalogue(Protocol):
     async def free_counts(self, start: datetime) -> dict[str, int]:
         """The number of free slots from `start` on, by expert id."""
 
-    async def session(self, session_id: str) -> Session | None: ...
+    async def session(self, session_id: str) -> BookedSession | None: ...
 
-    async def sessions(self, start: datetime, limit: int) -> Sequence[Session]:
+    async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
         """Booked sessions that begin from `start` on, soonest first."""
 
-    async def book(self, session: Session, *, conversation: str, tenant: str) -> bool:
+    async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
         """Store the session unless its slot or its question already has one; whether it was stored.
 
         With concurrent calls, too, a slot has one session and a question books one.

@@ -1,33 +1,26 @@
-"""From a fact and its envelope to the entry that records it. Pure: the same event always gives the same entry."""
+"""Projects a fact and its envelope onto the entry that records it. Pure: the same event always gives the same entry."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import singledispatch
 from typing import Any
 
 from services.persistence.ports import DocumentState, Evaluation, Feedback
-from shared.contracts.domain import Answer, Lane
+from shared.contracts.domain import Lane, Usage
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import (
-    AnswerReused,
-    AnswerVerified,
-    ClarificationRequested,
     DocumentIndexed,
     DocumentRefused,
     Ending,
     ExchangeEvaluated,
     FeedbackGiven,
-    QuestionAbandoned,
-    QuestionEscalated,
-    QuestionRejected,
-    QuestionWithdrawn,
 )
+from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.requests.persistence import Exchange
 
 
-def fold(ending: Ending, envelope: Envelope) -> Exchange:
-    """The exchange that this ending completes."""
+def exchange(ending: Ending, envelope: Envelope) -> Exchange:
+    """The record of the question that this terminal fact ends."""
     asked_at, elapsed_ms = _clock(envelope)
     return Exchange(
         id=envelope.correlation_id,
@@ -45,7 +38,7 @@ def fold(ending: Ending, envelope: Envelope) -> Exchange:
         asker=envelope.asker,
         parent=envelope.parent,
         reuse_key=envelope.reuse_key,
-        **_with_calls(_outcome(ending), envelope),
+        **_outcome_columns(outcome_of(ending), envelope),
     )
 
 
@@ -106,122 +99,18 @@ def _counted_in(envelope: Envelope) -> str:
     return envelope.pipeline.name if envelope.lane is Lane.LIVE else ""
 
 
-def _with_calls(outcome: dict[str, Any], envelope: Envelope) -> dict[str, Any]:
-    """What the models cost, whatever the outcome: the sum, and in the details each call."""
-    if not envelope.model_calls:
-        return outcome
+def _outcome_columns(outcome: Outcome, envelope: Envelope) -> dict[str, Any]:
+    """The fields that the outcome gives, and what the models cost: the sum, and in the details each call."""
+    same = {name: getattr(outcome, name) for name in Outcome.model_fields if name in Exchange.model_fields}
     calls = [call.model_dump() for call in envelope.model_calls]
-    return {**outcome, "usage": envelope.usage, "details": {**outcome.get("details", {}), "model_calls": calls}}
-
-
-@singledispatch
-def _outcome(ending: Any) -> dict[str, Any]:
-    """The fields that depend on how the question ended."""
-    raise TypeError(f"{type(ending).__name__} ends no question")
-
-
-@_outcome.register
-def _answered(ending: AnswerVerified) -> dict[str, Any]:
     return {
-        "outcome": "answered",
-        "kind": ending.answer.type,
-        "question": plain(ending.question.text),
-        "language": ending.question.language,
-        **_answer(ending.answer),
-        "citations": ending.citations,
-        "passages": ending.passages,
-        "context": ending.context,
-        "followups": ending.followups,
-        "confidence": ending.confidence,
-        "engine": ending.engine,
-        "scores": ending.scores,
-        "usage": ending.usage,
-        "details": _how(ending),
+        **same,
+        "outcome": outcome.name,
+        "question": plain(outcome.question),
+        "answer_text": plain(outcome.answer.content) if outcome.answer else "",
+        "usage": envelope.usage if calls else outcome.usage or Usage(),
+        "details": outcome.details() | ({"model_calls": calls} if calls else {}),
     }
-
-
-def _how(ending: AnswerVerified) -> dict[str, Any]:
-    """What is worth keeping of how the answer came about, as far as there was anything."""
-    told = {
-        "tool_calls": list(ending.tool_calls),
-        "judged_by": ending.judged_by if ending.judged_by != "rules" else "",
-        "best_effort": ending.best_effort,
-        "refuted": [refutation.model_dump(mode="json") for refutation in ending.refuted],
-        "evaluation": ending.evaluation.model_dump(mode="json") if ending.evaluation else None,
-    }
-    return {name: value for name, value in told.items() if value}
-
-
-@_outcome.register
-def _reused(ending: AnswerReused) -> dict[str, Any]:
-    return {
-        "outcome": "reused",
-        "kind": ending.answer.type,
-        "question": plain(ending.question.text),
-        "language": ending.question.language,
-        **_answer(ending.answer),
-        "citations": ending.citations,
-        "followups": ending.followups,
-        "confidence": ending.confidence,
-        "engine": ending.engine,
-        "details": {"origin": ending.origin, "similarity": ending.similarity},
-    }
-
-
-@_outcome.register
-def _clarification(ending: ClarificationRequested) -> dict[str, Any]:
-    options = list(ending.options)
-    answer = Answer(
-        content=ending.clarification, type="clarification", payload={"options": options} if options else None
-    )
-    return {
-        "outcome": "clarification",
-        "question": plain(ending.question.text),
-        "language": ending.question.language,
-        **_answer(answer),
-        "details": {"options": options},
-    }
-
-
-@_outcome.register
-def _rejected(ending: QuestionRejected) -> dict[str, Any]:
-    links = (ending.link,) if ending.link else ()
-    return {
-        "outcome": "rejected",
-        "kind": ending.kind,
-        "question": plain(ending.text),
-        **_answer(Answer(content=ending.message, type="refusal", links=links)),
-        "details": {"reply": ending.reply, "findings": [finding.model_dump() for finding in ending.findings]},
-    }
-
-
-@_outcome.register
-def _escalated(ending: QuestionEscalated) -> dict[str, Any]:
-    return {
-        "outcome": "escalated",
-        "question": plain(ending.text),
-        **_answer(Answer(content=ending.message, type="emergency", links=ending.resources)),
-    }
-
-
-@_outcome.register
-def _abandoned(ending: QuestionAbandoned) -> dict[str, Any]:
-    return {
-        "outcome": "abandoned",
-        "kind": ending.kind,
-        "question": plain(ending.text),
-        **_answer(Answer(content=ending.message, type="refusal", links=ending.links)),
-        "details": {"stage": ending.stage},
-    }
-
-
-@_outcome.register
-def _withdrawn(ending: QuestionWithdrawn) -> dict[str, Any]:
-    return {"outcome": "withdrawn", "details": {"by": ending.by}}
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    return {"answer": answer, "answer_text": plain(answer.content)}
 
 
 def _clock(envelope: Envelope) -> tuple[datetime, float]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Lane
+from shared.contracts.outcome import REMEMBERED, with_options
 from shared.contracts.requests.persistence import Exchange
-from shared.contracts.sessions import REMEMBERED, Session, SessionTurn, cut, with_options
+from shared.contracts.sessions import Session, SessionTurn, cut
 
 #: Turns that are added to a summary at a time, as each time costs a model call.
 SUMMARY_BATCH = 3

@@ -1,8 +1,8 @@
-"""Answers given again to exact repeats of their question: kept in the key-value bucket `answers`.
+"""The answer cache: answers for exact repeats of their question, in the key-value bucket `answers`.
 
-Pure; persistence writes by it, the gateway reads. A reuse key is made of everything an answer depends on: the question,
-the turns before it, the language asked for, tenant, pipeline revision, and the generation of the index. Whatever
-changes one of them changes the key, so a kept answer is never given to another question, nor after a document has
+Pure; persistence writes answers, the gateway reads them. A reuse key is made of everything that an answer depends on:
+the question, the turns before it, the requested language, tenant, pipeline revision, and the generation of the index.
+A change of any of them changes the key, so a cached answer is never given to another question, nor after a document has
 changed.
 
 Stored form: at the `place_of` the key (all of it but the generation) the generation, a line feed, and the answer as
@@ -22,9 +22,9 @@ from pydantic import ValidationError
 
 from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Turn, Value
 
-#: The key of the index's generation; retrieval writes it anew whenever what can be found has changed.
+#: The key of the index's generation, which retrieval replaces whenever the index has changed.
 GENERATION = "generation"
-#: Kept in the place of an answer that somebody disliked, for as long as the generation lasts.
+#: Stored in place of an answer that was rated down, until the generation changes.
 DISPUTED = b"disputed"
 
 _CLOSING = re.compile(r"[\s?!.…]+$")
@@ -43,9 +43,9 @@ class KeptAnswer(Value):
 
 
 def normalised(text: str) -> str:
-    """The question as it is compared: NFC, one space between words, no closing marks, in small letters.
+    """The question as it is compared: NFC, single spaces, no closing punctuation, case-folded.
 
-    Words in capitals stay so among others: `US` is not `us`.
+    Words in capitals keep their case: `US` is not `us`.
     """
     words = _CLOSING.sub("", unicodedata.normalize("NFC", text)).split()
     return " ".join(word if len(word) > 1 and word.isupper() else word.casefold() for word in words)
@@ -56,17 +56,17 @@ def reuse_key(
 ) -> str:
     """The key of a question's answer: the digests of its text and of what else it depends on, and the generation."""
     context = [tenant, pipeline.name, pipeline.revision, language.casefold()]
-    said = [[turn.question, turn.answer] for turn in turns]
-    return in_generation(f"{_digest(normalised(text))}-{_digest(json.dumps([context, said]))}", generation)
+    earlier = [[turn.question, turn.answer] for turn in turns]
+    return in_generation(f"{_digest(normalised(text))}-{_digest(json.dumps([context, earlier]))}", generation)
 
 
 def in_generation(place: str, generation: bytes) -> str:
-    """The key of what is kept at that place, in that generation."""
+    """The reuse key of a place and a generation."""
     return f"{place}-{generation.decode('ascii', 'replace')}"
 
 
 def place_of(key: str) -> str:
-    """Where in the bucket the answer of a key is kept."""
+    """The bucket key of a reuse key: all of it but the generation."""
     return key.rpartition("-")[0]
 
 
@@ -75,24 +75,24 @@ def generation_of(key: str) -> bytes:
 
 
 def is_about(key: str, text: str) -> bool:
-    """Whether the key was made for this text: not when moderation has taken something out of it."""
+    """Whether the key was made of this text; false when moderation has redacted it since."""
     return key.partition("-")[0] == _digest(normalised(text))
 
 
 def written(content: bytes, generation: bytes) -> bytes:
-    """What is stored of an answer's JSON, or of `DISPUTED`."""
+    """The stored form of an answer's JSON, or of `DISPUTED`."""
     return generation + b"\n" + content
 
 
 def is_disputed(stored: bytes | None, generation: bytes) -> bool:
-    """Whether somebody disliked the answer that was kept in this generation."""
+    """Whether the answer of this generation was rated down."""
     return stored == written(DISPUTED, generation)
 
 
 def read_kept(stored: bytes | None, generation: bytes) -> KeptAnswer | None:
-    """The answer, or None when there is none that may be given in this generation."""
-    told, _, content = (stored or b"").partition(b"\n")
-    if told != generation or content == DISPUTED:
+    """The cached answer of this generation; None when there is none, or it was rated down."""
+    stored_generation, _, content = (stored or b"").partition(b"\n")
+    if stored_generation != generation or content == DISPUTED:
         return None
     try:
         return KeptAnswer.model_validate_json(content)

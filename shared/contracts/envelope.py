@@ -1,7 +1,7 @@
 """The envelope of every event: identity, cause, pipeline, lane, deadline and timeline.
 
-Wire form (JSON): the envelope's fields, `fact` (its name) and `payload` (its content). Ids are deterministic, so a
-stage that says the same thing twice says it under the same id and the broker keeps one.
+Wire form (JSON): the envelope's fields, `fact` (its name) and `payload` (its content). Ids are deterministic: a
+stage that publishes the same event twice gives it the same id, and NATS stores it once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import FACTS, Fact
 
 SCHEMA_VERSION = 1
-#: What an operator brought about; see `Envelope.origin`.
+#: How an operator caused an event; see `Envelope.origin`.
 REPLAY, INJECTED, IMPORTED = "replay", "injected", "imported"
 _NAMESPACE = uuid.UUID("7c0b5c52-6f2e-5d3a-9a39-3f1f7a0f6d11")
 
@@ -31,11 +31,11 @@ F_co = TypeVar("F_co", bound=Fact, covariant=True)
 
 
 class Envelope(BaseModel):
-    """Who said what about which question, and why; times are UTC.
+    """Identity, cause, pipeline, deadline and timeline of an event; times are UTC.
 
-    `reuse_key` is what the question's answer may be kept under (`shared.contracts.answer_cache`); empty: it may not. `origin` is empty
-    for what a client asked for; else `replay`, `injected` or `imported`: an operator brought it about, and so all that
-    follows from it. `parent` is the question that a replay says again. On an imported event no stage acts.
+    `reuse_key` is the key under which the answer may be cached (`shared.contracts.answer_cache`), empty where it must
+    not. `origin` is empty for what a client caused, else `replay`, `injected` or `imported`: an operator caused it, and
+    all that follows from it. No stage acts on an imported event. `parent` is the question that a replay repeats.
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`).
     """
 
@@ -67,7 +67,7 @@ class Envelope(BaseModel):
 
     @property
     def usage(self) -> Usage:
-        """What the models cost this question so far."""
+        """The sum of all model calls of the question so far."""
         return reduce(Usage.plus, (call.usage for call in self.model_calls), Usage())
 
 
@@ -85,7 +85,7 @@ class Event(Envelope, Generic[F_co]):
 
 
 def new_correlation_id() -> str:
-    """A uuid7 (RFC 9562) as 32 hex digits: sortable by the millisecond it was made."""
+    """A uuid7 (RFC 9562) as 32 hex digits, which sort by their time in milliseconds."""
     milliseconds = time.time_ns() // 1_000_000
     tail = int.from_bytes(os.urandom(10), "big")
     value = (milliseconds << 80) | tail
@@ -95,7 +95,7 @@ def new_correlation_id() -> str:
 
 
 def correlation_id_for(*parts: str) -> str:
-    """A correlation id that the same parts always give: how an `Idempotency-Key` names its question."""
+    """A correlation id derived from the parts: the same `Idempotency-Key` always gives the same question."""
     return uuid.uuid5(_NAMESPACE, "\x1f".join(parts)).hex
 
 
@@ -118,7 +118,7 @@ def opening(
     reuse_key: str = "",
     asker: str = "",
 ) -> Event[F]:
-    """The first event of a chain: nothing caused it but a client."""
+    """The first event of a chain, caused by a client."""
     cid = correlation_id or new_correlation_id()
     now = datetime.now(UTC)
     return event_type(type(fact))(
@@ -147,7 +147,7 @@ def following(
     number: int | None = None,
     model_calls: Sequence[ModelCall] = (),
 ) -> Event[F]:
-    """The event that `cause` led to: same question, pipeline and deadline; the next attempt if the cause opens one.
+    """The event that `cause` leads to: same question, pipeline and deadline; the next attempt if the cause opens one.
 
     `model_calls` are those of the work in between.
     """
@@ -184,13 +184,13 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
     """Read an event from its subject and bytes.
 
     Raises:
-        InvalidEventError: the subject names no fact, or the bytes do not fit it; the text says where, without values.
+        InvalidEventError: the subject names no fact, or the bytes do not fit it; the text names fields, never values.
     """
     try:
         spelled = subjects.parse(subject)
         event = event_type(FACTS[spelled.fact]).model_validate_json(data)
     except ValidationError as error:
-        # Only the names of fields: a deeper place may be a key that a client chose.
+        # Only two levels of field names: a deeper one may be a key that a client chose.
         found = error.errors(include_input=False)[:5]
         places = "; ".join(f"{'.'.join(map(str, one['loc'][:2]))}: {one['type']}" for one in found)
         raise InvalidEventError(f"{subject.split('.')[1:3]}: {places}") from None
@@ -199,6 +199,3 @@ def decode(subject: str, data: bytes) -> Event[Fact]:
     if event.fact != spelled.fact or event.subject != subject.removeprefix(f"{subjects.LIVE_PREFIX}."):
         raise InvalidEventError("the envelope names another fact, question, lane or attempt than the subject")
     return event
-
-
-IMPORTED = "imported"

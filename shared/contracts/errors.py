@@ -1,25 +1,26 @@
 """Errors, by who can act.
 
 AnswerbusError
-├── TransientError          the same work may succeed later: the message is handed back with a growing delay
-├── PermanentError          it never will: the question is abandoned, the event goes to dead letters
+├── TransientError          the same work may succeed later: the event is retried with backoff
+├── PermanentError          it never will: the question is abandoned, the event is moved to the dead letters
 │   ├── InvalidEventError   the bytes are not an event of this fact
 │   ├── ExpiredError        the deadline has passed
-│   └── NotPermittedError   the bus refuses what this service's user wants to say
+│   └── NotPermittedError   NATS denies this service's user the subject
 ├── ConfigurationError      the operator must change a setting
 │   └── PipelineError       ... or a pipeline document
 ├── RefusedError            the caller must send something else
 │   ├── DocumentError       a document that cannot be read
-│   └── NotFoundError       nothing is known under that id
-├── UnavailableError        a server is away; try again later
-└── ModelError              no model gave a usable reply; the step's rule takes over
+│   └── NotFoundError       nothing has that id
+├── OverloadedError         too much work is waiting; the caller may try again after `retry_after` seconds
+├── UnavailableError        a server cannot be reached; the caller may try again later
+└── ModelError              no model gave a usable reply; the step falls back to its rules
 """
 
 from __future__ import annotations
 
 
 class AnswerbusError(Exception):
-    """Base of all; `str(error)` is one sentence fit for a log line, without personal text."""
+    """Base class; `str(error)` is one sentence that can be logged, without personal data."""
 
     kind = "error"
 
@@ -31,7 +32,7 @@ class TransientError(AnswerbusError):
 
 
 class PermanentError(AnswerbusError):
-    """The same work never will succeed; `message` is for the asker."""
+    """The same work will never succeed; `message` is shown to the asker."""
 
     kind = "permanent"
 
@@ -49,13 +50,13 @@ class InvalidEventError(PermanentError):
 
 
 class ExpiredError(PermanentError):
-    """The question's deadline passed before this stage came to it."""
+    """The question's deadline passed before this stage processed it."""
 
     kind = "expired"
 
 
 class NotPermittedError(PermanentError):
-    """The bus does not let this process's user say that; the text names the user and what an operator can do."""
+    """NATS denies this process's user a subject; the text names the user and what an operator can do."""
 
     kind = "not_permitted"
 
@@ -67,7 +68,7 @@ class ConfigurationError(AnswerbusError):
 
 
 class PipelineError(ConfigurationError):
-    """A pipeline document does not hold; the message names the place."""
+    """A pipeline document is invalid; the message names the key."""
 
     kind = "pipeline"
 
@@ -85,18 +86,28 @@ class DocumentError(RefusedError):
 
 
 class NotFoundError(RefusedError):
-    """Nothing is known under that id."""
+    """Nothing has that id."""
 
     kind = "not_found"
 
 
+class OverloadedError(AnswerbusError):
+    """Too much work is waiting; the caller may try again after `retry_after` seconds."""
+
+    kind = "overloaded"
+
+    def __init__(self, reason: str, *, retry_after: int) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
 class UnavailableError(AnswerbusError):
-    """A server this needs is away."""
+    """A server that this needs cannot be reached."""
 
     kind = "unavailable"
 
 
 class ModelError(AnswerbusError):
-    """No model gave a usable reply in the time left; the text names the role and the reason, never what was said."""
+    """No model gave a usable reply in the time left; the text names the role and the reason, never the texts."""
 
     kind = "model"

@@ -1,8 +1,8 @@
-"""Every fact of the system, in flow order: who says it, who hears it, and whether it ends the question.
+"""Every fact of the system, in flow order: which stages publish it and consume it, and whether it ends the question.
 
-A fact is a payload; the envelope around it (`shared.contracts.envelope.Event`) carries identity, cause, pipeline and timing.
-The class name is Noun + PastParticiple and gives the subject (`QuestionAsked` -> `qa.question.asked.<cid>.<n>`).
-`published_by` and `consumed_by` are the contract; the stages' own declarations are tested against it.
+A fact is a payload; its envelope (`shared.contracts.envelope.Event`) carries identity, cause, pipeline and timing. The
+class name is Noun + PastParticiple and gives the subject (`QuestionAsked` -> `qa.question.asked.<cid>.<n>`).
+`published_by` and `consumed_by` are the contract; the declarations of the stages are tested against them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Fact(Value):
     published_by: ClassVar[Stages] = ()
     consumed_by: ClassVar[Stages] = ()
     terminal: ClassVar[bool] = False
-    #: The hearer's work is a new attempt (n + 1) rather than a continuation of this one.
+    #: What its consumer publishes belongs to the next attempt (n + 1).
     opens_attempt: ClassVar[bool] = False
-    #: About a finished question or a document rather than a step of a question; not subject to its deadline.
+    #: Not a step of a question but about a finished question or a document; it has no deadline.
     out_of_band: ClassVar[bool] = False
 
     @classmethod
@@ -56,7 +56,7 @@ class Fact(Value):
 
 
 class QuestionAsked(Fact):
-    """A client asked something. Raw text: it expires from the log after `privacy.raw_ttl`."""
+    """A client asked a question. Its text is unmoderated and expires from the log after `privacy.raw_ttl`."""
 
     published_by = ("gateway",)
     consumed_by = ("moderation",)
@@ -83,7 +83,7 @@ RejectionKind = Literal[
 
 
 class QuestionRejected(Fact):
-    """Moderation declined the question. An answer of its own kind, not an error; silent when `reply` is false."""
+    """Moderation declined the question, which is not an error. With `reply` false the asker is shown no message."""
 
     published_by = ("moderation",)
     consumed_by = ("persistence",)
@@ -98,7 +98,7 @@ class QuestionRejected(Fact):
 
 
 class QuestionEscalated(Fact):
-    """Somebody may be in danger: the asker gets the emergency resources of their region, at once."""
+    """Somebody may be in danger: the asker is shown the emergency resources of their region at once."""
 
     published_by = ("moderation",)
     consumed_by = ("persistence",)
@@ -110,7 +110,7 @@ class QuestionEscalated(Fact):
 
 
 class QuestionApproved(Fact):
-    """The question may be answered; from here on its text is redacted."""
+    """Moderation approved the question; from here on its text is redacted."""
 
     published_by = ("moderation",)
     consumed_by = ("translation",)
@@ -121,7 +121,7 @@ class QuestionApproved(Fact):
 
 
 class QuestionTranslated(Fact):
-    """A translation was made; moderation takes a second look at it."""
+    """The question was translated; moderation checks the translation too."""
 
     published_by = ("translation",)
     consumed_by = ("moderation",)
@@ -130,7 +130,7 @@ class QuestionTranslated(Fact):
 
 
 class QuestionCleared(Fact):
-    """The question is in the language of the documents, or needs no translation: look for passages."""
+    """The question is in the language of the documents, or needs no translation; retrieval may search."""
 
     published_by = ("translation", "moderation")
     consumed_by = ("retrieval",)
@@ -139,7 +139,7 @@ class QuestionCleared(Fact):
 
 
 class ClarificationRequested(Fact):
-    """The question can mean several things: the asker is asked which."""
+    """The question is ambiguous: the asker is asked which meaning is intended."""
 
     published_by = ("retrieval", "answer")
     consumed_by = ("persistence",)
@@ -151,7 +151,10 @@ class ClarificationRequested(Fact):
 
 
 class AnswerReused(Fact):
-    """An earlier verified answer, written for the question `origin`, serves this question too."""
+    """A verified answer of an earlier question, `origin`, is given again.
+
+    `similarity` of the two questions is from 0 to 1, 1 for an exact repeat; `confidence` from 0 to 10.
+    """
 
     published_by = ("gateway", "retrieval")
     consumed_by = ("persistence",)
@@ -169,7 +172,7 @@ class AnswerReused(Fact):
 
 
 class PassagesRetrieved(Fact):
-    """The passages found for the question, best first, within the passage budget."""
+    """Passages were found for the question, best first, within the passage budget."""
 
     published_by = ("retrieval",)
     consumed_by = ("answer",)
@@ -182,11 +185,11 @@ class PassagesRetrieved(Fact):
 
 
 class AnswerDrafted(Fact):
-    """An answer was written from the passages; its citations are proposals until they are verified.
+    """An answer was written from the passages; its citations are unverified. `confidence` is from 0 to 10.
 
-    `prompt_marks` are fingerprints of the prompts it was written under, so that it can be told when one leaks.
-    `streamed` when the asker read along; else the text is shown with the verdict. `followups` are questions that only
-    the writer could propose, after structured results.
+    `prompt_marks` are fingerprints of the prompts it was written with, by which a leaked prompt is detected.
+    `streamed`: tokens were published while it was written; else its text is shown once it is verified. `followups` are
+    questions that only the engine could propose, after structured results.
     """
 
     published_by = ("answer",)
@@ -208,7 +211,7 @@ class AnswerDrafted(Fact):
 
 
 class AnswerRefuted(Fact):
-    """The draft did not pass; retrieval tries again with the rewritten question and the feedback.
+    """The draft failed verification; retrieval tries again with the rewritten question and the feedback.
 
     `earlier` includes this draft.
     """
@@ -225,9 +228,10 @@ class AnswerRefuted(Fact):
 
 
 class AnswerVerified(Fact):
-    """The answer the asker gets: every sentence was found in its source, every citation checked.
+    """The answer was verified and is shown: every sentence is supported by its source, every citation was checked.
 
-    `best_effort` when no attempt passed and this is the best of them; `refuted` did not pass. `evaluation` is inline.
+    `best_effort`: no attempt passed, and this is the best one. `refuted` are the attempts that failed. `evaluation` is
+    set where the pipeline evaluates inline. `confidence` is from 0 to 10.
     """
 
     published_by = ("verifier",)
@@ -252,7 +256,7 @@ class AnswerVerified(Fact):
 
 
 class QuestionAbandoned(Fact):
-    """No answer will come: the stage that gave up, why, and where the asker can look instead."""
+    """A stage gave up on the question: `kind` says why, `links` where the asker can look instead."""
 
     published_by = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
     consumed_by = ("persistence",)
@@ -266,7 +270,7 @@ class QuestionAbandoned(Fact):
 
 
 class QuestionWithdrawn(Fact):
-    """The asker no longer wants an answer: queued work is dropped, running work cancelled."""
+    """The asker withdrew the question: queued work is dropped, running work cancelled. `by` names the API key."""
 
     published_by = ("gateway",)
     consumed_by = ("persistence",)
@@ -276,7 +280,7 @@ class QuestionWithdrawn(Fact):
 
 
 class ExchangeRecorded(Fact):
-    """The finished question is on record; `reusable` when its answer may be given to another question too."""
+    """The finished question was recorded; `reusable` is set when its answer may be given to similar questions."""
 
     published_by = ("persistence",)
     consumed_by = ("retrieval", "verifier")
@@ -300,8 +304,8 @@ class ExchangeEvaluated(Fact, AnswerEvaluation):
 class FeedbackGiven(Fact):
     """The asker or an expert rated an answer: `rating` is 1 (up) or -1 (down).
 
-    `by` names the API key. `sources` are those the answer cited, as the log has it and not as a client says. Experts
-    also score every sentence (100, 80 or 0) and every citation (25, 20 or 0), in the order of the answer.
+    `by` names the API key. `sources` are those that the answer cites, from the log or the record. Experts also
+    score every sentence (100, 80 or 0) and every citation (25, 20 or 0), in the order of the answer.
     """
 
     published_by = ("gateway",)
@@ -318,7 +322,7 @@ class FeedbackGiven(Fact):
 
 
 class DocumentSubmitted(Fact):
-    """A document was handed in for indexing; the correlation id is the submission's."""
+    """A document was submitted for indexing; the correlation id is that of the submission."""
 
     published_by = ("gateway",)
     consumed_by = ("retrieval",)
@@ -328,7 +332,7 @@ class DocumentSubmitted(Fact):
 
 
 class DocumentIndexed(Fact):
-    """The document can be found now; `unchanged` when its digest was already indexed."""
+    """The document was indexed; `unchanged` when this digest was already indexed."""
 
     published_by = ("retrieval",)
     consumed_by = ("persistence",)
@@ -344,7 +348,7 @@ class DocumentIndexed(Fact):
 
 
 class DocumentRefused(Fact):
-    """The document cannot be indexed; the reason says what to hand in instead."""
+    """The document cannot be indexed; `reason` says what to submit instead."""
 
     published_by = ("retrieval",)
     consumed_by = ("persistence",)
@@ -354,14 +358,15 @@ class DocumentRefused(Fact):
     reason: str
 
 
-#: What can be forgotten: one question, all of a conversation, all of an asker.
+#: What can be erased: one question, a conversation, everything of an asker.
 Forgettable = Literal["question", "conversation", "asker"]
 
 
 class ErasureRequested(Fact):
-    """Everything of a question, a conversation or an asker is to be forgotten; the correlation id is its own.
+    """An operator requested to erase a question, a conversation or an asker; the correlation id is the erasure's own.
 
-    `key` is the id, of an asker the pseudonym or what those of an API key begin with (`shared.contracts.pseudonyms`).
+    `key` is the id; of an asker the pseudonym, or the prefix of all pseudonyms of an API key
+    (`shared.contracts.pseudonyms`).
     """
 
     published_by = ("gateway",)
@@ -373,10 +378,10 @@ class ErasureRequested(Fact):
 
 
 class QuestionsForgotten(Fact):
-    """Of these questions nothing is left in the record, the log and the caches; retrieval forgets them too.
+    """These questions were erased from the record, the log and the caches; retrieval erases them too.
 
-    `conversations` are those they were asked in, `erased` counts what there was by its kind. With `rest` there are
-    more: persistence goes on with them.
+    `conversations` are those they were asked in, `erased` counts what was erased by kind. With `rest` there are more
+    questions, with which persistence goes on.
     """
 
     published_by = ("persistence",)

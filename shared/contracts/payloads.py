@@ -1,6 +1,6 @@
 """Structured answers: what `Answer.payload` holds, by its `type`. Times are UTC.
 
-A client shows a card for each type; who knows none of them has the answer's text, which says the same in words.
+A client may show a card for each type; the answer's content has the same information as text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ContentKind = Literal["articles", "videos"]
 
 
 class Expert(Value):
-    """Somebody who can be talked to; `languages` are ISO 639-3, `timezone` an IANA name."""
+    """A person with whom sessions can be booked; `languages` are ISO 639-3, `timezone` an IANA name."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class Expert(Value):
 
 
 class Slot(Value):
-    """A time at which an expert can be talked to."""
+    """A time at which an expert is available."""
 
     id: str
     expert_id: str
@@ -37,8 +37,8 @@ class Slot(Value):
     ends_at: datetime
 
 
-class Session(Value):
-    """A booked slot; its id is the correlation id of the question that booked it."""
+class BookedSession(Value):
+    """A session booked with an expert; its id is the correlation id of the question that booked it."""
 
     id: str
     slot_id: str
@@ -50,7 +50,7 @@ class Session(Value):
 
 
 class ContentItem(Value):
-    """Something to read or watch; `language` is ISO 639-3."""
+    """An article or video; `language` is ISO 639-3."""
 
     id: str
     title: str
@@ -63,20 +63,20 @@ class ContentItem(Value):
 
 
 class TextPayload(Value):
-    """Plain text: the answer's content says it all."""
+    """Plain text: the answer's content, without structured data."""
 
     type: Literal["text"] = "text"
 
 
 class EmergencyPayload(Value):
-    """Where help is to be had at once."""
+    """Resources for immediate help."""
 
     type: Literal["emergency"] = "emergency"
     resources: tuple[Link, ...] = ()
 
 
 class ExpertProfilesPayload(Value):
-    """People who can be talked to, best match first."""
+    """Experts, best match first."""
 
     type: Literal["expert_profiles"] = "expert_profiles"
     topic: str = ""
@@ -84,7 +84,7 @@ class ExpertProfilesPayload(Value):
 
 
 class ExpertAvailabilityPayload(Value):
-    """When one expert is free, soonest first."""
+    """The free slots of one expert, soonest first."""
 
     type: Literal["expert_availability"] = "expert_availability"
     expert: Expert
@@ -95,11 +95,11 @@ class SessionBookedPayload(Value):
     """The session that was booked."""
 
     type: Literal["session_booked"] = "session_booked"
-    session: Session
+    session: BookedSession
 
 
 class ContentRecommendationsPayload(Value):
-    """Things to read or watch, best match first."""
+    """Articles and videos, best match first."""
 
     type: Literal["content_recommendations"] = "content_recommendations"
     topic: str = ""

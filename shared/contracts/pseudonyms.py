@@ -1,4 +1,4 @@
-"""Who asked, under a pseudonym: enough to find everything of one asker, and not who it is. Pure."""
+"""Pseudonyms of askers, by which everything of one asker is found without storing a name. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ USER = "user"
 def asker_id(tenant: str, key: str, user: str = "") -> str:
     """The pseudonym of an asker: 16 hex digits for the API key (by its name), and 16 for the user it asked for.
 
-    Who can guess a name can compute its digest: pseudonyms hide names from readers of the log and the record, they do
-    not make them anonymous.
+    Pseudonyms hide names from readers of the log and the record, but are not anonymous: whoever guesses a name can
+    compute its digest.
     """
     return key_id(tenant, key) + _digest(tenant, key, user)
 
 
 def key_id(tenant: str, key: str) -> str:
-    """What the pseudonyms of all askers of one API key begin with."""
+    """The prefix of the pseudonyms of all askers of one API key."""
     return _digest(tenant, key)
 
 

@@ -1,6 +1,6 @@
 """The session of a conversation: its last turns, and a summary of those before, in the key-value bucket `sessions`.
 
-Pure; persistence writes by it, the gateway reads.
+Pure; persistence writes sessions, the gateway reads them.
 Stored form: a JSON object `{"turns", "summary", "until"}`. Turns are listed oldest first, each `{"question", "answer",
 "id", "at"}` with `id` the question's correlation id and `at` the ending's time in seconds since 1970; the summary is of
 all turns to the time `until`. A list of turns alone, as it was stored before there were summaries, is read too.
@@ -17,30 +17,29 @@ from pydantic import TypeAdapter, ValidationError
 
 from shared.contracts.domain import Turn, Value
 from shared.contracts.envelope import Event
-from shared.contracts.facts import AnswerReused, AnswerVerified, ClarificationRequested, Fact
+from shared.contracts.facts import Fact
+from shared.contracts.outcome import outcome_of
 
-#: Length to which an answer is cut where no pipeline says another one, in characters.
+#: Default length of an answer in a turn, in characters.
 TURN_CHARS = 1000
-#: The outcomes that are turns: what an asker was really answered, or asked back.
-REMEMBERED = frozenset({"answered", "reused", "clarification"})
 
 
 class SessionTurn(Turn):
-    """A turn that knows which question it was, so that the same ending heard twice is one turn."""
+    """A turn with the id of its question, so that a terminal fact delivered twice is one turn."""
 
     id: str
     at: float
 
 
 class Session(Value):
-    """What is remembered of a conversation."""
+    """The turns kept of a conversation, oldest first, and the summary of those until the time `until`."""
 
     turns: tuple[SessionTurn, ...] = ()
     summary: str = ""
     until: float = 0.0
 
-    def told(self, most: int) -> tuple[Turn, ...]:
-        """The last `most` turns as the stages get them, the summary before them."""
+    def turns_for_stages(self, most: int) -> tuple[Turn, ...]:
+        """The last `most` turns as stages get them, with the summary as the first one."""
         last = self.turns[-most:] if most > 0 else ()
         turns = tuple(Turn(question=turn.question, answer=turn.answer) for turn in last)
         return (Turn(question="", answer=self.summary), *turns) if self.summary and most > 0 else turns
@@ -59,7 +58,7 @@ def encode_session(session: Session) -> bytes:
 
 
 def decode_session(stored: bytes | None) -> Session:
-    """The session; empty when nothing readable is stored: a session is a comfort, never a reason to fail."""
+    """The session; empty when nothing, or nothing readable, is stored."""
     if not stored:
         return Session()
     try:
@@ -73,8 +72,7 @@ def decode_session(stored: bytes | None) -> Session:
 def with_turn(session: Session, turn: SessionTurn, *, keep: int) -> Session:
     """The session with this turn in its place by time, and the last `keep` turns.
 
-    Endings may come twice or out of order: the result is the same in any order and however often one comes. What the
-    summary covers stays out.
+    Turns may come twice or out of order; the result is the same. Turns that the summary covers are left out.
     """
     by_id = {known.id: known for known in session.turns} | {turn.id: turn}
     ordered = sorted(by_id.values(), key=lambda known: (known.at, known.id))
@@ -87,28 +85,20 @@ def with_turns(session: Session, turns: Sequence[SessionTurn], *, keep: int) -> 
 
 
 def newest(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
-    """The last `most` of a question's turns, and the summary where there is one."""
+    """The last `most` of a question's turns, after the summary where there is one."""
     summary = tuple(turns[:1]) if turns and not turns[0].question else ()
     later = tuple(turns[len(summary) :])
     return (*summary, *later[-most:]) if most > 0 else summary
 
 
 def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
-    """The turn that an ending makes, before it is on record; None for an ending that is none."""
-    fact = event.payload
-    if isinstance(fact, AnswerVerified | AnswerReused):
-        question, answer = fact.question.text, fact.answer.content
-    elif isinstance(fact, ClarificationRequested):
-        question, answer = fact.question.text, with_options(fact.clarification, fact.options)
-    else:
+    """The turn that a terminal fact makes, before it is recorded; None where the outcome is not remembered."""
+    outcome = outcome_of(event.payload)
+    if not outcome.traits.remembered:
         return None
     at = event.occurred_at.timestamp()
-    return SessionTurn(id=event.correlation_id, at=at, question=question, answer=cut(answer, TURN_CHARS))
-
-
-def with_options(clarification: str, options: Sequence[str]) -> str:
-    """A question back with what there was to choose from, for the asker may name one of them."""
-    return f"{clarification} ({'; '.join(options)})" if options else clarification
+    answer = cut(outcome.turn_text, TURN_CHARS)
+    return SessionTurn(id=event.correlation_id, at=at, question=outcome.question, answer=answer)
 
 
 def cut(text: str, most: int) -> str:

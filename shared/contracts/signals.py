@@ -1,4 +1,4 @@
-"""Signals: live and forgettable, on core NATS. Nothing is lost when one is; the facts say it all again."""
+"""Signals: live progress on core NATS, not stored. A lost signal is no loss of data: facts repeat all of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Signal(Value):
 class Token(Signal):
     """A piece of a draft as it is written: `offset` counts characters of the draft before it.
 
-    `draft` grows with each new beginning within an attempt: another endpoint took over, or another worker.
+    `draft` grows whenever an attempt starts over, because another endpoint or worker took over.
     """
 
     kind = "token"
@@ -26,7 +26,7 @@ class Token(Signal):
 
 
 class Progress(Signal):
-    """A stage that is at work on something long says how far it is."""
+    """The progress of a stage within a long step."""
 
     kind = "progress"
 

@@ -1,4 +1,4 @@
-"""A stage: the facts it consumes and publishes, and the requests it answers, declared once by its handlers' annotations.
+"""A stage: the facts it consumes and publishes, and the requests it answers, declared by its handlers' annotations.
 
     stage = Stage("moderation", settings=ModerationSettings)
     stage.on(moderate)

@@ -1,4 +1,4 @@
-"""The one place where a subject, a durable or a bucket is spelled."""
+"""The names of subjects, durables and buckets; no other module spells them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STREAM = "QA"
 DEAD_STREAM = "DEAD"
 STREAM_SUBJECTS = ("qa.>", "bg.>")
 DEAD_SUBJECTS = ("dead.>",)
-#: What the server says of events it will not deliver again.
+#: Advisories of the server about events that reached their delivery limit.
 ADVISORY_STREAM = "ADVISORIES"
 ADVISORY_SUBJECTS = (f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{STREAM}.*",)
 MAX_DELIVERIES_DURABLE = "max-deliveries-monitor"
@@ -20,21 +20,21 @@ MAX_DELIVERIES_DURABLE = "max-deliveries-monitor"
 LIVE_PREFIX = "live"
 
 PIPELINES_BUCKET = "pipelines"
-#: Pipelines that are tried out in replays; nobody is answered by them, and after a week they are gone.
+#: Pipelines that are only tried out in replays; they expire after a week.
 CANDIDATES_BUCKET = "candidates"
 CANDIDATE_PREFIX = "candidate/"
 SESSIONS_BUCKET = "sessions"
-#: Verified answers that may be given again, and the generation of the index they were made from.
+#: Cached answers, and the generation of the index they were made from.
 ANSWERS_BUCKET = "answers"
 DOCUMENTS_BUCKET = "documents"
-#: What is known of addresses that were checked.
+#: Results of URL checks.
 URLS_BUCKET = "urls"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}
 _CID = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,18}")
-#: The last token of a terminal fact: one subject per question, so that the broker lets only one ending in.
+#: The last token of a terminal fact: one subject per question, so that NATS stores only one terminal fact.
 END = "end"
 #: The name of the subscription to every terminal fact.
 ENDING = "ending"
@@ -42,7 +42,7 @@ ENDING = "ending"
 
 @dataclass(frozen=True)
 class EventSubject:
-    """A subject taken apart; `number` is None for a terminal fact."""
+    """A parsed event subject; `number` is None for a terminal fact."""
 
     lane: Lane
     fact: str
@@ -60,7 +60,7 @@ def is_correlation_id(text: str) -> bool:
 
 
 def event(fact: type[Fact], lane: Lane, correlation_id: str, number: int) -> str:
-    """`qa.question.asked.<cid>.0`; a terminal fact bears `end` instead of the number."""
+    """`qa.question.asked.<cid>.0`; a terminal fact has `end` instead of the number."""
     noun, participle = fact.words()
     last = END if fact.terminal else str(number)
     return f"{_ROOT[lane]}.{noun}.{participle}.{correlation_id}.{last}"
@@ -73,14 +73,19 @@ def consume_filter(fact: type[Fact], lane: Lane) -> str:
 
 
 def publish_filter(fact: type[Fact], lane: Lane) -> str:
-    """What the publisher of this kind of fact must be permitted to publish."""
+    """The subjects that the publisher of this fact must be permitted to publish."""
     noun, participle = fact.words()
     return f"{_ROOT[lane]}.{noun}.{participle}.*.{END if fact.terminal else '*'}"
 
 
+def names_fact(subject: str, fact: type[Fact]) -> bool:
+    """Whether this event subject is one of that fact, without parsing all of it."""
+    return tuple(subject.split(".")[1:3]) == fact.words()
+
+
 def is_raw(subject: str) -> bool:
-    """Whether what is said there is as the client typed it, seen by no moderation."""
-    return subject.split(".")[1:3] == list(FACTS["QuestionAsked"].words())
+    """Whether events of this subject hold unmoderated text as the client typed it."""
+    return names_fact(subject, FACTS["QuestionAsked"])
 
 
 def endings(lane: Lane) -> str:
@@ -89,7 +94,7 @@ def endings(lane: Lane) -> str:
 
 
 def ending_of(lane: Lane, correlation_id: str) -> str:
-    """Matches the one ending of one question."""
+    """The filter over the terminal fact of one question."""
     return f"{_ROOT[lane]}.*.*.{correlation_id}.{END}"
 
 
@@ -103,9 +108,9 @@ def history_filters(correlation_id: str) -> tuple[str, ...]:
     return tuple(f"{root}.*.*.{correlation_id}.*" for root in _ROOT.values())
 
 
-def durable(stage: str, heard_name: str, lane: Lane) -> str:
+def durable(stage: str, subscription: str, lane: Lane) -> str:
     """`moderation-question-asked`; the background lane has a durable of its own."""
-    base = f"{stage}-{heard_name}"
+    base = f"{stage}-{subscription}"
     return base if lane is Lane.LIVE else f"{base}-background"
 
 
@@ -123,33 +128,33 @@ def dead_of(stage: str) -> str:
 
 
 def dead_letters(stage: str = "", correlation_id: str = "") -> str:
-    """The filter over dead letters; what is empty narrows nothing."""
+    """The filter over dead letters; empty parameters do not filter."""
     return f"dead.{stage or '*'}.{correlation_id or '*'}.*"
 
 
 def ask(stage: str, verb: str) -> str:
-    """Request/reply: a question one service puts to another's store."""
+    """The subject of a request to a stage."""
     return f"ask.{stage}.{verb}"
 
 
 def pull(durable_name: str, stream: str = STREAM) -> str:
-    """Where a worker asks for the next messages of a durable."""
+    """The API subject for the next messages of a durable."""
     return f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable_name}"
 
 
 def durable_info(durable_name: str, stream: str = STREAM) -> str:
-    """Where the server tells the state of a durable."""
+    """The API subject for the state of a durable."""
     return f"$JS.API.CONSUMER.INFO.{stream}.{durable_name}"
 
 
-#: What reply subjects begin with. Whoever asks names one, and must not make who answers speak anywhere else.
+#: The prefix of reply subjects: a requester names its reply subject, and must not direct replies anywhere else.
 INBOX = "_INBOX"
-#: Every worker answers this one with its own figures (scatter, then gather).
+#: Every worker replies to this request with its own status (scatter-gather).
 ROLL_CALL = "ask.workers.report"
 
 
 def inbox(user: str) -> str:
-    """The prefix of the subjects on which a user of the bus gets replies, and nobody else."""
+    """The prefix of the reply subjects that only this NATS user may read."""
     return f"{INBOX}_{user}"
 
 
@@ -157,16 +162,21 @@ def signal(kind: str, correlation_id: str) -> str:
     return f"{LIVE_PREFIX}.{kind}.{correlation_id}"
 
 
+def signal_correlation_id(subject: str) -> str:
+    """The question that a signal's subject names."""
+    return subject.rsplit(".", 1)[1]
+
+
 def live(subject: str) -> str:
-    """Where the server republishes a stored event."""
+    """The subject on which the server republishes a stored event."""
     return f"{LIVE_PREFIX}.{subject}"
 
 
 def parse(subject: str) -> EventSubject:
-    """Take an event's subject apart (with or without the live prefix).
+    """Parse the subject of an event (with or without the live prefix).
 
     Raises:
-        ValueError: when it is not the subject of a known fact.
+        ValueError: it is not the subject of a known fact.
     """
     tokens = subject.removeprefix(f"{LIVE_PREFIX}.").split(".")
     if len(tokens) != 5 or tokens[0] not in _LANE or not is_correlation_id(tokens[3]):

@@ -1,9 +1,8 @@
-"""Dead letters: events that could not be worked on, with their reason; how they are shown and retried. Pure.
+"""Dead letters: events that could not be processed, with the reason; how they are shown and retried. Pure.
 
-A step of a question was ended for its asker before its dead letter was kept, and a question ends once. So a step is
-retried as a question of its own, whose `parent` is the one that failed. What is about a question (a rating, a record,
-an ending to be recorded) has no ending in its way: it is said again as it was, under the same event id, and who had it
-already keeps one.
+The question of a failed step was abandoned before the dead letter was stored, and a question ends only once. So a step
+is retried as a question of its own, whose `parent` is the one that failed. Facts out of band and terminal facts are
+published again as they were, under the same event id, so that a consumer that already has one keeps one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from shared.contracts.errors import InvalidEventError, RefusedError
 from shared.contracts.facts import FACTS, Fact
 from shared.history.replay_plan import again, checked_payload
 
-#: What somebody typed and no stage has moderated: shown to nobody.
+#: Facts with unmoderated text, which is never shown.
 UNMODERATED = ("QuestionAsked",)
 
 
@@ -46,7 +45,7 @@ async def collected(
 
 
 def listed(letter: DeadLetter) -> dict[str, Any]:
-    """A letter in a listing: where, when and why, and nothing of what it says."""
+    """A letter in a listing: stage, fact, time and error, without its payload."""
     return {
         "number": letter.number,
         "time": letter.time.isoformat(),
@@ -62,42 +61,42 @@ def listed(letter: DeadLetter) -> dict[str, Any]:
 
 
 def shown(letter: DeadLetter, *, full: bool) -> dict[str, Any]:
-    """A letter with its event; texts of the payload only when `full`, unmoderated ones never."""
-    story = listed(letter) | {"subject": letter.subject, "stack": letter.stack.replace("\\n", "\n")}
+    """A letter with its event; texts of the payload only if `full`, unmoderated texts never."""
+    body = listed(letter) | {"subject": letter.subject, "stack": letter.stack.replace("\\n", "\n")}
     try:
         event = json.loads(letter.data)
         payload = event.pop("payload")
     except (ValueError, AttributeError, KeyError, TypeError):
         readable = full and letter.fact not in UNMODERATED
-        told = (
+        payload_text = (
             letter.data.decode("utf-8", "replace") if readable else _size(len(letter.data), "bytes that are no event")
         )
-        return story | {"event": None, "payload": told}
-    return story | {"event": event, "payload": payload if full and letter.fact not in UNMODERATED else _hidden(payload)}
+        return body | {"event": None, "payload": payload_text}
+    return body | {"event": event, "payload": payload if full and letter.fact not in UNMODERATED else _hidden(payload)}
 
 
 def retried(
     letter: DeadLetter, *, deadline_seconds: float, lane: Lane | None = None, pipeline: PipelineRef | None = None
 ) -> Event[Fact]:
-    """The event as a retry says it: a step under a new correlation id, anything else as it was.
+    """The event as a retry publishes it: a step under a new correlation id, any other fact unchanged.
 
     Raises:
-        RefusedError: the stage does not hear the fact any more, or the bytes do not fit it.
+        RefusedError: the stage no longer consumes the fact, or the bytes do not fit it.
     """
     check_heard(letter)
     event = letter.event()
     if event.payload.terminal or event.payload.out_of_band:
         if lane and lane is not event.lane:
-            raise RefusedError(f"dead letter {letter.number}: {event.fact} is said again in the lane it was in")
+            raise RefusedError(f"dead letter {letter.number}: {event.fact} keeps its lane; leave out --lane")
         return event.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=deadline_seconds)})
-    # The same id however often the letter is retried: the broker keeps the question once.
+    # The same id on every retry of the letter, so that NATS stores the question once.
     cid = correlation_id_for("dead letter", str(letter.number), letter.time.isoformat())
     new = again(event, deadline_seconds=deadline_seconds, pipeline=pipeline, correlation_id=cid)
     return new.model_copy(update={"lane": lane or event.lane})
 
 
 def check_heard(letter: DeadLetter) -> None:
-    """Whether the stage still hears that fact.
+    """Check that the stage still consumes the fact.
 
     Raises:
         RefusedError: it does not, or there is no such stage or fact.
@@ -107,16 +106,16 @@ def check_heard(letter: DeadLetter) -> None:
         raise RefusedError(f"dead letter {letter.number}: {letter.subject[:60]!r} names no fact; drop it")
     if letter.stage not in fact.consumed_by:
         raise RefusedError(
-            f"dead letter {letter.number}: no stage {letter.stage} hears {letter.fact} any more; "
+            f"dead letter {letter.number}: the stage {letter.stage} no longer consumes {letter.fact}; "
             f"it can only be dropped: answerbus dead drop {letter.number}"
         )
 
 
 def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
-    """The letter with that payload instead of its own.
+    """The letter with another payload.
 
     Raises:
-        RefusedError: the payload does not fit the fact, or the letter has no envelope to put it in.
+        RefusedError: the payload does not fit the fact, or the letter has no valid envelope.
     """
     fact = FACTS.get(letter.fact)
     if fact is None:
@@ -126,7 +125,7 @@ def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
         envelope = Envelope.model_validate_json(letter.data)
     except ValidationError:
         raise RefusedError(
-            f"dead letter {letter.number} has no envelope that can be read; say its payload as a new question: "
+            f"dead letter {letter.number} has no valid envelope; publish its payload as a new question: "
             "answerbus events inject"
         ) from None
     data = json.dumps(envelope.model_dump(mode="json") | {"payload": payload.model_dump(mode="json")}).encode()
@@ -138,7 +137,7 @@ def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
 
 
 def _hidden(value: Any) -> Any:
-    """The same shape with sizes for texts, also for single words: a code cannot be told from somebody's name."""
+    """The same shape with sizes in place of texts, also of single words, which may be names."""
     if isinstance(value, str):
         return _size(len(value), "characters")
     if isinstance(value, Mapping):

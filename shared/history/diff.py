@@ -1,4 +1,4 @@
-"""Two runs of a question side by side: steps, passages, answer, scores, tokens, time, and which is better. Pure."""
+"""Compares two runs of a question: steps, passages, answer, scores, tokens, time, and which is better. Pure."""
 
 from __future__ import annotations
 
@@ -7,35 +7,33 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from pydantic import Field
+
 from shared.contracts.domain import Lane, Passage, Scores, Value
 from shared.contracts.envelope import Event
-from shared.contracts.facts import (
-    AnswerReused,
-    AnswerVerified,
-    ClarificationRequested,
-    Fact,
-    PassagesRetrieved,
-    QuestionAbandoned,
-    QuestionEscalated,
-    QuestionRejected,
-)
+from shared.contracts.facts import Fact, PassagesRetrieved
+from shared.contracts.outcome import Outcome, outcome_of
 from shared.history.replay_plan import differing, essences
 
-Verdict = Literal["identical", "better", "worse", "other"]
+DiffVerdict = Literal["identical", "better", "worse", "other"]
 
-#: A score or a confidence (as a share of ten) that moved by less has not moved.
+#: Smaller changes of a score or of a confidence (divided by ten) count as none.
 NOTABLE = 0.01
 _WORDS = re.compile(r"\s+|[^\s]+")
 
 
-class Side(Value):
-    """One run, in what is compared; `milliseconds` are those of the timeline, the recorded part before a replay too."""
+class RunSummary(Value):
+    """The figures of one run; `milliseconds` adds up its timeline, of a replay with the recorded part before it.
+
+    `ending` is the terminal fact, `rank` says how much of an answer it is: higher is better.
+    """
 
     id: str
     pipeline: str
     lane: Lane
     parent: str = ""
     ending: str = ""
+    rank: int = Field(default=0, exclude=True)
     answer_type: str = ""
     answer: str = ""
     confidence: float = 0.0
@@ -46,8 +44,8 @@ class Side(Value):
     milliseconds: float = 0.0
 
 
-class Moved(Value):
-    """A passage that both runs found: its place and score in each."""
+class MovedPassage(Value):
+    """A passage that both runs found: its rank and score in each."""
 
     source: str
     passage: str
@@ -58,21 +56,24 @@ class Moved(Value):
 
 
 class Difference(Value):
-    """What changed. `words` is the answer's text cut into what stayed (`=`), went (`-`) and came (`+`)."""
+    """The differences of two runs.
 
-    left: Side
-    right: Side
-    verdict: Verdict
+    `words` is the answer's text in runs of unchanged (`=`), removed (`-`) and added (`+`) words.
+    """
+
+    left: RunSummary
+    right: RunSummary
+    verdict: DiffVerdict
     changed: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[MovedPassage, ...] = ()
     words: tuple[tuple[str, str], ...] = ()
 
 
 def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Difference:
-    """Line two runs up; steps before the first that both have are not counted: one began later, or has lost them."""
-    before, after = side(left), side(right)
+    """Compare two runs from the first step that both have: one may begin later, or its first events have expired."""
+    before, after = run_summary(left), run_summary(right)
     ours, theirs = essences(left), essences(right)
     changed = tuple(differing(_from(ours, theirs), _from(theirs, ours)))
     old, new = _passages(left), _passages(right)
@@ -91,27 +92,28 @@ def difference(left: Sequence[Event[Fact]], right: Sequence[Event[Fact]]) -> Dif
 
 
 def _from(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Ours from where theirs begin, where they begin later."""
+    """Ours from the step with which theirs begin."""
     steps = [(one["fact"], one["attempt"]) for one in ours]
     first = (theirs[0]["fact"], theirs[0]["attempt"]) if theirs else None
     return ours[steps.index(first) :] if first in steps else ours
 
 
-def side(events: Sequence[Event[Fact]]) -> Side:
-    """One run in what is compared."""
+def run_summary(events: Sequence[Event[Fact]]) -> RunSummary:
+    """One run in the figures that are compared."""
     last = next((event for event in events if event.payload.terminal), events[-1])
-    payload = last.payload
-    answer = payload.answer if isinstance(payload, AnswerVerified | AnswerReused) else None
-    return Side(
+    outcome = outcome_of(last.payload) if last.payload.terminal else None
+    answer = outcome.answer if outcome else None
+    return RunSummary(
         id=last.correlation_id,
         pipeline=f"{last.pipeline.name}@{last.pipeline.revision}",
         lane=last.lane,
         parent=last.parent,
-        ending=last.fact if payload.terminal else "",
-        answer_type=answer.type if answer else "",
-        answer=answer.content if answer else _said(payload),
-        confidence=payload.confidence if isinstance(payload, AnswerVerified | AnswerReused) else 0.0,
-        scores=payload.scores if isinstance(payload, AnswerVerified) else None,
+        ending=last.fact if outcome else "",
+        rank=_rank(outcome) if outcome else 0,
+        answer_type=answer.type if answer and outcome and outcome.traits.has_answer else "",
+        answer=answer.content if answer else "",
+        confidence=outcome.confidence if outcome else 0.0,
+        scores=outcome.scores if outcome else None,
         attempts=max(event.attempt for event in events if not event.payload.out_of_band) + 1,
         tokens=last.usage.input_tokens + last.usage.output_tokens,
         cost_usd=last.usage.cost_usd,
@@ -119,16 +121,15 @@ def side(events: Sequence[Event[Fact]]) -> Side:
     )
 
 
-def _said(payload: Fact) -> str:
-    if isinstance(payload, ClarificationRequested):
-        return payload.clarification
-    shown = payload if isinstance(payload, QuestionRejected | QuestionEscalated | QuestionAbandoned) else None
-    return shown.message if shown else ""
+def _rank(outcome: Outcome) -> int:
+    """How much of an answer it is; an answer that nothing was found counts as much as a clarification."""
+    not_found = outcome.traits.has_answer and outcome.kind == "not_found"
+    return outcome.traits.rank - 1 if not_found else outcome.traits.rank
 
 
-def _verdict(before: Side, after: Side) -> Verdict:
-    """Better or worse by how it ended, then by the scores, then by the confidence; else only other than before."""
-    pairs: list[tuple[float, float]] = [(_rank(before), _rank(after))]
+def _verdict(before: RunSummary, after: RunSummary) -> DiffVerdict:
+    """Better or worse by the outcome, then by the scores, then by the confidence; else `other`."""
+    pairs: list[tuple[float, float]] = [(before.rank, after.rank)]
     if before.scores and after.scores:
         pairs.append((before.scores.overall, after.scores.overall))
     pairs.append((before.confidence / 10, after.confidence / 10))
@@ -138,15 +139,8 @@ def _verdict(before: Side, after: Side) -> Verdict:
     return "other"
 
 
-def _rank(one: Side) -> int:
-    """How much of an answer it is; a refusal may be right, and counts as no answer only against one."""
-    if one.ending in ("AnswerVerified", "AnswerReused"):
-        return 2 if one.answer_type == "not_found" else 3
-    return {"ClarificationRequested": 2, "QuestionRejected": 1, "QuestionEscalated": 1}.get(one.ending, 0)
-
-
 def _passages(events: Sequence[Event[Fact]]) -> dict[str, tuple[int, Passage]]:
-    """Those of the last retrieval, by id, with their place from 1 on."""
+    """The passages of the last retrieval by id, with their rank from 1."""
     found = [event.payload.passages for event in events if isinstance(event.payload, PassagesRetrieved)]
     return {one.id: (place, one) for place, one in enumerate(found[-1] if found else (), start=1)}
 
@@ -156,10 +150,10 @@ def _begins_after_retrieval(events: Sequence[Event[Fact]]) -> bool:
     return not retrieved and any(timing.stage == "retrieval" for timing in events[0].timeline)
 
 
-def _moved(old: dict[str, tuple[int, Passage]], new: dict[str, tuple[int, Passage]]) -> tuple[Moved, ...]:
+def _moved(old: dict[str, tuple[int, Passage]], new: dict[str, tuple[int, Passage]]) -> tuple[MovedPassage, ...]:
     both = ((key, *old[key], *new[key]) for key in new if key in old)
     return tuple(
-        Moved(
+        MovedPassage(
             source=one.source,
             passage=key,
             before=before,
@@ -177,7 +171,7 @@ def _named(passage: Passage) -> str:
 
 
 def _word_changes(before: str, after: str) -> tuple[tuple[str, str], ...]:
-    """The texts by words: runs of `("=", both)`, `("-", before)`, `("+", after)`; none when they are equal."""
+    """The texts word by word: runs of `("=", both)`, `("-", before)`, `("+", after)`; none when they are equal."""
     if before == after:
         return ()
     old, new = _WORDS.findall(before), _WORDS.findall(after)

@@ -1,8 +1,8 @@
-"""One question in a file: its events as they are stored, and the pipeline document they came about under. Pure.
+"""One question as a file: its events as stored, and the pipeline document that they were made with. Pure.
 
-The file is JSON: `{"format": "answerbus-question", "version": 1, ...}`. It can be shown, compared and replayed where
-the log has let the question go, or on another platform. `QuestionAsked` is left out unless asked for: it is what
-somebody typed, and expires from the log for that reason.
+The file is JSON: `{"format": "answerbus-question", "version": 1, ...}`. It can be shown, compared and replayed when
+the log no longer has the question, or on another platform. `QuestionAsked` is left out by default, as it holds
+unmoderated text, which expires from the log too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from shared.contracts.envelope import IMPORTED, SCHEMA_VERSION, Event, decode, e
 from shared.contracts.errors import InvalidEventError, RefusedError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.contracts.pipelines import Pipeline
-from shared.contracts.subjects import is_correlation_id
+from shared.contracts.subjects import is_correlation_id, parse
 
 FORMAT = "answerbus-question"
 VERSION = 1
 
 
 class ExportedEvent(BaseModel):
-    """One event: where and when it was stored, and its envelope with its payload."""
+    """One event: its subject, sequence and time in the log, and its envelope with the payload."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,9 +39,9 @@ class ExportedEvent(BaseModel):
 
 
 class ExportedQuestion(BaseModel):
-    """The file. `accepted` are the facts that a replay must give, where they were accepted later than exported.
+    """The file. `accepted` are the facts that a replay is expected to give, where they were accepted after the export.
 
-    `left_out` names facts that were known but not exported.
+    `left_out` names facts that were stored but not exported.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,14 +59,14 @@ class ExportedQuestion(BaseModel):
     accepted: tuple[dict[str, Any], ...] | None = None
 
     def stored(self) -> list[StoredEvent]:
-        """The events as the log would have them."""
+        """The events as the log returns them."""
         return [
             StoredEvent(one.subject, one.sequence, one.time, json.dumps(one.event, ensure_ascii=False).encode())
             for one in self.events
         ]
 
     def decoded(self) -> list[Event[Fact]]:
-        """The events, read.
+        """The decoded events.
 
         Raises:
             RefusedError: one does not fit this program's schema.
@@ -74,16 +74,18 @@ class ExportedQuestion(BaseModel):
         try:
             return [decode(one.subject, one.data) for one in self.stored()]
         except InvalidEventError as error:
-            raise RefusedError(f"an event of the export does not fit this version of the program: {error}") from None
+            raise RefusedError(
+                f"an event of the export does not fit this version of the program ({error}); export it again"
+            ) from None
 
     def imported(self) -> list[Event[Fact]]:
-        """The events as another log keeps them: on the background lane, and marked so that no stage acts on them.
+        """The events for another log: on the background lane, and marked so that no stage acts on them.
 
         Raises:
             RefusedError: one does not fit this program's schema.
         """
         events = self.decoded()
-        # Ids of their own, as the log may still know those of the question that was exported from it.
+        # New ids, as the log may still have the exported question.
         ids = {e.event_id: event_id(IMPORTED, type(e.payload), e.correlation_id, e.attempt) for e in events}
         mark = {"lane": Lane.BACKGROUND, "origin": IMPORTED}
         return [
@@ -102,10 +104,10 @@ class ExportedQuestion(BaseModel):
 
 
 def exported(stored: Sequence[StoredEvent], document: Pipeline | None, *, raw: bool) -> ExportedQuestion:
-    """Put a question's events into one value.
+    """The export of a question; with `raw` including its unmoderated text.
 
     Raises:
-        RefusedError: there is no event, or one cannot be read.
+        RefusedError: there is no event to export, or one cannot be decoded.
     """
     try:
         events = [(one, one.decode()) for one in stored]
@@ -113,7 +115,7 @@ def exported(stored: Sequence[StoredEvent], document: Pipeline | None, *, raw: b
         raise RefusedError(f"an event of the question cannot be read: {error}") from None
     kept = [(one, event) for one, event in events if raw or not isinstance(event.payload, QuestionAsked)]
     if not kept:
-        raise RefusedError("the question has only its raw text; to export that too: --raw")
+        raise RefusedError("the question has no event but QuestionAsked; to export its raw text too: --raw")
     first = kept[0][1]
     return ExportedQuestion(
         program=program_version(),
@@ -133,10 +135,10 @@ def exported(stored: Sequence[StoredEvent], document: Pipeline | None, *, raw: b
 
 
 def read_export(text: str | bytes, name: str) -> ExportedQuestion:
-    """Read the file.
+    """Parse an export.
 
     Raises:
-        RefusedError: it is none, or one of another version; the text begins with `name` and says what to do.
+        RefusedError: it is not an export, or of another version; the text begins with `name` and says what to do.
     """
     try:
         document = json.loads(text)
@@ -155,9 +157,9 @@ def read_export(text: str | bytes, name: str) -> ExportedQuestion:
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}") from None
     if not question.events or not is_correlation_id(question.id):
-        raise RefusedError(f"{name}: it holds no events, or no question's id; export it again")
-    if {one.subject.split(".")[3] for one in question.events} != {question.id}:
-        raise RefusedError(f"{name}: it holds events of another question than {question.id}")
+        raise RefusedError(f"{name}: it has no events or no correlation id; export it again")
+    if {parse(one.subject).correlation_id for one in question.events} != {question.id}:
+        raise RefusedError(f"{name}: it has events of other questions than {question.id}; export it again")
     return question
 
 

@@ -1,4 +1,4 @@
-"""A question's events as people and programs read them, and which of all events somebody wants to see. Pure."""
+"""Events as JSON for operators, and a filter over them. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.contracts.facts import Fact
 
 
 def event_json(stored: StoredEvent) -> dict[str, Any]:
-    """`{fact, subject, sequence, time, attempt, payload}`, who said it, and the envelope's times."""
+    """The event with its subject, sequence, publisher, timeline, model calls and payload, or why it is unreadable."""
     try:
         event = stored.decode()
     except InvalidEventError as error:
@@ -25,7 +25,7 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
         "sequence": stored.sequence,
         "time": stored.time.isoformat(),
         "attempt": event.attempt,
-        "said_by": published_by(event),
+        "published_by": published_by(event),
         "lane": event.lane.value,
         "parent": event.parent,
         "origin": event.origin,
@@ -37,7 +37,10 @@ def event_json(stored: StoredEvent) -> dict[str, Any]:
 
 
 def published_by(event: Event[Fact]) -> str:
-    """The stage that said it, of several that may the last that worked; of what an operator began, its origin."""
+    """The stage that published the event; for the first event of a replay or injection its origin.
+
+    Where several stages may publish the fact, it is the last one of the timeline.
+    """
     if event.causation_id is None:
         return event.origin or event.payload.published_by[0]
     worked = event.timeline[-1].stage if event.timeline else ""
@@ -45,8 +48,8 @@ def published_by(event: Event[Fact]) -> str:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which events to show; what is empty narrows nothing. `contains` is looked for in the payload, in any case."""
+class EventFilter:
+    """Selects events; empty fields do not filter. `contains` is text in the payload, whatever its case."""
 
     pipeline: str = ""
     stage: str = ""
@@ -57,22 +60,23 @@ class Wanted:
 
     @property
     def subject(self) -> str:
-        """The filter that the broker can apply."""
+        """The part of the filter that NATS applies."""
         return subjects.everything(self.lane)
 
     def takes_subject(self, subject: str) -> bool:
-        """Whether an event under this subject may be wanted; without reading it."""
+        """Whether events of this subject can pass the filter, without decoding them."""
         try:
-            spelled = subjects.parse(subject)
+            parsed = subjects.parse(subject)
         except ValueError:
             return False
         return (
-            self.fact in ("", spelled.fact)
-            and self.cid in ("", spelled.correlation_id)
-            and self.lane in (None, spelled.lane)
+            self.fact in ("", parsed.fact)
+            and self.cid in ("", parsed.correlation_id)
+            and self.lane in (None, parsed.lane)
         )
 
     def takes(self, event: Event[Fact]) -> bool:
+        """Whether the event passes the filter."""
         return (
             self.takes_subject(event.subject)
             and self.pipeline in ("", event.pipeline.name)
@@ -81,27 +85,27 @@ class Wanted:
         )
 
     def shown(self, stored: StoredEvent) -> dict[str, Any] | None:
-        """The event as it is shown, or None; of one that cannot be read only the subject tells."""
+        """The event as JSON, or None when it does not pass; an undecodable one is filtered by its subject only."""
         if not self.takes_subject(stored.subject):
             return None
         try:
-            wanted = self.takes(stored.decode())
+            passes = self.takes(stored.decode())
         except InvalidEventError:
-            wanted = not (self.pipeline or self.stage or self.contains)
-        return {"id": stored.correlation_id, **event_json(stored)} if wanted else None
+            passes = not (self.pipeline or self.stage or self.contains)
+        return {"id": stored.correlation_id, **event_json(stored)} if passes else None
 
 
 def _unreadable(stored: StoredEvent, reason: str) -> dict[str, Any]:
-    """An event whose bytes do not fit its fact: where it is, and why it cannot be shown."""
-    spelled = subjects.parse(stored.subject)
+    """An event whose bytes do not fit its fact: its subject, and the reason."""
+    parsed = subjects.parse(stored.subject)
     return {
-        "fact": spelled.fact,
+        "fact": parsed.fact,
         "subject": stored.subject,
         "sequence": stored.sequence,
         "time": stored.time.isoformat(),
-        "attempt": spelled.number or 0,
-        "said_by": "",
-        "lane": spelled.lane.value,
+        "attempt": parsed.number or 0,
+        "published_by": "",
+        "lane": parsed.lane.value,
         "parent": "",
         "origin": "",
         "pipeline": None,

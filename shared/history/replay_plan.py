@@ -1,7 +1,7 @@
-"""Saying a recorded fact again: which one, with what changed, and whether the same came of it. Pure.
+"""Plans a replay: which fact is published again, with which changes, and whether its results differ. Pure.
 
-A replay is a question of its own on the background lane: a new correlation id, its `parent` the recorded question, its
-`origin` `replay`. It has no reuse key and a conversation of its own, so no cache and no session hears of it.
+A replay is a question of its own on the background lane, with a new correlation id, the recorded question as `parent`
+and `replay` as `origin`. It has no reuse key and its own conversation, so it changes no cache and no session.
 """
 
 from __future__ import annotations
@@ -17,40 +17,42 @@ from shared.contracts.envelope import REPLAY, Event, event_id, event_type, new_c
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.facts import FACTS, Fact
 
-#: Fields of payloads that tell of time, of which no two runs have the same.
+#: Fields of payloads that hold durations, which differ in every run.
 _TIMES = ("took_ms", "milliseconds", "first_token_ms")
 
 
 def starting_point(events: Sequence[Event[Fact]], wanted: str = "") -> Event[Fact]:
-    """The fact to say again: the first step there is, or the first that `wanted` names: a fact, a stage that hears it.
+    """The event to publish again: the first step, or the first that `wanted` names by fact or by consuming stage.
 
     `PassagesRetrieved.1` is that of the attempt 1.
 
     Raises:
-        NotFoundError: nothing is known of the question.
-        RefusedError: it has no such fact, or none that a stage works on; the text says which it has.
+        NotFoundError: there are no events.
+        RefusedError: there is no such step; the text lists the steps that there are.
     """
     if not events:
-        raise NotFoundError("nothing is known of the question any more; was it exported?")
+        raise NotFoundError("the log has no events of the question; give the file of its export, if there is one")
     steps = [event for event in events if not (event.payload.terminal or event.payload.out_of_band)]
     if not steps:
-        raise RefusedError("no step of the question is left to say again, only how it ended")
+        raise RefusedError("the log has no step of the question any more, only its terminal fact; ask it again instead")
     if not wanted:
         return steps[0]
     name, _, number = wanted.partition(".")
     stages = sorted({stage for fact in FACTS.values() for stage in (*fact.published_by, *fact.consumed_by)})
     if name not in FACTS and name not in stages:
-        raise RefusedError(f"--from {wanted}: no fact or stage is called so; stages: {', '.join(stages)}")
+        raise RefusedError(
+            f"--from {wanted}: no fact or stage has this name; give a fact or one of the stages {', '.join(stages)}"
+        )
     for event in steps:
-        heard = event.fact == name or name in event.payload.consumed_by
-        if heard and number in ("", str(event.attempt)):
+        matches = event.fact == name or name in event.payload.consumed_by
+        if matches and number in ("", str(event.attempt)):
             return event
     has = ", ".join(f"{event.fact}.{event.attempt}" for event in steps)
-    raise RefusedError(f"--from {wanted}: the question has no such step any more; it has {has}")
+    raise RefusedError(f"--from {wanted}: the question has no such step; give one of {has}")
 
 
 def is_shortened(first: Event[Fact]) -> bool:
-    """Whether the first event that is left was not the question's first: its raw text has expired, or was left out."""
+    """Whether the question's first event is missing: it has expired, or was left out of the export."""
     return first.causation_id is not None
 
 
@@ -62,7 +64,7 @@ def again(
     changes: Mapping[str, Any] | None = None,
     correlation_id: str = "",
 ) -> Event[Fact]:
-    """The event as a replay says it: the recorded timeline and model calls before it stay, identity and clock are new.
+    """The event as a replay publishes it: with the recorded timeline and model calls, but new ids and times.
 
     Raises:
         RefusedError: the changed payload does not fit the fact.
@@ -88,19 +90,19 @@ def again(
 
 
 def edited(payload: Fact, changes: Mapping[str, Any]) -> Fact:
-    """The payload with other values under the keys of `changes`; the others stay.
+    """The payload with the values of `changes`.
 
     Raises:
-        RefusedError: a key is none of the fact's, at any depth, or a value does not fit.
+        RefusedError: the fact has no such key, at any depth, or a value does not fit.
     """
     return checked_payload(type(payload), {**payload.model_dump(mode="json"), **changes}, changes)
 
 
 def checked_payload(fact: type[Fact], document: Mapping[str, Any], given: Mapping[str, Any]) -> Fact:
-    """The document as a payload of that fact; what was `given` must be known to the last key, lest a typo go unseen.
+    """The document as a payload of that fact; every key of `given` must exist, at any depth, so that typos are found.
 
     Raises:
-        RefusedError: naming the first place that does not fit.
+        RefusedError: naming the first field that does not fit.
     """
     try:
         payload = fact.model_validate(dict(document))
@@ -114,12 +116,12 @@ def checked_payload(fact: type[Fact], document: Mapping[str, Any], given: Mappin
 
 
 def essence(event: Event[Fact]) -> dict[str, Any]:
-    """What must be equal in two runs of one question: everything but ids, times and where it came from."""
+    """What must be equal in two runs of one question: fact, attempt, and payload without durations."""
     return {"fact": event.fact, "attempt": event.attempt, "payload": _timeless(event.payload.model_dump(mode="json"))}
 
 
 def essences(events: Sequence[Event[Fact]]) -> list[dict[str, Any]]:
-    """Those of a question's steps and ending, in order; asides are about it and no part of it."""
+    """The essences of a question's steps and terminal fact, in order, without facts out of band."""
     return [essence(event) for event in events if not event.payload.out_of_band]
 
 
@@ -156,7 +158,7 @@ def _places(before: Any, after: Any, place: str) -> list[str]:
 
 
 def _unknown(given: Any, known: Any, place: str = "") -> str:
-    """The first key that was given and is not there any more."""
+    """The first key of `given` that `known` does not have; empty when it has all."""
     if isinstance(given, Mapping) and isinstance(known, Mapping):
         for key, value in given.items():
             at = f"{place}.{key}" if place else str(key)

@@ -224,7 +224,7 @@ async def _load(record: SqlRecord, size: int, say: Callable[[str], None]) -> flo
         batch: list[Exchange] = []
         for number in range(start, min(written, start + BATCH)):
             event = ending(number, beginning + step * number, conversation=number % conversations)
-            batch.append(projection.fold(event.payload, event))
+            batch.append(projection.exchange(event.payload, event))
         await record.database().write(batch)
     took = time.perf_counter() - began
     for copy in range(1, size // written):

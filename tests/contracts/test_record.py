@@ -68,7 +68,7 @@ async def save(record: Record, ending: Ending, number: int = 0, seconds: float =
     event = said(
         ending, question=question_id(number), at=NOON + timedelta(seconds=seconds), lane=lane, timeline=TIMELINE
     )
-    await record.save(projection.fold(ending, event))
+    await record.save(projection.exchange(ending, event))
     return event.correlation_id
 
 
@@ -80,7 +80,7 @@ def rated(event: str, rating: int, *, exchange: str = "x", at: datetime = NOON) 
 
 async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
     event = said(verified("Où? 🙂 \"'%;--"), timeline=TIMELINE)
-    exchange = projection.fold(event.payload, event)
+    exchange = projection.exchange(event.payload, event)
 
     await record.save(exchange)
 
@@ -98,7 +98,7 @@ async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
 )
 async def test_an_exchange_without_passages_or_with_odd_text_is_kept_too(record: Record, ending: Ending) -> None:
     event = said(ending)
-    exchange = projection.fold(ending, event)
+    exchange = projection.exchange(ending, event)
 
     await record.save(exchange)
 
@@ -141,7 +141,7 @@ async def test_a_conversation_is_its_last_exchanges_oldest_first(record: Record)
     for number in (3, 1, 4, 2):
         await save(record, verified(f"Question {number}?"), number, seconds=number)
     other = said(verified("elsewhere"), question=question_id(9), conversation="other")
-    await record.save(projection.fold(other.payload, other))
+    await record.save(projection.exchange(other.payload, other))
 
     exchanges = await record.conversation("conversation", 3)
 

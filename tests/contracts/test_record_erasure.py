@@ -45,7 +45,7 @@ def exchange(number: int, **fields: object) -> Exchange:
     """The n-th question of a conversation, asked by somebody."""
     fact = verified(f"Where is {SECRET} {number}?")
     event = said(fact, question=question_id(number), at=NOON + timedelta(seconds=number))
-    return projection.fold(fact, event).model_copy(update={"asker": "a" * 32, **fields})
+    return projection.exchange(fact, event).model_copy(update={"asker": "a" * 32, **fields})
 
 
 def rating(number: int, event: str) -> Feedback:

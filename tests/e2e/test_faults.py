@@ -54,7 +54,7 @@ def post(platform: Platform, body: bytes | dict[str, object], path: str = "/api/
         ({"question": " \n "}, 422, "must not be empty"),
         ({"question": "a\u0000b"}, 422, "U+0000"),
         ({"question": "What?" * 1000}, 422, "at most 2000 characters"),
-        ({"question": "Where is it?", "pipeline": "nosuch"}, 422, "no pipeline is called 'nosuch'"),
+        ({"question": "Where is it?", "pipeline": "nosuch"}, 422, "there is no 'nosuch'"),
         ({"question": "Where is it?", "colour": "red"}, 422, "colour"),
         ({}, 422, "question: Field required"),
         (b"{not json", 422, "JSON"),

@@ -82,7 +82,7 @@ async def test_everything_that_was_said_is_read_back_and_narrowed(town: Town) ->
 
     assert [one["sequence"] for one in said] == sorted(one["sequence"] for one in said)
     assert {one["id"] for one in verified} >= {town.cids[0]}
-    assert {one["said_by"] for one in verified} == {"verifier"}
+    assert {one["published_by"] for one in verified} == {"verifier"}
     assert [one["fact"] for one in await town.events(id=town.cids[0], stage="retrieval")] == ["PassagesRetrieved"]
     assert await town.events(pipeline="nobodys") == []
     assert (await town.http.get("/api/v1/events", params={"fact": "AnswerGuessed"})).status_code == 422

@@ -12,7 +12,7 @@ from cli.client import Client
 from cli.commands.evaluate_questions import FileRun
 from cli.evaluation.questions_file import read_items
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.errors import RefusedError
@@ -50,7 +50,7 @@ async def test_a_file_of_questions_is_asked_evaluated_and_compared_apart_from_li
     async with MemoryBus(*map(builder, STAGES), settings=settings) as bus:
         await ingested(bus, tmp_path / "corpus")
         bus.pipelines.apply("inline", {"verifier": {"evaluation": "inline"}})
-        (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+        (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
         serving = asyncio.create_task(bus.serve())
         async with Client(f"http://127.0.0.1:{face.port}") as here:
             run = FileRun(here, read_items(file), file, tmp_path / "out", judge=False)

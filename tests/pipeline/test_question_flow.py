@@ -14,7 +14,7 @@ from cli.host.catalogue import STAGES, builder
 from services.answer.handler import Answerer
 from services.answer.ports import AnswerTask, Draft
 from services.answer.settings import AnswerSettings
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Answer, Citation, Document, ObjectRef, Sentence
 from shared.contracts.envelope import Event, following, opening
 from shared.contracts.facts import (
@@ -225,7 +225,7 @@ async def test_a_document_that_cannot_be_read_is_refused_with_the_reason(bus: Me
 
 
 async def test_http_client_gets_the_answer_from_the_same_chain(bus: MemoryBus) -> None:
-    (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+    (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
     serving = asyncio.create_task(bus.serve())
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{face.port}", trust_env=False) as client:
         response = await client.post("/api/v1/query", json={"question": RENT})

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from shared.contracts.answer_cache import DISPUTED
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
 async def town(root: Path, sections: dict[str, Any] | None = None) -> AsyncIterator[Town]:
     bus = MemoryBus(*map(builder, STAGES), settings=Settings(data_dir=root, port=0), sections=sections)
     async with bus:
-        (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+        (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
         serving = asyncio.create_task(bus.serve())
         address = f"http://127.0.0.1:{face.port}"
         async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=60) as http:

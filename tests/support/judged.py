@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from cli.host.catalogue import STAGES, builder
-from services.gateway.http_server import HttpFace
+from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
@@ -69,7 +69,7 @@ async def platform(
         async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections, models=models) as bus:
             for document in documents(folder / "corpus"):
                 await ingest(bus, document)
-            (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpFace))
+            (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
             serving = asyncio.create_task(bus.serve())
             url = f"http://127.0.0.1:{face.port}"
             try:

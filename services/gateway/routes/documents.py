@@ -1,4 +1,4 @@
-"""Documents: hand in, list, remove; and search, which is retrieval alone."""
+"""Documents over HTTP: submit, list, remove; and search, which runs retrieval alone."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import base64
 import hashlib
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from services.gateway.auth import Caller, needs
-from services.gateway.handler import Submission
-from services.gateway.problems import Problem
-from services.gateway.state import Gateway, gateway
+from services.gateway.auth import Client, Editor
+from services.gateway.handler import DocumentSubmission
+from services.gateway.problems import HttpProblem
+from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Document
 from shared.contracts.envelope import Event
@@ -31,18 +31,15 @@ from shared.text.languages import code3
 
 router = APIRouter(prefix="/api/v1", tags=["documents"])
 
-Here = Annotated[Gateway, Depends(gateway)]
-Client = Annotated[Caller, Depends(needs("client"))]
-Editor = Annotated[Caller, Depends(needs("editor"))]
 
-#: Documents of one request that are under way at once.
-AT_ONCE = 16
+#: Documents of one request that are indexed at the same time.
+CONCURRENCY = 16
 #: Most documents of one request.
-BATCH = 500
+MAX_DOCUMENTS = 500
 
 
 class DocumentIn(BaseModel):
-    """A document: `text`, or `base64` for bytes (PDF)."""
+    """A document: either `text`, or `base64` for bytes (PDF)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,27 +49,30 @@ class DocumentIn(BaseModel):
     url: str = Field(default="", max_length=4000)
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
-    date: str = Field(default="", max_length=40, description="When it was last changed, if it does not say so itself.")
+    date: str = Field(default="", max_length=40, description="Day of the last change, if not in the document.")
     parts: int = Field(
-        default=0, ge=0, le=100_000, description="With the last part of a long text (…#part=N): how many there are."
+        default=0,
+        ge=0,
+        le=100_000,
+        description="With the last part of a long text (...#part=N): how many parts it has.",
     )
     text: str | None = None
     base64: str | None = None
 
-    def submission(self) -> Submission:
+    def submission(self) -> DocumentSubmission:
         """Its bytes and description.
 
         Raises:
-            Problem: 422 when it has not exactly one body.
+            HttpProblem: 422 unless it has exactly one of `text` and `base64`, and that can be decoded.
         """
         if (self.text is None) == (self.base64 is None):
-            raise Problem(422, f"{self.source}: send either text or base64")
+            raise HttpProblem(422, f"{self.source}: send either text or base64, not both or none")
         try:
             body = self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
         except ValueError:  # also for letters outside ASCII
-            raise Problem(422, f"{self.source}: base64 cannot be decoded") from None
+            raise HttpProblem(422, f"{self.source}: base64 is invalid; send RFC 4648, or text") from None
         description = self.model_dump(exclude={"text", "base64"})
-        return Submission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
+        return DocumentSubmission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
 
 
 class IngestIn(BaseModel):
@@ -80,8 +80,8 @@ class IngestIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    documents: list[DocumentIn] = Field(min_length=1, max_length=BATCH)
-    wait: bool = Field(default=True, description="Answer when all are indexed or refused, at most after `timeout`.")
+    documents: list[DocumentIn] = Field(min_length=1, max_length=MAX_DOCUMENTS)
+    wait: bool = Field(default=True, description="Reply when all are indexed or refused, or after `timeout`.")
     timeout: float = Field(default=120, gt=0, le=600, description="Seconds.")
 
 
@@ -98,15 +98,16 @@ class SearchIn(BaseModel):
     legs: list[Literal["bm25", "dense", "graph", "web"]] = Field(
         default=[], description="Only these; default: the pipeline's."
     )
-    explain: bool = Field(default=False, description="Also tell what each leg found and each judgement changed.")
+    explain: bool = Field(default=False, description="Include what each retriever found and each ranking step changed.")
     as_question: bool = Field(
-        default=False, description="Take the steps before the search that a question takes, such as sub-questions."
+        default=False,
+        description="Rewrite the query first as that of a question, e.g. into sub-questions.",
     )
 
 
 @router.post("/search")
-async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
-    """Passages for a query, best first."""
+async def search(body: SearchIn, gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+    """Search the documents; passages best first."""
     request = SearchRequest(
         query=body.query,
         limit=body.limit,
@@ -117,21 +118,21 @@ async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
         explain=body.explain,
         as_question=body.as_question,
     )
-    reply = await here.context.requests.ask(request)
+    reply = await gateway.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
 
 
 @router.post("/documents", status_code=202)
 async def submit(
     request: Request,
-    here: Here,
+    gateway: CurrentGateway,
     _: Editor,
     source: Annotated[str, Query(max_length=1000)] = "",
     title: Annotated[str, Query(max_length=1000)] = "",
     url: Annotated[str, Query(max_length=4000)] = "",
     language: Annotated[str, Query(max_length=16)] = "",
 ) -> dict[str, Any]:
-    """Hand in one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
+    """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     body = await request.body()
     if media_type == "application/json":
@@ -140,7 +141,7 @@ async def submit(
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_input=False)) from None
     elif not source:
-        raise Problem(422, "source: say which document this is, e.g. ?source=kb:guide.pdf")
+        raise HttpProblem(422, "source: send the document's id, e.g. ?source=kb:guide.pdf")
     else:
         document = Document(
             source=source,
@@ -150,29 +151,29 @@ async def submit(
             language=language,
             digest=hashlib.sha256(body).hexdigest(),
         )
-        submission = Submission(document, body)
-    event = await here.reception.submit(submission)
+        submission = DocumentSubmission(document, body)
+    event = await gateway.questions.submit(submission)
     status = f"/api/v1/submissions/{event.correlation_id}"
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}
 
 
 @router.get("/submissions/{submission_id}")
-async def submission_status(submission_id: str, here: Here, _: Editor) -> dict[str, Any]:
-    """What became of a document that was handed in."""
-    stored = decodable_events(await here.reception.find(submission_id))
+async def submission_status(submission_id: str, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+    """Read whether a submitted document was indexed or refused."""
+    stored = decodable_events(await gateway.questions.find(submission_id))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
     return {"id": submission_id, **_outcome(outcome)}
 
 
 @router.post("/ingest")
-async def ingest(body: IngestIn, here: Here, _: Editor) -> dict[str, Any]:
-    """Hand in several documents and, unless told otherwise, wait until each is indexed or refused."""
+async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+    """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = [document.submission() for document in body.documents]
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate = asyncio.Semaphore(CONCURRENCY)
 
-    async def one(submission: Submission) -> dict[str, Any]:
+    async def one(submission: DocumentSubmission) -> dict[str, Any]:
         async with gate:
-            event, outcome = await here.reception.submit_and_wait(submission, body.timeout if body.wait else 0)
+            event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
         return {"id": event.correlation_id, "source": submission.document.source, **_outcome(outcome)}
 
     results = await asyncio.gather(*(one(submission) for submission in submissions))
@@ -184,32 +185,32 @@ async def ingest(body: IngestIn, here: Here, _: Editor) -> dict[str, Any]:
 
 @router.get("/documents")
 async def documents(
-    here: Here,
+    gateway: CurrentGateway,
     _: Editor,
     collection: str = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     after: str = "",
 ) -> dict[str, Any]:
-    """The indexed documents by source, a page at a time; `after` of one reply asks for the next."""
+    """List the indexed documents by source, a page at a time; send `after` of a reply to get the next page."""
     request = DocumentsRequest(collection=collection, limit=limit, after=after)
-    return (await here.context.requests.ask(request)).model_dump()
+    return (await gateway.context.requests.ask(request)).model_dump()
 
 
 @router.get("/documents/index")
-async def kb_index(
+async def source_index(
     request: Request,
-    here: Here,
+    gateway: CurrentGateway,
     _: Client,
     collection: Annotated[list[str] | None, Query(max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     after: str = "",
 ) -> Any:
-    """The index of sources by id, a page at a time: each with one line on what it is about.
+    """List all sources, each with a one-line description, a page at a time.
 
-    As plain text (`Accept: text/plain`) a source per line; `Link` leads to the next page then.
+    With `Accept: text/plain` one line per source; the next page is then in the `Link` header.
     """
     wanted = KbIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
-    reply = await here.context.requests.ask(wanted)
+    reply = await gateway.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()
     onward = request.url.include_query_params(after=reply.after)
@@ -219,12 +220,12 @@ async def kb_index(
 
 @router.delete("/documents")
 async def remove(
-    here: Here, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
+    gateway: CurrentGateway, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:
-    """Remove documents by their source ids; their passages are gone when this returns."""
-    reply = await here.context.requests.ask(RemoveRequest(sources=tuple(source)))
+    """Remove documents by source; their passages are gone when this returns."""
+    reply = await gateway.context.requests.ask(RemoveRequest(sources=tuple(source)))
     if not reply.removed:
-        raise NotFoundError("none of these sources is indexed; see GET /api/v1/documents")
+        raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")
     return reply.model_dump()
 
 

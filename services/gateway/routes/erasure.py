@@ -1,55 +1,55 @@
-"""Forgetting: a conversation, a question, an asker. Only operators, as nobody owns a conversation yet."""
+"""Erasure of a conversation, a question or an asker over HTTP. Operators only, as conversations have no owner."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.auth import Caller, needs
-from services.gateway.state import Gateway, gateway
+from services.gateway.auth import Operator
+from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.facts import Forgettable
 from shared.contracts.pseudonyms import asker_id, key_id
 
-router = APIRouter(prefix="/api/v1", tags=["forgetting"])
+router = APIRouter(prefix="/api/v1", tags=["erasure"])
 
-Here = Annotated[Gateway, Depends(gateway)]
-Operator = Annotated[Caller, Depends(needs("operator"))]
 ConversationId = Annotated[str, Path(pattern="^[A-Za-z0-9_.:-]{1,128}$")]
 QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Key = Annotated[str, Path(max_length=256, description="Name of the API key; `local` where there are none.")]
-User = Annotated[str, Query(max_length=2000, description="One user of that key, as `client.user` named it.")]
+Key = Annotated[str, Path(max_length=256, description="Name of the API key; `local` where none are configured.")]
+User = Annotated[str, Query(max_length=2000, description="One user of that key, as given in `client.user`.")]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait until it is done.")]
 
 
 @router.delete("/conversations/{conversation_id}")
-async def forget_conversation(conversation_id: ConversationId, here: Here, _: Operator, wait: Wait = 10) -> Response:
-    """Erase a conversation from the record, the log, the caches and the votes; 202 while it goes on."""
-    return await _forget(here, "conversation", conversation_id, wait)
+async def erase_conversation(
+    conversation_id: ConversationId, gateway: CurrentGateway, _: Operator, wait: Wait = 10
+) -> Response:
+    """Erase a conversation from the record, the log, the caches and the feedback; 202 while it is under way."""
+    return await _erase(gateway, "conversation", conversation_id, wait)
 
 
 @router.delete("/exchanges/{question_id}")
-async def forget_question(question_id: QuestionId, here: Here, _: Operator, wait: Wait = 10) -> Response:
-    """Erase one question, and what was replayed from it."""
-    return await _forget(here, "question", question_id, wait)
+async def erase_question(question_id: QuestionId, gateway: CurrentGateway, _: Operator, wait: Wait = 10) -> Response:
+    """Erase one question and its replays."""
+    return await _erase(gateway, "question", question_id, wait)
 
 
 @router.delete("/askers/{key}")
-async def forget_asker(key: Key, here: Here, _: Operator, user: User = "", wait: Wait = 10) -> Response:
-    """Erase everything that was asked with an API key; with `user` what one user of it asked."""
-    tenant = here.context.settings.tenant
-    return await _forget(here, "asker", asker_id(tenant, key, user) if user else key_id(tenant, key), wait)
+async def erase_asker(key: Key, gateway: CurrentGateway, _: Operator, user: User = "", wait: Wait = 10) -> Response:
+    """Erase everything asked with an API key, or by one `user` of it."""
+    tenant = gateway.context.settings.tenant
+    return await _erase(gateway, "asker", asker_id(tenant, key, user) if user else key_id(tenant, key), wait)
 
 
 @router.get("/erasures/{erasure_id}")
-async def erasure(erasure_id: QuestionId, here: Here, _: Operator) -> dict[str, Any]:
-    """How far an erasure has come."""
-    return await here.oblivion.report(erasure_id)
+async def erasure(erasure_id: QuestionId, gateway: CurrentGateway, _: Operator) -> dict[str, Any]:
+    """Read the state of an erasure."""
+    return await gateway.erasures.report(erasure_id)
 
 
-async def _forget(here: Gateway, what: Forgettable, key: str, wait: float) -> Response:
-    report = await here.oblivion.forget(what, key, wait)
+async def _erase(gateway: Gateway, what: Forgettable, key: str, wait: float) -> Response:
+    report = await gateway.erasures.erase(what, key, wait)
     status = 200 if report["status"] == "done" else 202
     return Response(orjson.dumps(report), status, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Questions: ask, watch, read, withdraw, rate; and `query`, which asks and waits."""
+"""Questions over HTTP: ask, stream, read, withdraw, rate; `query` asks and waits."""
 
 from __future__ import annotations
 
@@ -6,57 +6,61 @@ import re
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Path, Request
+from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response
 
-from services.gateway.auth import Caller, needs
-from services.gateway.frames import SSE, cursor_of, streamed, wants_stream
-from services.gateway.handler import Asking
-from services.gateway.presenter import links, overdue, question_json
-from services.gateway.problems import Problem
-from services.gateway.state import Gateway, gateway
+from services.gateway.auth import Caller, Client
+from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
+from services.gateway.handler import NewQuestion
+from services.gateway.presenter import QuestionPresenter, exchange_json, links, overdue_json, question_json
+from services.gateway.problems import HttpProblem
+from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
-from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
-from shared.text.sanitizer import cleaned
+from shared.contracts.requests.persistence import ExchangeRequest
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
 
-Here = Annotated[Gateway, Depends(gateway)]
-Client = Annotated[Caller, Depends(needs("client"))]
-QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The id that asking returned.")]
+QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /questions returned.")]
 IdempotencyKey = Annotated[
-    str, Header(alias="Idempotency-Key", max_length=255, description="The same key is the same question.")
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=255,
+        description="Requests with the same key are one question.",
+    ),
 ]
-#: Nobody types these. The C1 range (U+0080 to U+009F) comes with badly converted text that people do paste; moderation
-#: takes it out.
+#: Control characters that nobody types. The C1 range (U+0080 to U+009F) is allowed: it comes with badly converted text
+#: that people paste, and moderation removes it.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TOKEN = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
 class QuestionIn(BaseModel):
-    """A question; only `question` is needed."""
+    """A question; only `question` is required."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"question": "How do I resume a stream?"}})
 
     question: str = Field(min_length=1)
     pipeline: str = Field(default="", max_length=100, description="Default: the server's default pipeline.")
-    conversation_id: str = Field(default="", description="Questions with the same one follow up on each other.")
-    language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: recognised.")
+    conversation_id: str = Field(default="", description="Questions with the same id follow up on each other.")
+    language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: detected.")
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
-    lane: Lane = Field(default=Lane.LIVE, description="`background` (operators): never in the way of a live question.")
-    turns: tuple[Turn, ...] = Field(default=(), max_length=50, description="Turns before it; background lane only.")
+    lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
+    turns: tuple[Turn, ...] = Field(
+        default=(), max_length=50, description="Earlier turns, oldest first; only in the background."
+    )
 
     @field_validator("question")
     @classmethod
     def _readable(cls, text: str) -> str:
-        """Text a person could have typed."""
+        """Refuse blank text and control characters."""
         if not text.strip():
-            raise ValueError("must not be empty")
+            raise ValueError("must not be blank; send the question's text")
         if control := _CONTROL.search(text):
             raise ValueError(f"must not contain control characters (found U+{ord(control[0]):04X})")
         return text
@@ -68,17 +72,20 @@ class QuestionIn(BaseModel):
             raise ValueError("must be 1 to 128 letters, digits or _ . : -")
         return text
 
-    def asking(self, key: str, caller: Caller) -> Asking:
-        """The question as the reception takes it.
+    def new_question(self, key: str, caller: Caller) -> NewQuestion:
+        """The question as `QuestionService` takes it.
 
         Raises:
-            Problem: 403, the background lane is for operators; 422, a live question brings no turns.
+            HttpProblem: 403 where a client asks on the background lane, 422 where a live question has turns.
         """
         if self.lane is not Lane.LIVE and caller.role != "operator":
-            raise Problem(403, f"lane: background needs a key with the role operator; yours is {caller.role}.")
+            raise HttpProblem(403, f"lane: background needs a key with the role operator, not {caller.role}.")
         if self.turns and self.lane is Lane.LIVE:
-            raise Problem(422, "turns: only with lane background; a live question's come from its conversation_id.")
-        return Asking(
+            raise HttpProblem(
+                422,
+                "turns: leave them out, or send lane background; a live question has a conversation_id.",
+            )
+        return NewQuestion(
             text=self.question,
             pipeline=self.pipeline,
             conversation_id=self.conversation_id,
@@ -91,83 +98,85 @@ class QuestionIn(BaseModel):
 
 
 class ScoresIn(BaseModel):
-    """What an expert gives every sentence and every citation of the answer, in its order."""
+    """An expert's scores of every sentence and every citation, in the order of the answer."""
 
     model_config = ConfigDict(extra="forbid")
 
-    sentences: tuple[SentenceScore, ...] = Field(default=(), description="100 right, 80 nearly, 0 wrong.")
-    citations: tuple[CitationScore, ...] = Field(default=(), description="25 supports it, 20 nearly, 0 does not.")
+    sentences: tuple[SentenceScore, ...] = Field(default=(), description="100 right, 80 nearly right, 0 wrong.")
+    citations: tuple[CitationScore, ...] = Field(default=(), description="25 supports its sentence, 20 partly, 0 not.")
 
 
 class FeedbackIn(BaseModel):
-    """What the asker, or an expert, thinks of the answer."""
+    """The asker's or an expert's rating of the answer."""
 
     model_config = ConfigDict(extra="forbid")
 
     rating: Literal["up", "down"]
     reason: str = Field(default="", max_length=200)
     comment: str = Field(default="", max_length=5000)
-    scores: ScoresIn | None = Field(default=None, description="Of experts: keys with the role editor or operator.")
+    scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
 @router.post("/questions", status_code=202)
-async def ask(body: QuestionIn, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
-    """Accept a question: 202 once it is durable, with links to its stream and its answer."""
-    event = await here.reception.ask(body.asking(key, caller))
+async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = "") -> Response:
+    """Ask a question: 202 as soon as it is stored, with links to its stream and its answer."""
+    event = await gateway.questions.ask(body.new_question(key, caller))
     headers = {"Location": links(event.correlation_id)["self"]}
     return _json(question_json(event), 202, headers)
 
 
 @router.post("/query")
-async def query(body: QuestionIn, request: Request, here: Here, caller: Client, key: IdempotencyKey = "") -> Response:
-    """Ask and wait for the answer; a stream when `Accept` asks for one."""
-    asking = body.asking(key, caller)
+async def query(
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
+) -> Response:
+    """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream."""
+    question = body.new_question(key, caller)
     media_type = wants_stream(request)
     if media_type:
-        cursor = cursor_of(request)
-        event = await here.reception.ask(asking)
-        return streamed(here.reception.stream(event.correlation_id, cursor), media_type)
-    asked, ending = await here.reception.ask_and_wait(asking)
+        presenter = QuestionPresenter(stream_cursor(request))
+        event = await gateway.questions.ask(question)
+        return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type)
+    asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
-        return _json(overdue(asked.correlation_id, asked.conversation_id)[-1].data, 504)
+        return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
     return _json(question_json(ending))
 
 
 @router.get("/questions/{question_id}")
-async def read(question_id: QuestionId, here: Here, _: Client) -> Response:
-    """The question as it stands; from the record when the log has let it go."""
+async def read(question_id: QuestionId, gateway: CurrentGateway, _: Client) -> Response:
+    """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
-        stored = await here.reception.find_question(question_id)
+        stored = await gateway.questions.find_question(question_id)
     except NotFoundError:
-        reply = await here.context.requests.ask(ExchangeRequest(id=question_id))
+        reply = await gateway.context.requests.ask(ExchangeRequest(id=question_id))
         if reply.exchange is None:
             raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
-        return _json(_recorded(reply))
+        return _json(exchange_json(reply.exchange))
     events = decodable_events(stored)
     if not events:
-        raise NotFoundError(f"none of the events of question {question_id} can be read; see answerbus events show")
+        raise NotFoundError(f"no event of {question_id} can be read; see: answerbus events show {question_id}")
     return _json(question_json(_newest(events)))
 
 
 @router.get("/questions/{question_id}/events")
-async def watch(question_id: QuestionId, request: Request, here: Here, _: Client) -> Response:
-    """The question's stream (SSE, or NDJSON by `Accept`), from the beginning or after `Last-Event-ID`."""
-    await here.reception.find_question(question_id)
-    cursor = cursor_of(request)
-    return streamed(here.reception.stream(question_id, cursor), wants_stream(request) or SSE)
+async def watch(question_id: QuestionId, request: Request, gateway: CurrentGateway, _: Client) -> Response:
+    """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
+    await gateway.questions.find_question(question_id)
+    presenter = QuestionPresenter(stream_cursor(request))
+    return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE)
 
 
 @router.delete("/questions/{question_id}")
-async def withdraw(question_id: QuestionId, here: Here, caller: Client) -> Response:
-    """Withdraw the question: queued work is dropped, running work cancelled. An ended question stays as it ended."""
-    return _json(question_json(await here.reception.withdraw(question_id, caller.name)))
+async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client) -> Response:
+    """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
+    return _json(question_json(await gateway.questions.withdraw(question_id, caller.name)))
 
 
 @router.post("/questions/{question_id}/feedback", status_code=202)
-async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Client) -> Response:
-    """Rate the answer; experts score its sentences and citations too."""
+async def rate(question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client) -> Response:
+    """Rate an answer; experts also score its sentences and citations."""
     if body.scores and caller.role == "client":
-        raise Problem(403, "Scores need a key with the role editor or operator; yours is client.")
+        raise HttpProblem(403, "scores: leave them out, or send a key with the role editor or operator.")
     scores = body.scores or ScoresIn()
     feedback = FeedbackGiven(
         rating=1 if body.rating == "up" else -1,
@@ -177,47 +186,14 @@ async def rate(question_id: QuestionId, body: FeedbackIn, here: Here, caller: Cl
         sentence_scores=scores.sentences,
         citation_scores=scores.citations,
     )
-    event = await here.reception.rate(question_id, feedback)
+    event = await gateway.questions.rate(question_id, feedback)
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
 
 
 def _newest(events: list[Event[Fact]]) -> Event[Fact]:
-    """The ending, or the newest step; asides say nothing about the status."""
+    """The terminal fact, else the newest step; facts out of band do not change the status."""
     steps = [event for event in events if not event.payload.out_of_band]
     return next((event for event in steps if event.payload.terminal), steps[-1] if steps else events[-1])
-
-
-def _recorded(reply: ExchangeReply) -> dict[str, Any]:
-    """A question from the record, in the shape of one from the log."""
-    exchange = reply.exchange
-    assert exchange is not None
-    answer = exchange.answer.model_dump() if exchange.answer else {"content": exchange.answer_text, "type": "refusal"}
-    return {
-        "id": exchange.id,
-        "status": "ERROR" if exchange.outcome == "abandoned" else "COMPLETE",
-        "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
-        "conversation_id": exchange.conversation_id,
-        "links": links(exchange.id),
-        "result": cleaned(
-            {
-                "outcome": exchange.outcome,
-                "answer": answer,
-                "citations": [citation.model_dump() for citation in exchange.citations],
-                "confidence": exchange.confidence,
-                "context": exchange.context.model_dump(),
-                "followups": list(exchange.followups),
-                "engine": exchange.engine,
-                "reused": _reused(exchange),
-                "timings": {"stages": [one.model_dump() for one in exchange.timeline], "total_ms": exchange.elapsed_ms},
-                "usage": exchange.usage.model_dump(),
-            }
-        ),
-    }
-
-
-def _reused(exchange: Exchange) -> dict[str, Any] | None:
-    told = exchange.details
-    return {name: told.get(name) for name in ("origin", "similarity")} if exchange.outcome == "reused" else None
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

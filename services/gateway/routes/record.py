@@ -1,4 +1,4 @@
-"""The record over HTTP: exchanges by page, one by one, and all of them as a file."""
+"""The record over HTTP: exchanges by page, one exchange, and an export of all that match."""
 
 from __future__ import annotations
 
@@ -10,43 +10,41 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.auth import Caller, needs
+from services.gateway.auth import Operator
 from services.gateway.exchange_export import FORMATS, Format
-from services.gateway.state import Gateway, gateway
+from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.outcome import OutcomeName
 from shared.contracts.requests.persistence import (
     ExchangeRequest,
     ExchangesFilter,
     ExchangesRequest,
     ExportReply,
     ExportRequest,
-    Outcome,
 )
 from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1/exchanges", tags=["record"])
 
-Here = Annotated[Gateway, Depends(gateway)]
-Operator = Annotated[Caller, Depends(needs("operator"))]
 Name = Annotated[str, Query(max_length=1000)]
 
-#: Seconds persistence may take for a page, and the tries an export makes before it breaks off.
-PATIENCE = 30.0
-TRIES = 5
+#: Seconds persistence may take for a page, and attempts at a page before an export is aborted.
+TIMEOUT = 30.0
+ATTEMPTS = 5
 
 
 async def filters(
     pipeline: Name = "",
-    outcome: Outcome | Literal[""] = "",
+    outcome: OutcomeName | Literal[""] = "",
     conversation: Name = "",
-    source: Annotated[str, Query(max_length=4000, description="Shown with the answer, or cited.")] = "",
+    source: Annotated[str, Query(max_length=4000, description="A source shown with the answer or cited by it.")] = "",
     engine: Name = "",
     lane: Literal["live", "background", ""] = "",
     rating: Literal["up", "down", ""] = "",
     since: datetime | None = None,
-    until: Annotated[datetime | None, Query(description="Not included.")] = None,
+    until: Annotated[datetime | None, Query(description="Exclusive.")] = None,
 ) -> ExchangesFilter:
-    """Which exchanges; what is left out does not matter. A time without a zone is taken for UTC."""
+    """Filters of the exchanges; empty ones do not filter. A time without a zone is UTC."""
     return ExchangesFilter(
         pipeline=pipeline,
         outcome=outcome,
@@ -60,73 +58,73 @@ async def filters(
     )
 
 
-Wanted = Annotated[ExchangesFilter, Depends(filters)]
+Filters = Annotated[ExchangesFilter, Depends(filters)]
 
 
 @router.get("")
 async def exchanges(
-    here: Here,
+    gateway: CurrentGateway,
     _: Operator,
-    wanted: Wanted,
+    criteria: Filters,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    after: Annotated[str, Query(max_length=200, description="What the page before said.")] = "",
+    after: Annotated[str, Query(max_length=200, description="`after` of the previous page.")] = "",
 ) -> dict[str, Any]:
-    """One page of exchanges, the newest first; what is recorded meanwhile moves no page."""
-    request = ExchangesRequest(**wanted.model_dump(exclude={"limit", "after"}), limit=limit, after=after)
-    reply = await here.context.requests.ask(request, PATIENCE)
+    """List exchanges, newest first, a page at a time; exchanges recorded meanwhile do not shift the pages."""
+    request = ExchangesRequest(**criteria.model_dump(exclude={"limit", "after"}), limit=limit, after=after)
+    reply = await gateway.context.requests.ask(request, TIMEOUT)
     shown: dict[str, Any] = cleaned(reply.model_dump(mode="json"))
     return shown
 
 
 @router.get("/export")
 async def export(
-    here: Here, _: Operator, wanted: Wanted, form: Annotated[Format, Query(alias="format")] = "jsonl"
+    gateway: CurrentGateway, _: Operator, criteria: Filters, form: Annotated[Format, Query(alias="format")] = "jsonl"
 ) -> Response:
-    """All exchanges that fit, with feedback and evaluations, the newest first: JSON Lines, or CSV for a spreadsheet."""
+    """Export all matching exchanges with feedback and evaluations, newest first, as JSON Lines or CSV."""
     media_type, write = FORMATS[form]
-    # The first page is asked for before the answer begins, so that what is wrong is told as an error.
-    first = await _page(here, wanted)
+    # The first page is read before the response begins, so that an error still gets its status.
+    first = await _page(gateway, criteria)
     name = f'attachment; filename="exchanges.{form}"'
-    pages = _pages(here, wanted, first)
+    pages = _pages(gateway, criteria, first)
     return StreamingResponse(write(pages), media_type=media_type, headers={"Content-Disposition": name})
 
 
 @router.get("/{exchange_id}")
 async def exchange(
-    exchange_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], here: Here, _: Operator
+    exchange_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], gateway: CurrentGateway, _: Operator
 ) -> dict[str, Any]:
-    """One exchange with everything on record: passages, timings, calls of models, feedback, evaluation."""
+    """Read one exchange with passages, timings, model calls, feedback and evaluation."""
     request = ExchangeRequest(id=exchange_id)
-    reply = await here.context.requests.ask(request, PATIENCE)
+    reply = await gateway.context.requests.ask(request, TIMEOUT)
     if not reply.found:
-        raise NotFoundError("no exchange of this id is on record")
+        raise NotFoundError(f"no exchange {exchange_id} on record; see GET /api/v1/exchanges")
     shown: dict[str, Any] = cleaned(reply.model_dump(mode="json", exclude={"found"}))
     return shown
 
 
-async def _page(here: Gateway, wanted: ExchangesFilter, after: str = "") -> ExportReply:
-    request = ExportRequest(**wanted.model_dump(exclude={"after"}), after=after)
-    return await here.context.requests.ask(request, PATIENCE)
+async def _page(gateway: Gateway, criteria: ExchangesFilter, after: str = "") -> ExportReply:
+    request = ExportRequest(**criteria.model_dump(exclude={"after"}), after=after)
+    return await gateway.context.requests.ask(request, TIMEOUT)
 
 
-async def _pages(here: Gateway, wanted: ExchangesFilter, first: ExportReply) -> AsyncIterator[ExportReply]:
-    """Page after page, each asked for when the one before has been sent.
+async def _pages(gateway: Gateway, criteria: ExchangesFilter, first: ExportReply) -> AsyncIterator[ExportReply]:
+    """Page after page, each read when the previous one has been sent.
 
     Raises:
-        UnavailableError: persistence stays away; the connection is broken off, so that nobody takes a part for all.
+        UnavailableError: persistence stays unavailable; the connection is aborted, as the file is incomplete.
     """
     page = first
     while True:
         yield page
         if not page.after:
             return
-        page = await _patiently(here, wanted, page.after)
+        page = await _page_with_retries(gateway, criteria, page.after)
 
 
-async def _patiently(here: Gateway, wanted: ExchangesFilter, after: str) -> ExportReply:
-    for again in range(1, TRIES):
+async def _page_with_retries(gateway: Gateway, criteria: ExchangesFilter, after: str) -> ExportReply:
+    for again in range(1, ATTEMPTS):
         try:
-            return await _page(here, wanted, after)
+            return await _page(gateway, criteria, after)
         except UnavailableError:
             await asyncio.sleep(0.2 * 2**again)
-    return await _page(here, wanted, after)
+    return await _page(gateway, criteria, after)

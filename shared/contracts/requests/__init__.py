@@ -1,1 +1,1 @@
-"""What services ask one another by request/reply: one module per stage asked, requests and replies as values."""
+"""Requests between services (NATS request/reply): one module per replying stage and topic."""

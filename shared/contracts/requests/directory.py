@@ -1,4 +1,4 @@
-"""What persistence can be asked about people and their time: `ask.persistence.experts`, `.availability`, `.book`,
+"""Requests to persistence about the directory of experts: `ask.persistence.experts`, `.availability`, `.book`,
 `.content`, `.load_directory`, `.directory`.
 
 An expert may be named by id or by name (a part that fits one person is enough), a slot by id or by its beginning.
@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from shared.contracts.domain import Value
-from shared.contracts.payloads import ContentItem, ContentKind, Expert, Session, Slot
+from shared.contracts.payloads import BookedSession, ContentItem, ContentKind, Expert, Slot
 from shared.contracts.requests.request import Request
 
 
@@ -23,7 +23,7 @@ class ExpertsReply(Value):
 
 
 class ExpertsRequest(Request[ExpertsReply]):
-    """`experts`: those who fit a topic, a kind of session and a language; what is empty does not matter."""
+    """`experts`: those who match a topic, a session type and a language; empty fields do not filter."""
 
     stage = "persistence"
     verb = "experts"
@@ -42,7 +42,7 @@ class AvailabilityReply(Value):
 
 
 class AvailabilityRequest(Request[AvailabilityReply]):
-    """`availability`: the free slots of one expert in a time, by default from now on."""
+    """`availability`: the free slots of one expert in a period, by default from now on."""
 
     stage = "persistence"
     verb = "availability"
@@ -57,12 +57,12 @@ class BookReply(Value):
     """`booked` now, `had` already by this question, or `taken` by somebody else; then `free` are other times."""
 
     outcome: Literal["booked", "had", "taken"]
-    session: Session | None = None
+    session: BookedSession | None = None
     free: tuple[Slot, ...] = ()
 
 
 class BookRequest(Request[BookReply]):
-    """`book`: a slot for who asked the question; the same question booking again gets the session it has."""
+    """`book`: a slot for the asker of a question; a question that books again gets the session that it has."""
 
     stage = "persistence"
     verb = "book"
@@ -82,7 +82,7 @@ class ContentReply(Value):
 
 
 class ContentRequest(Request[ContentReply]):
-    """`content`: things to read or watch about a topic; what is empty does not matter."""
+    """`content`: articles and videos about a topic; empty fields do not filter."""
 
     stage = "persistence"
     verb = "content"
@@ -94,7 +94,7 @@ class ContentRequest(Request[ContentReply]):
 
 
 class LoadReply(Value):
-    """How many rows were kept."""
+    """The number of stored rows."""
 
     experts: int = 0
     slots: int = 0
@@ -102,7 +102,7 @@ class LoadReply(Value):
 
 
 class LoadRequest(Request[LoadReply]):
-    """`load_directory`: rows to keep; one that is there already under its id is replaced."""
+    """`load_directory`: rows to store; a row of the same id is replaced."""
 
     stage = "persistence"
     verb = "load_directory"
@@ -117,12 +117,12 @@ class DirectoryReply(Value):
 
     experts: tuple[Expert, ...] = ()
     free: dict[str, int] = {}
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[BookedSession, ...] = ()
     content: int = 0
 
 
 class DirectoryRequest(Request[DirectoryReply]):
-    """`directory`: everything there is, for operators."""
+    """`directory`: the whole directory, for operators."""
 
     stage = "persistence"
     verb = "directory"

@@ -1,4 +1,4 @@
-"""What may be asked of moderation: `ask.moderation.<verb>` with the request named like the verb."""
+"""Requests to moderation: `ask.moderation.<verb>`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PrivateSpan(Value):
 
 
 class InspectReply(Value):
-    """`outcome` is `approved`, `escalated` or the kind of the rejection; `text` is as it would go on, redacted."""
+    """`outcome` is `approved`, `escalated` or the kind of the rejection; `text` is the redacted text."""
 
     outcome: str
     text: str
@@ -29,10 +29,10 @@ class InspectReply(Value):
 
 
 class InspectRequest(Request[InspectReply]):
-    """`inspect`: what the rules make of a text, without a question being run.
+    """`inspect`: apply the rules of moderation to a text without asking a question.
 
-    `pipeline` names whose settings apply; empty: the default's. With `with_model`, the steps of a model that the
-    pipeline turns on are taken too (guardrails are not).
+    The settings are those of `pipeline`, by default the default one. `with_model` also runs the model steps that the
+    pipeline turns on (but not guardrails).
     """
 
     stage = "moderation"
@@ -45,10 +45,9 @@ class InspectRequest(Request[InspectReply]):
 
 
 class GuardAnswerReply(Value):
-    """Whether the answer may not be given, and why: a flow stops it, or nobody can tell and the pipeline fails closed.
+    """Whether the answer must be withheld: an output flow stops it, or guardrails failed and the pipeline fails closed.
 
-    `away` says that the rails could not judge, whatever follows from it. A pipeline without output flows objects to
-    nothing.
+    `away`: the guardrails could not be reached. A pipeline without output flows has no objections.
     """
 
     objection: bool = False
@@ -57,9 +56,9 @@ class GuardAnswerReply(Value):
 
 
 class GuardAnswerRequest(Request[GuardAnswerReply]):
-    """`guard_answer`: whether the output flows of the pipeline's guardrails stop an answer, said within `seconds`.
+    """`guard_answer`: whether the output flows of the pipeline's guardrails stop an answer, decided within `seconds`.
 
-    `pipeline` is the revision that the question is answered by; `answer` is everything that its asker would read.
+    `pipeline` is the revision that the question uses; `answer` is all text that its asker would read.
     """
 
     stage = "moderation"

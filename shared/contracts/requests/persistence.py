@@ -1,4 +1,4 @@
-"""What persistence can be asked: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
+"""Requests to persistence: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shared.contracts.domain import Answer, AnswerEvaluation, Citation, Context, Passage, Scores, Timing, Usage, Value
+from shared.contracts.outcome import DETAILS, OUTCOMES, Outcome, OutcomeName
 from shared.contracts.requests.request import Request
-
-#: How a question can end, as the record names it; one per terminal fact.
-Outcome = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
 
 
 class Exchange(Value):
     """The record of a finished question; its id is the question's correlation id.
 
-    `kind` says more about the outcome: the answer's type, the rejection's or abandonment's kind. `details` holds what
-    only one outcome has (`tool_calls`, `judged_by`, `best_effort`, `refuted` and `evaluation` of an answer, `origin`
-    and `similarity` of a reused one, `stage` of an abandoned question, `options` of a clarification, `findings` and
-    `reply` of a rejection, `by` of a withdrawal), `model_calls` where models were asked; `usage` is their sum.
-    Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is the ending's. `asker`, `parent` and
-    `reuse_key` are those of the envelope.
+    `outcome` and the fields from `kind` to `usage` are those of `shared.contracts.outcome.Outcome`, which
+    `to_outcome` restores. `details` holds the fields that only some outcomes have, and `model_calls` where models were
+    asked; `usage` is their sum. Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is that of
+    the terminal fact. `asker`, `parent` and `reuse_key` are those of the envelope.
     """
 
     id: str
@@ -33,7 +29,7 @@ class Exchange(Value):
     pipeline_revision: int
     lane: str = "live"
     attempt: int = 0
-    outcome: Outcome
+    outcome: OutcomeName
     kind: str = ""
     asked_at: datetime
     ended_at: datetime
@@ -56,6 +52,17 @@ class Exchange(Value):
     parent: str = ""
     reuse_key: str = ""
 
+    def to_outcome(self) -> Outcome:
+        """The outcome as the terminal fact gave it; `usage` is None where neither fact nor models said anything."""
+        same = {name: getattr(self, name) for name in Outcome.model_fields if name in Exchange.model_fields}
+        details = {name: self.details[name] for name in DETAILS if name in self.details}
+        answer = self.answer
+        if answer is None and self.answer_text:
+            answer = Answer(content=self.answer_text, type="refusal")
+        known = OUTCOMES[self.outcome].written or "model_calls" in self.details or self.usage != Usage()
+        usage = self.usage if known else None
+        return Outcome.model_validate({**same, **details, "name": self.outcome, "answer": answer, "usage": usage})
+
 
 class Rating(Value):
     """One piece of feedback on an exchange: `rating` is 1 (up) or -1 (down), scores as experts give them."""
@@ -75,7 +82,7 @@ class ExchangeSummary(Value):
     id: str
     question: str
     answer: str
-    outcome: Outcome
+    outcome: OutcomeName
     citations: tuple[Citation, ...] = ()
     options: tuple[str, ...] = ()
     lane: str = "live"
@@ -83,7 +90,7 @@ class ExchangeSummary(Value):
 
 
 class ConversationReply(Value):
-    """The exchanges in the order they ended, oldest first; none for a conversation nobody knows."""
+    """The exchanges in the order they ended, oldest first; none for an unknown conversation."""
 
     id: str
     exchanges: tuple[ExchangeSummary, ...] = ()
@@ -135,7 +142,7 @@ class StageFigures(Value):
 
 class Rates(Value):
     """Shares of all questions, from 0 to 1: answered from the cache (`reused_exact`) or by the answer to a similar
-    question, passages ranked a second time, asked back, tried more than once.
+    question, passages reranked, clarification requested, more than one attempt.
     """
 
     reused_exact: float = 0.0
@@ -156,7 +163,7 @@ class MeanScores(Value):
 
 
 class ModelFigures(Value):
-    """What one model did for one pipeline."""
+    """Calls, tokens and cost of one model in one pipeline."""
 
     pipeline: str
     model: str
@@ -185,8 +192,8 @@ class PipelineFigures(Value):
 class StatsReply(Value):
     """Figures of the live lane since `since`, the beginning of the hour in which the period begins.
 
-    They are added up as exchanges are recorded: percentiles are of all of them, at most five percent off, and stay
-    when exchanges are deleted. `scores` are those the answers passed with, `evaluations` those given afterwards.
+    They are rolled up as exchanges are recorded and remain when exchanges are deleted; percentiles are at most five
+    percent off. `scores` are those the answers passed with, `evaluations` those given afterwards.
     `documents` counts by status, over all time.
     """
 
@@ -223,7 +230,7 @@ class ExchangeLine(Value):
     pipeline: str
     pipeline_revision: int
     lane: str
-    outcome: Outcome
+    outcome: OutcomeName
     kind: str = ""
     asked_at: datetime
     ended_at: datetime
@@ -254,7 +261,7 @@ class ExchangesFilter(Value):
     """
 
     pipeline: str = ""
-    outcome: Outcome | Literal[""] = ""
+    outcome: OutcomeName | Literal[""] = ""
     conversation: str = ""
     source: str = ""
     engine: str = ""
@@ -267,21 +274,21 @@ class ExchangesFilter(Value):
 
 
 class ExchangesRequest(ExchangesFilter, Request[ExchangesReply]):
-    """One page of the exchanges, a line each."""
+    """One page of exchanges in short form."""
 
     stage = "persistence"
     verb = "exchanges"
 
 
 class ExportReply(Value):
-    """The same with everything there is of each exchange; a page may hold fewer than were asked for."""
+    """One page of whole exchanges; it may have fewer than requested. `after` as in `ExchangesReply`."""
 
     exchanges: tuple[ExchangeReply, ...] = ()
     after: str = ""
 
 
 class ExportRequest(ExchangesFilter, Request[ExportReply]):
-    """One page of the exchanges, whole."""
+    """One page of whole exchanges."""
 
     stage = "persistence"
     verb = "export"

@@ -21,7 +21,7 @@ from shared.contracts.domain import Lane, Passage, PipelineRef, Question
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError, NotFoundError, UnavailableError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
-from shared.contracts.payloads import PAYLOAD, ContentItem, ContentRecommendationsPayload, Expert, Session, Slot
+from shared.contracts.payloads import PAYLOAD, BookedSession, ContentItem, ContentRecommendationsPayload, Expert, Slot
 from shared.contracts.requests.directory import (
     AvailabilityReply,
     BookReply,
@@ -38,7 +38,7 @@ from shared.runtime.settings import Settings
 SOON = datetime(2030, 5, 6, 10, tzinfo=UTC)
 SMITH = Expert(id="smith", name="Dr. Smith", topics=("anxiety",))
 SLOT = Slot(id="smith-1", expert_id="smith", starts_at=SOON, ends_at=SOON + timedelta(minutes=50))
-SESSION = Session(
+SESSION = BookedSession(
     id="c" * 32,
     slot_id="smith-1",
     expert_id="smith",

@@ -60,7 +60,7 @@ def row(**changes: Any) -> dict[str, Any]:
         ("clarification", "clarification", "clarified"),
         ("escalated", "emergency", "escalated"),
         ("abandoned", "refusal", "abandoned"),
-        ("withdrawn", "", "abandoned"),
+        ("withdrawn", "refusal", "withdrawn"),
     ],
 )
 def test_every_ending_has_one_word(outcome: str, kind: str, word: str) -> None:

@@ -80,10 +80,10 @@ def test_every_ending_is_heard_through_one_filter() -> None:
 async def test_a_handler_gets_what_it_asks_for_by_annotation_in_any_order() -> None:
     (subscription,) = stage(moderate).subscriptions
 
-    said = await subscription.handle(event(QuestionAsked(text="Why?")), Manners(greeting="Hi"))
+    published = await subscription.handle(event(QuestionAsked(text="Why?")), Manners(greeting="Hi"))
 
-    assert isinstance(said, QuestionApproved)
-    assert said.question.text == "Hi, default: Why?"
+    assert isinstance(published, QuestionApproved)
+    assert published.question.text == "Hi, default: Why?"
 
 
 async def test_a_bound_method_is_a_handler_too() -> None:
@@ -93,8 +93,8 @@ async def test_a_bound_method_is_a_handler_too() -> None:
 
     (subscription,) = stage(Moderator().moderate).subscriptions
 
-    said = await subscription.handle(event(QuestionAsked(text="Why?")), None)
-    assert isinstance(said, QuestionRejected)
+    published = await subscription.handle(event(QuestionAsked(text="Why?")), None)
+    assert isinstance(published, QuestionRejected)
 
 
 async def test_a_handler_that_only_keeps_something_says_nothing() -> None:
@@ -122,7 +122,7 @@ async def hears_text(text: str) -> QuestionApproved:
     raise AssertionError
 
 
-async def hears_two(fact: QuestionAsked | QuestionApproved) -> None:
+async def consumes_two(fact: QuestionAsked | QuestionApproved) -> None:
     raise AssertionError
 
 
@@ -135,7 +135,7 @@ async def says_text(asked: QuestionAsked) -> str:
     [
         (hears_nothing, "annotate the first parameter"),
         (hears_text, "annotate the first parameter"),
-        (hears_two, "one fact, or with Ending"),
+        (consumes_two, "one fact, or with Ending"),
         (says_text, "return annotation must name facts"),
     ],
 )

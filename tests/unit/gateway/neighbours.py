@@ -19,7 +19,7 @@ from shared.contracts.requests.persistence import (
 from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
-from tests.unit.gateway.run import CID, Desk
+from tests.unit.gateway.harness import CID, RunningGateway
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -72,7 +72,7 @@ class Others:
         return RemoveReply(removed=tuple(one for one in request.sources if one == "kb:a"))
 
 
-def joined(here: Desk) -> Others:
+def joined(here: RunningGateway) -> Others:
     """Let them work beside the gateway."""
     others = Others()
     here.bus.stages += [one(here.bus.context()) for one in (others.moderation, others.persistence, others.retrieval)]

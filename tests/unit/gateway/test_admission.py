@@ -7,12 +7,10 @@ import asyncio
 import pytest
 
 from services.gateway.admission import Admission
-from services.gateway.problems import MEDIA_TYPE, Problem
-from shared.contracts.errors import (
-    UnavailableError,
-)
+from services.gateway.problems import MEDIA_TYPE
+from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
-from tests.unit.gateway.run import CID, asked, desk
+from tests.unit.gateway.harness import CID, asked, running_gateway
 
 
 class Backlog:
@@ -49,11 +47,10 @@ async def test_questions_are_refused_while_the_oldest_waits_too_long_and_let_in_
     await backlog.seen()
     refused_before = telemetry.REFUSED._value.get()
 
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(OverloadedError) as refused:
         admission.check()
 
-    assert refused.value.status == 429
-    assert refused.value.headers == {"Retry-After": "6"}
+    assert refused.value.retry_after == 6
     assert telemetry.REFUSED._value.get() == refused_before + 1
     backlog.age = 15.0
     await backlog.seen()
@@ -67,10 +64,10 @@ async def test_admission_stays_as_it_was_while_the_backlog_cannot_be_read() -> N
     admission = Admission(backlog.oldest, 15.0)
     await admission.open()
     await backlog.seen()
-    backlog.away = True
+    backlog.unavailable = True
     await backlog.seen()
 
-    with pytest.raises(Problem):
+    with pytest.raises(OverloadedError):
         admission.check()
 
     await admission.close()
@@ -89,7 +86,7 @@ async def test_with_a_limit_of_zero_nobody_looks_and_everybody_is_let_in() -> No
 
 @pytest.mark.parametrize("path", ["/api/v1/questions", "/api/v1/query"])
 async def test_a_question_in_a_long_queue_is_told_when_to_come_back(path: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.backlog_seconds = 100.0
         await here.gateway.admission.open()
         await asyncio.sleep(0)  # the first look; no time passes
@@ -104,7 +101,7 @@ async def test_a_question_in_a_long_queue_is_told_when_to_come_back(path: str) -
 
 
 async def test_a_long_queue_refuses_no_reading() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(asked())
         here.bus.backlog_seconds = 100.0
         await here.gateway.admission.open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.contracts.domain import Lane
 from shared.observability.worker_status import StageReport
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 
 def report(pending: int, lane: Lane = Lane.LIVE, paused: float | None = None) -> StageReport:
@@ -25,7 +25,7 @@ def report(pending: int, lane: Lane = Lane.LIVE, paused: float | None = None) ->
 
 
 async def test_metrics_tell_the_backlog_by_stage_and_lane() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.reports = [report(7), report(900, Lane.BACKGROUND, paused=60.0)]
         text = (await here.http.get("/metrics")).text
 
@@ -39,7 +39,7 @@ async def test_metrics_tell_the_backlog_by_stage_and_lane() -> None:
 
 
 async def test_while_the_bus_is_away_there_is_no_backlog_rather_than_an_old_one() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.reports = [report(7)]
         await here.http.get("/metrics")
         here.bus.log.unavailable = True

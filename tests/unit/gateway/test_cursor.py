@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import Cursor
+from services.gateway.cursor import StreamCursor
 
 SEQUENCES = st.integers(0, 10**19 - 1)
 CURSORS = st.one_of(
-    st.builds(Cursor, SEQUENCES),
-    st.builds(Cursor, SEQUENCES, st.integers(1, 9999)),
-    st.builds(Cursor, SEQUENCES, attempt=st.integers(1, 999), draft=st.integers(0, 10**10 - 1)),
+    st.builds(StreamCursor, SEQUENCES),
+    st.builds(StreamCursor, SEQUENCES, st.integers(1, 9999)),
+    st.builds(StreamCursor, SEQUENCES, attempt=st.integers(1, 999), draft=st.integers(0, 10**10 - 1)),
     st.builds(
-        Cursor,
+        StreamCursor,
         SEQUENCES,
         st.just(0),
         st.integers(0, 999),
@@ -26,17 +26,17 @@ CURSORS = st.one_of(
 
 
 @given(CURSORS)
-def test_a_cursor_is_read_back_as_it_was_printed(cursor: Cursor) -> None:
-    assert Cursor.parse(str(cursor)) == cursor
+def test_a_cursor_is_read_back_as_it_was_printed(cursor: StreamCursor) -> None:
+    assert StreamCursor.parse(str(cursor)) == cursor
 
 
 @given(st.text(max_size=30))
 def test_whatever_is_accepted_prints_as_the_same_place(text: str) -> None:
     try:
-        cursor = Cursor.parse(text)
+        cursor = StreamCursor.parse(text)
     except ValueError:
         return
-    assert Cursor.parse(str(cursor)) == cursor
+    assert StreamCursor.parse(str(cursor)) == cursor
 
 
 @pytest.mark.parametrize(
@@ -65,25 +65,25 @@ def test_whatever_is_accepted_prints_as_the_same_place(text: str) -> None:
     ],
 )
 def test_an_id_that_no_server_sent_is_refused_without_being_repeated(text: str) -> None:
-    with pytest.raises(ValueError, match="Last-Event-ID must be an id that this server sent"):
-        Cursor.parse(text)
+    with pytest.raises(ValueError, match="Last-Event-ID: send an id of this stream as received"):
+        StreamCursor.parse(text)
 
 
 def test_an_id_may_have_blanks_around_it() -> None:
-    assert Cursor.parse(" 12.3 \n") == Cursor(12, 3)
+    assert StreamCursor.parse(" 12.3 \n") == StreamCursor(12, 3)
 
 
 @pytest.mark.parametrize(
     ("cursor", "sequence", "read"),
     [
-        (Cursor(12), 11, True),
-        (Cursor(12), 12, True),
-        (Cursor(12), 13, False),
-        (Cursor(12, frames=2), 11, True),
-        (Cursor(12, frames=2), 12, False),
-        (Cursor(12, offset=5, checksum=1), 12, True),
-        (Cursor(), 1, False),
+        (StreamCursor(12), 11, True),
+        (StreamCursor(12), 12, True),
+        (StreamCursor(12), 13, False),
+        (StreamCursor(12, frames=2), 11, True),
+        (StreamCursor(12, frames=2), 12, False),
+        (StreamCursor(12, offset=5, checksum=1), 12, True),
+        (StreamCursor(), 1, False),
     ],
 )
-def test_a_fact_is_read_when_it_lies_before_the_cursor_in_full(cursor: Cursor, sequence: int, read: bool) -> None:
+def test_a_fact_is_read_when_it_lies_before_the_cursor_in_full(cursor: StreamCursor, sequence: int, read: bool) -> None:
     assert cursor.already_read(sequence) is read

@@ -10,14 +10,14 @@ import pytest
 from shared.bus.ports import StoredEvent
 from shared.contracts.pipelines import is_candidate
 from shared.history.export import read_export
-from tests.unit.gateway.run import CID, Desk, asked, desk, run
+from tests.unit.gateway.harness import CID, RunningGateway, asked, run, running_gateway
 
 KEYS = "web:client:client-key-0123456789,ops:operator:operator-key-012345"
 NDJSON = {"Accept": "application/x-ndjson"}
 PATHS = ("/api/v1/events?since=60&follow=false", f"/api/v1/events/{CID}", f"/api/v1/events/{CID}/export")
 
 
-async def seen(here: Desk, **wanted: Any) -> list[dict[str, Any]]:
+async def seen(here: RunningGateway, **wanted: Any) -> list[dict[str, Any]]:
     params = {"since": 60, "follow": "false", **wanted}
     reply = await here.http.get("/api/v1/events", params=params, headers=NDJSON)
     assert reply.status_code == 200, reply.text
@@ -26,7 +26,7 @@ async def seen(here: Desk, **wanted: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_events_are_for_operators(path: str) -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         await here.publish(*run("At eight."))
         replies = [
             (await here.http.get(path, headers=headers)).status_code
@@ -37,7 +37,7 @@ async def test_events_are_for_operators(path: str) -> None:
 
 
 async def test_stored_events_are_read_in_order_and_narrowed() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."), asked("And on Mondays?", cid="1" * 32))
         everything = await seen(here)
         ending = await seen(here, fact="AnswerVerified")
@@ -55,7 +55,7 @@ async def test_stored_events_are_read_in_order_and_narrowed() -> None:
 
 
 async def test_events_are_server_sent_events_unless_lines_are_asked_for() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(asked())
         reply = await here.http.get(PATHS[0])
 
@@ -71,14 +71,14 @@ async def test_events_are_server_sent_events_unless_lines_are_asked_for() -> Non
     ["fact=AnswerGuessed", "id=12", "lane=fast", "since=-1", "since=1e12", "colour=red", "contains=" + "x" * 201],
 )
 async def test_a_question_about_events_that_makes_no_sense_is_refused(query: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.get(f"/api/v1/events?follow=false&{query}")
 
     assert reply.status_code == 422
 
 
 async def test_a_bus_that_is_away_is_told_in_the_stream() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.log.unavailable = True
         (told,) = await seen(here)
 
@@ -86,7 +86,7 @@ async def test_a_bus_that_is_away_is_told_in_the_stream() -> None:
 
 
 async def test_an_export_has_the_pipeline_and_no_raw_text() -> None:
-    async with desk({"answer": {"max_sentences": 2}}) as here:
+    async with running_gateway({"answer": {"max_sentences": 2}}) as here:
         await here.publish(*run("At eight."))
         reply = await here.http.get(PATHS[2])
         raw = await here.http.get(f"{PATHS[2]}?raw=true")
@@ -100,7 +100,7 @@ async def test_an_export_has_the_pipeline_and_no_raw_text() -> None:
 
 
 async def test_an_event_that_cannot_be_read_is_no_reason_to_fail() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         first, *_ = run("At eight.")
         await here.publish(first)
         here.bus.log.stored.append(StoredEvent(f"qa.question.approved.{CID}.0", 2, here.bus.log.stored[0].time, b"{}"))
@@ -113,12 +113,12 @@ async def test_an_event_that_cannot_be_read_is_no_reason_to_fail() -> None:
 
 
 async def test_nothing_is_exported_of_a_question_that_nobody_asked() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         assert (await here.http.get(PATHS[2])).status_code == 404
 
 
 async def test_no_asker_is_answered_by_a_candidate() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         name = here.bus.pipelines.apply("candidate/default/0", {}).name
         assert is_candidate(name)
         reply = await here.http.post("/api/v1/questions", json={"question": "When?", "pipeline": name})

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from shared.contracts.facts import FeedbackGiven
-from tests.unit.gateway.run import CID, desk, run
-from tests.unit.gateway.test_doors import CLIENT, EDITOR, KEYS, bearer
+from tests.unit.gateway.harness import CID, run, running_gateway
+from tests.unit.gateway.test_authentication import CLIENT, EDITOR, KEYS, bearer
 
 ADDRESS = f"/api/v1/questions/{CID}/feedback"
 SCORED = {"rating": "down", "scores": {"sentences": [80], "citations": [25, 0]}}
 
 
 async def test_an_expert_scores_every_sentence_and_citation() -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=SCORED, headers=bearer(EDITOR))
@@ -26,7 +26,7 @@ async def test_an_expert_scores_every_sentence_and_citation() -> None:
 
 
 async def test_a_client_gives_no_scores() -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=SCORED, headers=bearer(CLIENT))
@@ -41,7 +41,7 @@ async def test_a_client_gives_no_scores() -> None:
     [{"sentences": [50]}, {"citations": [100, 0]}, {"sentences": [80, 80]}, {"citations": [25]}, {"words": [1]}],
 )
 async def test_scores_that_fit_no_answer_are_refused(scores: dict[str, Any]) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json={"rating": "up", "scores": scores})

@@ -10,8 +10,8 @@ from shared.contracts.domain import Answer, Citation, Sentence
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact, FeedbackGiven
 from shared.contracts.requests.persistence import Exchange
+from tests.unit.gateway.harness import CID, RunningGateway, run, running_gateway
 from tests.unit.gateway.neighbours import NOON, joined
-from tests.unit.gateway.run import CID, Desk, desk, run
 
 ADDRESS = f"/api/v1/questions/{CID}/feedback"
 COMMENT = {"rating": "down", "comment": "Write to ann@example.org please."}
@@ -36,14 +36,14 @@ def recorded(**fields: Any) -> Exchange:
     return Exchange(**{**told, **fields})
 
 
-def only(here: Desk) -> Event[Fact]:
+def only(here: RunningGateway) -> Event[Fact]:
     """The one rating that was said."""
     (event,) = (event for event in here.bus.history(CID) if isinstance(event.payload, FeedbackGiven))
     return event
 
 
 async def test_an_answer_that_the_log_has_no_longer_is_rated_as_the_record_has_it() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = recorded()
 
         reply = await here.http.post(ADDRESS, json={"rating": "up", "scores": {"sentences": [100]}})
@@ -56,7 +56,7 @@ async def test_an_answer_that_the_log_has_no_longer_is_rated_as_the_record_has_i
 
 
 async def test_scores_must_fit_the_answer_on_record() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = recorded()
 
         reply = await here.http.post(ADDRESS, json={"rating": "up", "scores": {"sentences": [100, 100]}})
@@ -66,7 +66,7 @@ async def test_scores_must_fit_the_answer_on_record() -> None:
 
 
 async def test_a_question_that_neither_log_nor_record_knows_cannot_be_rated() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
 
         reply = await here.http.post(ADDRESS, json={"rating": "up"})
@@ -75,7 +75,7 @@ async def test_a_question_that_neither_log_nor_record_knows_cannot_be_rated() ->
 
 
 async def test_private_data_is_masked_in_a_comment_before_it_is_published() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
         await here.publish(*run("At eight."))
 
@@ -87,7 +87,7 @@ async def test_private_data_is_masked_in_a_comment_before_it_is_published() -> N
 
 
 async def test_the_rules_of_the_default_pipeline_mask_when_that_of_the_question_is_gone() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = recorded(pipeline="gone")
 
         await here.http.post(ADDRESS, json=COMMENT)
@@ -99,7 +99,7 @@ async def test_the_rules_of_the_default_pipeline_mask_when_that_of_the_question_
 
 @pytest.mark.parametrize(("body", "status"), [(COMMENT, 503), ({"rating": "up"}, 202)])
 async def test_without_moderation_a_rating_is_taken_and_a_comment_is_not(body: dict[str, Any], status: int) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."))
 
         reply = await here.http.post(ADDRESS, json=body)

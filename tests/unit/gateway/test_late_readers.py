@@ -7,26 +7,27 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import Cursor
+from services.gateway.cursor import StreamCursor
 from services.gateway.drafts import CHARS, DRAFTS, Drafts
+from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import QuestionStream
 from shared.contracts.facts import AnswerDrafted
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import CID, Desk, desk, read, run, signal
-from tests.unit.gateway.wire import each
+from tests.unit.gateway.harness import CID, RunningGateway, read, run, running_gateway, signal
+from tests.unit.gateway.lossy_feed import each
 
 EVENTS = run("At eight or nine.")
 
 
 async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_beginning() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*EVENTS[:4])
         for offset, text in ((0, "At "), (3, "eight ")):
-            speak(here, Token(attempt=0, draft=7, offset=offset, text=text))
+            signal_token(here, Token(attempt=0, draft=7, offset=offset, text=text))
 
-        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()))
+        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter()))
         shown = [await anext(frames) for _ in range(4)]
-        speak(here, Token(attempt=0, draft=7, offset=9, text="or"))
+        signal_token(here, Token(attempt=0, draft=7, offset=9, text="or"))
         shown.append(await anext(frames))
         await frames.aclose()
 
@@ -34,15 +35,17 @@ async def test_a_reader_who_comes_in_the_middle_of_a_draft_gets_it_from_its_begi
 
 
 async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads_along() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*EVENTS[:4])
-        speak(here, Token(attempt=0, draft=7, offset=0, text="At "))
-        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor()))
+        signal_token(here, Token(attempt=0, draft=7, offset=0, text="At "))
+        frames = each(QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter()))
         before = [await anext(frames) for _ in range(4)]
         await frames.aclose()
-        speak(here, Token(attempt=0, draft=7, offset=3, text="eight "))
+        signal_token(here, Token(attempt=0, draft=7, offset=3, text="eight "))
 
-        resumed = each(QuestionStream(here.gateway.feed, here.bus.log, CID, Cursor.parse(before[-1].id)))
+        resumed = each(
+            QuestionStream(here.gateway.feed, here.bus.log, CID, QuestionPresenter(StreamCursor.parse(before[-1].id)))
+        )
         first = await asyncio.wait_for(anext(resumed), 5)
         await here.publish(*EVENTS[4:])
         rest = [frame async for frame in resumed]
@@ -52,8 +55,8 @@ async def test_who_resumes_in_the_middle_of_a_draft_gets_the_rest_and_then_reads
 
 
 async def test_a_draft_is_forgotten_when_its_fact_says_it_all() -> None:
-    async with desk() as here:
-        speak(here, Token(attempt=0, offset=0, text="At "))
+    async with running_gateway() as here:
+        signal_token(here, Token(attempt=0, offset=0, text="At "))
         assert len(here.gateway.feed.drafts) == 1
 
         await here.publish(*EVENTS[:5])
@@ -64,21 +67,21 @@ async def test_a_draft_is_forgotten_when_its_fact_says_it_all() -> None:
 
 def test_a_draft_with_a_gap_or_without_its_beginning_is_not_kept() -> None:
     drafts = Drafts()
-    drafts.hear(CID, Token(attempt=0, offset=3, text="eight"))
-    assert drafts.so_far(CID) is None
+    drafts.add(CID, Token(attempt=0, offset=3, text="eight"))
+    assert drafts.written(CID) is None
 
-    drafts.hear(CID, Token(attempt=0, offset=0, text="At "))
-    drafts.hear(CID, Token(attempt=0, offset=9, text="or"))
-    assert drafts.so_far(CID) is None
+    drafts.add(CID, Token(attempt=0, offset=0, text="At "))
+    drafts.add(CID, Token(attempt=0, offset=9, text="or"))
+    assert drafts.written(CID) is None
 
 
 def test_the_newest_beginning_replaces_the_one_before() -> None:
     drafts = Drafts()
-    drafts.hear(CID, Token(attempt=0, draft=3, offset=0, text="Around"))
-    drafts.hear(CID, Token(attempt=0, draft=9, offset=0, text="At"))
-    drafts.hear(CID, Token(attempt=0, draft=3, offset=6, text=" noon"))
+    drafts.add(CID, Token(attempt=0, draft=3, offset=0, text="Around"))
+    drafts.add(CID, Token(attempt=0, draft=9, offset=0, text="At"))
+    drafts.add(CID, Token(attempt=0, draft=3, offset=6, text=" noon"))
 
-    assert drafts.so_far(CID) == Token(attempt=0, draft=9, offset=0, text="At")
+    assert drafts.written(CID) == Token(attempt=0, draft=9, offset=0, text="At")
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=10))
@@ -86,22 +89,22 @@ def test_the_tokens_put_together_are_the_draft_so_far(pieces: list[str]) -> None
     drafts = Drafts()
     text = ""
     for piece in pieces:
-        drafts.hear(CID, Token(attempt=1, draft=2, offset=len(text), text=piece))
-        drafts.hear(CID, Token(attempt=1, draft=2, offset=len(text), text=piece))
+        drafts.add(CID, Token(attempt=1, draft=2, offset=len(text), text=piece))
+        drafts.add(CID, Token(attempt=1, draft=2, offset=len(text), text=piece))
         text += piece
-        assert drafts.so_far(CID) == Token(attempt=1, draft=2, offset=0, text=text)
+        assert drafts.written(CID) == Token(attempt=1, draft=2, offset=0, text=text)
 
 
 def test_memory_of_drafts_is_bounded() -> None:
     drafts = Drafts()
     for number in range(DRAFTS + 5):
-        drafts.hear(f"{number:032x}", Token(attempt=0, offset=0, text="x"))
-    drafts.hear(CID, Token(attempt=0, offset=0, text="x" * (CHARS + 1)))
+        drafts.add(f"{number:032x}", Token(attempt=0, offset=0, text="x"))
+    drafts.add(CID, Token(attempt=0, offset=0, text="x" * (CHARS + 1)))
 
     assert len(drafts) <= DRAFTS
-    assert drafts.so_far(CID) is None
+    assert drafts.written(CID) is None
 
 
-def speak(here: Desk, token: Token) -> None:
+def signal_token(here: RunningGateway, token: Token) -> None:
     event = signal(token)
     here.bus.log.signal(event.subject, event)

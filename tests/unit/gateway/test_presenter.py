@@ -6,13 +6,27 @@ from typing import Any
 
 import pytest
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import OUTCOMES, Frame, Presenter, overdue, question_json, result_json, status_of
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter, question_json, result_json, status_of
+from services.gateway.stream import Frame
 from shared.contracts.domain import Citation, Context
 from shared.contracts.facts import FACTS, TERMINAL, Fact, QuestionAbandoned, QuestionRejected
+from shared.contracts.outcome import outcome_of
 from shared.contracts.signals import Token
 from tests.contracts.samples import sample_events
-from tests.unit.gateway.run import CID, CITATIONS, FOLLOWUPS, asked, drafted, last_id, read, run, stored, then, verified
+from tests.unit.gateway.harness import (
+    CID,
+    CITATIONS,
+    FOLLOWUPS,
+    asked,
+    drafted,
+    last_id,
+    read,
+    run,
+    stored,
+    then,
+    verified,
+)
 
 SAMPLES = sample_events()
 STATUSES = {
@@ -31,7 +45,7 @@ RESULT_KEYS = {
 }
 
 
-def shown(presenter: Presenter, *contents: str) -> list[Frame]:
+def shown(presenter: QuestionPresenter, *contents: str) -> list[Frame]:
     """The frames of a whole run, without tokens."""
     return [
         frame
@@ -46,7 +60,7 @@ def texts(frames: list[Frame]) -> list[str]:
 
 @pytest.mark.parametrize("name", FACTS)
 def test_every_fact_has_its_frames_and_the_last_bears_its_sequence(name: str) -> None:
-    frames = Presenter().fact(SAMPLES[name], 7)
+    frames = QuestionPresenter().fact(SAMPLES[name], 7)
 
     if name in SILENT:
         assert frames == []
@@ -61,7 +75,7 @@ def test_every_fact_has_its_frames_and_the_last_bears_its_sequence(name: str) ->
 @pytest.mark.parametrize("fact", TERMINAL)
 def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
     event = SAMPLES[fact.__name__]
-    presenter = Presenter()
+    presenter = QuestionPresenter()
 
     (*_, last) = presenter.fact(event, 7)
 
@@ -70,7 +84,7 @@ def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
     assert set(last.data) == {"id", "status", "pipeline", "conversation_id", "links", "result"}
     result = last.data["result"]
     assert set(result) >= RESULT_KEYS
-    assert result["outcome"] == OUTCOMES[fact]
+    assert result["outcome"] == outcome_of(event.payload).name
     assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links"}
 
 
@@ -83,7 +97,7 @@ def test_a_question_has_the_status_of_its_newest_fact(name: str, status: str) ->
 
 
 def test_an_answer_is_its_citations_then_its_followups_then_its_result() -> None:
-    frames = Presenter().fact(run("At eight.")[-1], 9)
+    frames = QuestionPresenter().fact(run("At eight.")[-1], 9)
 
     assert [frame.event for frame in frames] == ["citation", "citation", "followups", "status", "result"]
     assert [frame.id for frame in frames] == ["9.1", "9.2", "9.3", "9.4", "9"]
@@ -137,13 +151,13 @@ def test_timings_add_up_what_the_stages_needed() -> None:
 
 
 def test_a_draft_without_tokens_is_shown_by_its_fact() -> None:
-    whole = read(shown(Presenter(), "At eight."))
+    whole = read(shown(QuestionPresenter(), "At eight."))
 
     assert whole.text == "At eight."
 
 
 def test_the_fact_of_a_draft_brings_what_the_tokens_did_not() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     first = presenter.token(Token(attempt=0, offset=0, text="At "))
 
     frames = first + presenter.fact(then(asked(), drafted("At eight.")), 5)
@@ -153,21 +167,21 @@ def test_the_fact_of_a_draft_brings_what_the_tokens_did_not() -> None:
 
 
 def test_a_token_that_comes_twice_is_shown_once() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     token = Token(attempt=0, offset=0, text="At ")
 
     assert texts(presenter.token(token) + presenter.token(token)) == ["At "]
 
 
 def test_of_a_token_that_overlaps_only_the_rest_is_shown() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.token(Token(attempt=0, offset=0, text="At "))
 
     assert texts(presenter.token(Token(attempt=0, offset=1, text="t eight"))) == ["eight"]
 
 
 def test_tokens_after_a_gap_wait_for_the_draft() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.token(Token(attempt=0, offset=0, text="At "))
     frames += presenter.token(Token(attempt=0, offset=8, text="."))
 
@@ -177,14 +191,14 @@ def test_tokens_after_a_gap_wait_for_the_draft() -> None:
 
 
 def test_a_token_that_comes_after_its_draft_says_nothing() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.fact(then(asked(), drafted("At eight.")), 5)
 
     assert presenter.token(Token(attempt=0, offset=9, text=" Or nine.")) == []
 
 
 def test_a_new_attempt_replaces_the_draft_at_its_first_token() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.fact(then(asked(), drafted("At eight.")), 5)
 
     frames = presenter.token(Token(attempt=1, offset=0, text="From"))
@@ -194,7 +208,7 @@ def test_a_new_attempt_replaces_the_draft_at_its_first_token() -> None:
 
 
 def test_a_new_attempt_without_tokens_replaces_the_draft_by_its_fact() -> None:
-    frames = shown(Presenter(), "At eight.", "From nine.")
+    frames = shown(QuestionPresenter(), "At eight.", "From nine.")
 
     assert texts([frame for frame in frames if frame.event in ("token", "reset")]) == [
         "At eight.",
@@ -204,14 +218,14 @@ def test_a_new_attempt_without_tokens_replaces_the_draft_by_its_fact() -> None:
 
 
 def test_tokens_of_a_new_attempt_wait_when_its_first_is_missing() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.fact(then(asked(), drafted("At eight.")), 5)
 
     assert presenter.token(Token(attempt=1, offset=4, text=" nine")) == []
 
 
 def test_a_draft_that_was_streamed_otherwise_is_shown_anew() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.token(Token(attempt=0, offset=0, text="Around"))
 
     frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
@@ -220,7 +234,7 @@ def test_a_draft_that_was_streamed_otherwise_is_shown_anew() -> None:
 
 
 def test_a_draft_shorter_than_what_was_streamed_is_shown_anew() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.token(Token(attempt=0, offset=0, text="At eight. Or"))
 
     frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
@@ -229,7 +243,7 @@ def test_a_draft_shorter_than_what_was_streamed_is_shown_anew() -> None:
 
 
 def test_a_new_beginning_replaces_the_old_one_at_its_first_token() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.token(Token(attempt=0, draft=3, offset=0, text="Around"))
 
     frames += presenter.token(Token(attempt=0, draft=9, offset=0, text="At"))
@@ -241,8 +255,8 @@ def test_a_new_beginning_replaces_the_old_one_at_its_first_token() -> None:
 
 
 def test_a_reader_who_left_in_a_beginning_that_was_replaced_gets_the_new_one_from_its_start() -> None:
-    before = Presenter().token(Token(attempt=0, draft=3, offset=0, text="At nine."))
-    presenter = Presenter(Cursor.parse(last_id(before)))
+    before = QuestionPresenter().token(Token(attempt=0, draft=3, offset=0, text="At nine."))
+    presenter = QuestionPresenter(StreamCursor.parse(last_id(before)))
 
     frames = presenter.token(Token(attempt=0, draft=9, offset=4, text="ght."))
     frames += presenter.fact(then(asked(), drafted("At eight.")), 5)
@@ -251,17 +265,17 @@ def test_a_reader_who_left_in_a_beginning_that_was_replaced_gets_the_new_one_fro
 
 
 def test_a_reader_who_left_right_after_a_reset_is_not_taken_to_have_read_what_was_reset() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.token(Token(attempt=0, draft=3, offset=0, text="At"))
     (reset, _) = presenter.token(Token(attempt=0, draft=9, offset=0, text="A"))
 
-    resumed = Presenter(Cursor.parse(reset.id)).fact(then(asked(), drafted("At eight.")), 5)
+    resumed = QuestionPresenter(StreamCursor.parse(reset.id)).fact(then(asked(), drafted("At eight.")), 5)
 
     assert texts(resumed) == ["At eight.", "status"]
 
 
 def test_a_draft_that_was_not_streamed_is_shown_with_the_verdict() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     silent = drafted("At eight.").model_copy(update={"streamed": False})
     events = run("At eight.")
 
@@ -272,7 +286,7 @@ def test_a_draft_that_was_not_streamed_is_shown_with_the_verdict() -> None:
 
 
 def test_the_verdict_shows_the_attempt_it_chose() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.fact(then(asked(), drafted("At nine.")), 5)
     frames += presenter.fact(run("At eight.")[-1], 6)
 
@@ -281,20 +295,20 @@ def test_the_verdict_shows_the_attempt_it_chose() -> None:
 
 
 def test_a_reader_who_was_cut_off_in_a_draft_that_turned_out_otherwise_gets_it_anew() -> None:
-    before = Presenter().token(Token(attempt=0, offset=0, text="Around"))
+    before = QuestionPresenter().token(Token(attempt=0, offset=0, text="Around"))
 
-    after = Presenter(Cursor.parse(before[-1].id)).fact(then(asked(), drafted("At eight.")), 5)
+    after = QuestionPresenter(StreamCursor.parse(before[-1].id)).fact(then(asked(), drafted("At eight.")), 5)
 
     assert read(after, read(before)).text == "At eight."
 
 
 def test_a_reader_who_was_cut_off_in_the_second_attempt_keeps_its_text() -> None:
     events = run("At eight.", "From nine.")
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     before = [frame for at, event in enumerate(events[:7], 40) for frame in presenter.fact(event, at)]
     before += presenter.token(Token(attempt=1, offset=0, text="From"))
 
-    resumed = Presenter(Cursor.parse(before[-1].id))
+    resumed = QuestionPresenter(StreamCursor.parse(before[-1].id))
     after = [frame for at, event in enumerate(events, 40) for frame in resumed.fact(event, at)]
 
     assert texts(after)[:2] == [" nine.", "status"]
@@ -303,17 +317,17 @@ def test_a_reader_who_was_cut_off_in_the_second_attempt_keeps_its_text() -> None
 
 def test_a_fact_that_comes_in_the_middle_of_a_draft_does_not_lose_the_place() -> None:
     events = run("At eight.")
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     before = presenter.token(Token(attempt=0, offset=0, text="At "))
     before += presenter.fact(events[3], 40)
 
-    after = Presenter(Cursor.parse(before[-1].id)).fact(events[4], 41)
+    after = QuestionPresenter(StreamCursor.parse(before[-1].id)).fact(events[4], 41)
 
     assert texts(after) == ["eight.", "status"]
 
 
 def test_nothing_is_said_after_the_ending() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     shown(presenter, "At eight.")
 
     assert presenter.ended
@@ -321,7 +335,7 @@ def test_nothing_is_said_after_the_ending() -> None:
 
 
 def test_an_ending_in_the_middle_of_a_draft_bears_its_own_sequence() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.token(Token(attempt=0, offset=0, text="At "))
 
     abandoned = QuestionAbandoned(stage="answer", kind="expired", message="Too late.")
@@ -331,15 +345,15 @@ def test_an_ending_in_the_middle_of_a_draft_bears_its_own_sequence() -> None:
 
 
 def test_a_reader_of_everything_gets_nothing_more() -> None:
-    frames = shown(Presenter(), "At eight.")
-    presenter = Presenter(Cursor.parse(frames[-1].id))
+    frames = shown(QuestionPresenter(), "At eight.")
+    presenter = QuestionPresenter(StreamCursor.parse(frames[-1].id))
 
     assert shown(presenter, "At eight.") == []
     assert presenter.ended
 
 
 def test_an_overdue_question_gets_a_result_of_the_usual_shape_that_is_no_fact() -> None:
-    status, result = overdue(CID, "conversation")
+    status, result = QuestionPresenter().overdue(CID, "conversation")
 
     assert status.data["status"] == result.data["status"] == "ERROR"
     assert not status.id
@@ -353,7 +367,7 @@ SHOWN = "It opens < b>at eight< /b>. ! [x] [more][2J"
 
 
 def test_tokens_that_are_not_clean_are_not_shown_and_the_draft_brings_the_clean_text() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     frames = presenter.token(Token(attempt=0, offset=0, text=HOSTILE[:9]))
     frames += presenter.token(Token(attempt=0, offset=9, text=HOSTILE[9:30]))
     frames += presenter.token(Token(attempt=0, offset=30, text="and so on"))
@@ -365,14 +379,14 @@ def test_tokens_that_are_not_clean_are_not_shown_and_the_draft_brings_the_clean_
 
 
 def test_a_new_beginning_is_shown_again() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     presenter.token(Token(attempt=0, offset=0, text="<b>"))
 
     assert texts(presenter.token(Token(attempt=0, draft=7, offset=0, text="At eight."))) == ["At eight."]
 
 
 def test_a_tag_that_comes_in_two_tokens_is_not_shown() -> None:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
 
     frames = [*presenter.token(Token(attempt=0, offset=0, text="a <"))]
     frames += presenter.token(Token(attempt=0, offset=3, text="script>"))
@@ -386,7 +400,7 @@ def test_whatever_a_verdict_says_its_result_is_clean() -> None:
         update={"citations": (citation,), "followups": ("<script>?",), "context": Context(topic="\u202etopic")}
     )
 
-    frames = Presenter().fact(then(asked(), fact), 5)
+    frames = QuestionPresenter().fact(then(asked(), fact), 5)
     result = frames[-1].data["result"]
 
     assert result["answer"]["content"] == SHOWN

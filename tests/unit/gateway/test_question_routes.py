@@ -15,8 +15,8 @@ from shared.contracts.requests.persistence import (
 )
 from tests.support.http_client import SseEvent, SseParser
 from tests.support.reassembly import Reassembled
+from tests.unit.gateway.harness import CID, RunningGateway, asked, drafted, run, running_gateway, then
 from tests.unit.gateway.neighbours import NOON, joined
-from tests.unit.gateway.run import CID, Desk, asked, desk, drafted, run, then
 
 EXCHANGE = Exchange(
     id=CID,
@@ -31,14 +31,16 @@ EXCHANGE = Exchange(
 )
 
 
-async def events_of(here: Desk, path: str = f"/api/v1/questions/{CID}/events", **headers: str) -> list[SseEvent]:
+async def events_of(
+    here: RunningGateway, path: str = f"/api/v1/questions/{CID}/events", **headers: str
+) -> list[SseEvent]:
     reply = await here.http.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     assert reply.status_code == 200, reply.text
     return SseParser().feed(reply.content)
 
 
 async def test_a_question_is_accepted_with_links_to_its_answer_and_its_stream() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/questions", json={"question": "When?"})
 
         body = reply.json()
@@ -49,7 +51,7 @@ async def test_a_question_is_accepted_with_links_to_its_answer_and_its_stream() 
 
 
 async def test_a_repeated_post_under_one_key_is_the_same_question_and_another_is_refused() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         headers = {"Idempotency-Key": "k-1"}
         first, again, other = [
             await here.http.post("/api/v1/questions", json={"question": text}, headers=headers)
@@ -61,7 +63,7 @@ async def test_a_repeated_post_under_one_key_is_the_same_question_and_another_is
 
 
 async def test_a_question_is_read_as_it_stands_and_opinions_on_it_change_nothing() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         events = run("At eight.")
         await here.publish(*events[:4])
         path = f"/api/v1/questions/{CID}"
@@ -75,7 +77,7 @@ async def test_a_question_is_read_as_it_stands_and_opinions_on_it_change_nothing
 
 
 async def test_a_question_that_has_left_the_log_is_read_from_the_record_in_the_same_shape() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here).exchange = EXCHANGE
         from_record = (await here.http.get(f"/api/v1/questions/{CID}")).json()
         await here.publish(*run("At eight."))
@@ -88,7 +90,7 @@ async def test_a_question_that_has_left_the_log_is_read_from_the_record_in_the_s
 
 
 async def test_a_question_that_nobody_knows_is_not_found() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
         for path in (f"/api/v1/questions/{CID}", f"/api/v1/questions/{CID}/events", "/api/v1/conversations/c-2"):
             reply = await here.http.get(path)
@@ -96,7 +98,7 @@ async def test_a_question_that_nobody_knows_is_not_found() -> None:
 
 
 async def test_a_question_of_which_nothing_can_be_read_is_not_found() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         subject = asked().subject
         here.bus.log.stored.append(StoredEvent(subject, 1, NOON, b"{}"))
 
@@ -107,7 +109,7 @@ async def test_a_question_of_which_nothing_can_be_read_is_not_found() -> None:
 
 
 async def test_without_the_bus_and_the_record_the_client_is_told_to_come_back() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.log.unavailable = True
         for path in (f"/api/v1/questions/{CID}", "/api/v1/stats", "/api/v1/conversations/c-1"):
             reply = await here.http.get(path)
@@ -116,7 +118,7 @@ async def test_without_the_bus_and_the_record_the_client_is_told_to_come_back() 
 
 
 async def test_a_finished_question_streams_to_its_result() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight.", "From nine."))
 
         events = await events_of(here)
@@ -130,7 +132,7 @@ async def test_a_finished_question_streams_to_its_result() -> None:
 
 
 async def test_a_stream_resumes_after_every_id_by_header_and_by_query() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight.", "From nine."))
         events = await events_of(here)
 
@@ -142,7 +144,7 @@ async def test_a_stream_resumes_after_every_id_by_header_and_by_query() -> None:
 
 
 async def test_a_stream_is_ndjson_when_the_client_wants_it() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."))
 
         headers = {"Accept": "application/x-ndjson"}
@@ -155,7 +157,7 @@ async def test_a_stream_is_ndjson_when_the_client_wants_it() -> None:
 
 
 async def test_a_stream_is_not_opened_at_an_id_that_no_server_sent() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(asked())
 
         for path in (f"/api/v1/questions/{CID}/events?from=x", f"/api/v1/questions/{CID}/events?from=1.0"):
@@ -163,7 +165,7 @@ async def test_a_stream_is_not_opened_at_an_id_that_no_server_sent() -> None:
 
 
 async def test_a_streamed_query_at_an_id_that_no_server_sent_asks_nothing() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         headers = {"Accept": "text/event-stream", "Last-Event-ID": "x"}
         reply = await here.http.post("/api/v1/query", json={"question": "When?"}, headers=headers)
 
@@ -173,7 +175,7 @@ async def test_a_streamed_query_at_an_id_that_no_server_sent_asks_nothing() -> N
 
 async def test_a_query_without_an_answer_in_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.gateway.handler.GRACE", 0.0)
-    async with desk({"gateway": {"deadline_seconds": 0.02}}) as here:
+    async with running_gateway({"gateway": {"deadline_seconds": 0.02}}) as here:
         reply = await here.http.post("/api/v1/query", json={"question": "When?"})
 
         assert reply.status_code == 504
@@ -181,7 +183,7 @@ async def test_a_query_without_an_answer_in_time_says_so(monkeypatch: pytest.Mon
 
 
 async def test_a_query_asked_again_is_answered_or_streamed_from_what_there_is() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         headers, body = {"Idempotency-Key": "k-1"}, {"question": "When?"}
         cid = (await here.http.post("/api/v1/questions", json=body, headers=headers)).json()["id"]
         first = here.bus.history(cid)[0]
@@ -196,7 +198,7 @@ async def test_a_query_asked_again_is_answered_or_streamed_from_what_there_is() 
 
 
 async def test_a_question_is_withdrawn_and_its_stream_ends_so() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(asked())
 
         reply = await here.http.delete(f"/api/v1/questions/{CID}")
@@ -207,7 +209,7 @@ async def test_a_question_is_withdrawn_and_its_stream_ends_so() -> None:
 
 @pytest.mark.parametrize(("rating", "number"), [("up", 1), ("down", -1)])
 async def test_an_answer_is_rated(rating: str, number: int) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
         await here.publish(*run("At eight."))
         body = {"rating": rating, "reason": "outdated"}
@@ -221,13 +223,13 @@ async def test_an_answer_is_rated(rating: str, number: int) -> None:
 
 @pytest.mark.parametrize("cid", ["x", CID.upper(), CID + "0", "*" * 32])
 async def test_an_id_of_another_form_never_reaches_the_log(cid: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         for path in (f"/api/v1/questions/{cid}", f"/api/v1/questions/{cid}/events", f"/api/v1/events/{cid}"):
             assert (await here.http.get(path)).status_code == 422
 
 
 async def test_operators_see_every_event_and_where_one_cannot_be_read() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         events = run("At eight.")
         await here.publish(*events)
         broken = here.bus.log.stored[1]
@@ -242,7 +244,7 @@ async def test_operators_see_every_event_and_where_one_cannot_be_read() -> None:
 
 
 async def test_pipelines_are_listed_by_name_and_newest_revision() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.pipelines.apply("tides", {})
 
         body = (await here.http.get("/api/v1/pipelines")).json()
@@ -251,7 +253,7 @@ async def test_pipelines_are_listed_by_name_and_newest_revision() -> None:
 
 
 async def test_a_conversation_is_read_from_the_record() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
 
         assert (await here.http.get("/api/v1/conversations/c-1")).json()["exchanges"][0]["id"] == CID
@@ -259,7 +261,7 @@ async def test_a_conversation_is_read_from_the_record() -> None:
 
 @pytest.mark.parametrize(("hours", "status"), [("2", 200), ("0", 422), ("-1", 422), ("nan", 422), ("9999", 422)])
 async def test_figures_are_of_a_time_that_there_is(hours: str, status: int) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
 
         assert (await here.http.get(f"/api/v1/stats?hours={hours}")).status_code == status

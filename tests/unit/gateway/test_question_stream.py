@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.gateway import stream
-from services.gateway.presenter import Frame, Presenter
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import CID, asked, last_id, read, run, signal, stored
-from tests.unit.gateway.wire import HEARD, LATE, LOST, TWICE, UNREADABLE, Wire
+from tests.unit.gateway.harness import CID, asked, last_id, read, run, signal, stored
+from tests.unit.gateway.lossy_feed import DELIVERED, LATE, LOST, TWICE, UNREADABLE, LossyFeed
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +34,7 @@ async def collect(frames: AsyncGenerator[Frame, None]) -> list[Frame]:
 
 
 def undisturbed(events: list[StoredEvent]) -> list[Frame]:
-    presenter = Presenter()
+    presenter = QuestionPresenter()
     return [frame for one in events for frame in presenter.fact(one.decode(), one.sequence)]
 
 
@@ -41,11 +42,11 @@ def others(frames: list[Frame]) -> list[tuple[str, Any]]:
     return [(frame.event, frame.data) for frame in frames if frame.event not in ("token", "reset")]
 
 
-async def follow(said: list[tuple[StoredEvent, str]]) -> list[Frame]:
+async def follow(published: list[tuple[StoredEvent, str]]) -> list[Frame]:
     """What a client gets who asked, and then follows the rest live."""
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
-    (first, _), *rest = said
+    (first, _), *rest = published
     wire.keep(first)
     reader = asyncio.create_task(collect(wire.frames()))
     for one, how in rest:
@@ -57,14 +58,14 @@ async def follow(said: list[tuple[StoredEvent, str]]) -> list[Frame]:
     return frames
 
 
-WAYS = st.sampled_from((HEARD, LOST, TWICE, LATE))
+WAYS = st.sampled_from((DELIVERED, LOST, TWICE, LATE))
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_facts_that_are_lost_doubled_or_late_give_the_same_frames(data: st.DataObject) -> None:
     events = stored(run(*data.draw(st.sampled_from((("At eight.",), ("At eight.", "From nine."))))))
-    way = st.sampled_from((HEARD, LOST, TWICE, LATE, UNREADABLE))
+    way = st.sampled_from((DELIVERED, LOST, TWICE, LATE, UNREADABLE))
 
     frames = asyncio.run(follow([(one, data.draw(way)) for one in events]))
 
@@ -76,24 +77,24 @@ def test_facts_that_are_lost_doubled_or_late_give_the_same_frames(data: st.DataO
 def test_tokens_among_lost_doubled_and_late_facts_always_add_up_to_the_draft(data: st.DataObject) -> None:
     drafts = ("At eight.", "From nine till noon.")
     events = stored(run(*drafts))
-    said: list[tuple[StoredEvent, str]] = []
+    published: list[tuple[StoredEvent, str]] = []
     for one in events:
         event = one.decode()
         if event.fact == "AnswerDrafted":
             content = drafts[event.attempt]
             for offset in range(0, len(content), 3):
                 token = Token(attempt=event.attempt, offset=offset, text=content[offset : offset + 3])
-                said.append((signal(token), data.draw(WAYS)))
-        said.append((one, data.draw(WAYS)))
+                published.append((signal(token), data.draw(WAYS)))
+        published.append((one, data.draw(WAYS)))
 
-    frames = asyncio.run(follow(said))
+    frames = asyncio.run(follow(published))
 
     assert others(frames) == others(undisturbed(events))
     assert read(frames).text == drafts[-1]
 
 
 async def test_a_finished_question_is_shown_from_the_log_alone() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     events = stored(run("At eight."))
     wire.keep(*events)
 
@@ -101,7 +102,7 @@ async def test_a_finished_question_is_shown_from_the_log_alone() -> None:
 
 
 async def test_a_client_that_comes_back_gets_what_it_has_not_seen() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.keep(*stored(run("At eight.")))
     whole = await collect(wire.frames())
 
@@ -110,7 +111,7 @@ async def test_a_client_that_comes_back_gets_what_it_has_not_seen() -> None:
 
 
 async def test_an_event_that_cannot_be_read_hides_no_other() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     events = stored(run("At eight."))
     broken = StoredEvent(events[1].subject, events[1].sequence, events[1].time, b"{}")
     wire.keep(events[0], broken, *events[2:])
@@ -120,7 +121,7 @@ async def test_an_event_that_cannot_be_read_hides_no_other() -> None:
 
 async def test_tokens_are_not_shown_before_the_history_was_read() -> None:
     """A client that has read the first draft must not get the second one behind it."""
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     events = stored(run("At eight.", "From nine."))
     refuted = next(at for at, one in enumerate(events) if one.decode().fact == "AnswerRefuted")
@@ -140,7 +141,7 @@ async def test_tokens_are_not_shown_before_the_history_was_read() -> None:
 
 
 async def test_a_question_whose_deadline_has_passed_gets_a_result_that_says_so() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.keep(*stored([asked(deadline=-5)]))
 
     status, *guard = await collect(wire.frames())
@@ -152,7 +153,7 @@ async def test_a_question_whose_deadline_has_passed_gets_a_result_that_says_so()
 
 
 async def test_the_deadline_is_kept_while_the_bus_is_away() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.keep(*stored([asked(deadline=-5)]))
     frames = wire.frames()
     async with aclosing(frames):
@@ -165,7 +166,7 @@ async def test_the_deadline_is_kept_while_the_bus_is_away() -> None:
 
 
 async def test_an_ending_found_at_the_deadline_is_shown_instead_of_the_guard() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     events = stored(run("At eight.", deadline=-5))
     wire.keep(events[0])
     frames = wire.frames()
@@ -179,7 +180,7 @@ async def test_an_ending_found_at_the_deadline_is_shown_instead_of_the_guard() -
 
 
 async def test_the_guard_waits_out_the_grace_after_the_deadline() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     event = asked(deadline=-stream.GRACE + 0.05)
     wire.keep(*stored([event]))
 
@@ -191,7 +192,7 @@ async def test_the_guard_waits_out_the_grace_after_the_deadline() -> None:
 
 async def test_a_reader_too_slow_for_its_queue_is_cut_off_and_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "QUEUE_LIMIT", 3)
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     events = stored(run("At eight."))
     wire.keep(events[0])
@@ -212,7 +213,7 @@ async def test_a_reader_too_slow_for_its_queue_is_cut_off_and_resumes(monkeypatc
 
 async def test_facts_missing_because_of_a_full_queue_are_read_from_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "QUEUE_LIMIT", 3)
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     events = stored(run("At eight."))
     wire.keep(events[0])
@@ -225,7 +226,7 @@ async def test_facts_missing_because_of_a_full_queue_are_read_from_the_log(monke
 
 
 async def test_streams_end_without_a_result_when_the_gateway_stops() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     wire.keep(*stored([asked()]))
     frames = wire.frames()
@@ -237,7 +238,7 @@ async def test_streams_end_without_a_result_when_the_gateway_stops() -> None:
 
 
 async def test_every_stream_of_a_question_hears_it_and_no_other_question() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     mine, too, other = wire.feed.watch(CID), wire.feed.watch(CID), wire.feed.watch("f" * 32)
 

@@ -18,7 +18,7 @@ from shared.contracts.facts import QuestionWithdrawn
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 FORMULA = '=HYPERLINK("https://example.org","free")'
 
@@ -30,9 +30,9 @@ async def record() -> MemoryRecord:
     for number in range(5):
         text = FORMULA if number == 4 else f"Question {number}?"
         event = said(verified(text), question=question_id(number))
-        await kept.save(projection.fold(event.payload, event))
+        await kept.save(projection.exchange(event.payload, event))
     gone = said(QuestionWithdrawn(), question=question_id(9), conversation="other")
-    await kept.save(projection.fold(gone.payload, gone))
+    await kept.save(projection.exchange(gone.payload, gone))
     for number, rating in enumerate((1, -1, -1)):
         await kept.save(
             Feedback(
@@ -55,7 +55,7 @@ async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
         handler.register_record_requests(stage, record)
         return stage
 
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.stages.append(persistence(here.bus.context()))
         yield here.http
 
@@ -76,7 +76,7 @@ async def test_pages_hold_every_exchange_once_the_newest_first(http: httpx.Async
 async def test_what_is_recorded_meanwhile_moves_no_page(http: httpx.AsyncClient, record: MemoryRecord) -> None:
     first = (await http.get("/api/v1/exchanges", params={"limit": 3})).json()
     event = said(verified("new"), question=question_id(99))
-    await record.save(projection.fold(event.payload, event))
+    await record.save(projection.exchange(event.payload, event))
 
     second = (await http.get("/api/v1/exchanges", params={"limit": 3, "after": first["after"]})).json()
 
@@ -156,7 +156,7 @@ def test_numbers_and_plain_texts_stay() -> None:
 async def test_an_export_goes_from_page_to_page(http: httpx.AsyncClient, record: MemoryRecord) -> None:
     for number in range(100, 230):
         event = said(verified(f"{number}"), question=question_id(number))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
 
     lines = (await http.get("/api/v1/exchanges/export")).text.splitlines()
 
@@ -168,7 +168,7 @@ async def test_a_page_of_large_exchanges_stays_under_what_the_bus_takes(
 ) -> None:
     for number in range(100, 110):
         event = said(verified("large?", "x" * 2**20), question=question_id(number))
-        exchange = projection.fold(event.payload, event)
+        exchange = projection.exchange(event.payload, event)
         await record.save(exchange.model_copy(update={"answer": Answer(content="x" * 2**20)}))
 
     lines = (await http.get("/api/v1/exchanges/export")).text.splitlines()

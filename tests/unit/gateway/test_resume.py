@@ -8,11 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import Frame, Presenter
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import last_id, read, run, signal, stored
+from tests.unit.gateway.harness import last_id, read, run, signal, stored
 
 WORDS = st.text(alphabet="aé 水.", min_size=0, max_size=8)
 
@@ -21,15 +22,15 @@ WORDS = st.text(alphabet="aé 水.", min_size=0, max_size=8)
 class Feed:
     """What a gateway hears of one question, in the order in which it hears it."""
 
-    heard: tuple[StoredEvent, ...]
+    received: tuple[StoredEvent, ...]
     answer: str
 
     def frames(self, cursor: str = "", *, after: int = -1, deaf: frozenset[int] = frozenset()) -> list[list[Frame]]:
         """The frames of each thing heard; tokens up to place `after`, and those at the places in `deaf`, are not."""
-        presenter = Presenter(Cursor.parse(cursor) if cursor else None)
-        return [self._show(presenter, one, at > after and at not in deaf) for at, one in enumerate(self.heard)]
+        presenter = QuestionPresenter(StreamCursor.parse(cursor) if cursor else None)
+        return [self._show(presenter, one, at > after and at not in deaf) for at, one in enumerate(self.received)]
 
-    def _show(self, presenter: Presenter, one: StoredEvent, audible: bool) -> list[Frame]:
+    def _show(self, presenter: QuestionPresenter, one: StoredEvent, audible: bool) -> list[Frame]:
         if one.sequence:
             return presenter.fact(one.decode(), one.sequence)
         return presenter.token(Token.model_validate_json(one.data)) if audible else []
@@ -39,7 +40,7 @@ class Feed:
 def feeds(draw: st.DrawFn) -> Feed:
     """A run of one to three attempts; its tokens are lost, doubled, late, early, or of another text than the draft."""
     drafts = draw(st.lists(WORDS, min_size=1, max_size=3))
-    heard = stored(run(*drafts))
+    received = stored(run(*drafts))
     for attempt, content in enumerate(drafts):
         spoken = draw(st.one_of(st.just(content), WORDS))
         for beginning in range(draw(st.integers(1, 2))):
@@ -50,16 +51,16 @@ def feeds(draw: st.DrawFn) -> Feed:
                 token = Token(attempt=attempt, draft=beginning, offset=offset, text=piece)
                 offset += size
                 for _ in range(draw(st.sampled_from((1, 1, 1, 0, 2)))):
-                    heard.insert(draw(st.integers(0, len(heard))), signal(token))
+                    received.insert(draw(st.integers(0, len(received))), signal(token))
             spoken = draw(st.one_of(st.just(content), WORDS))
-    return Feed(tuple(heard), drafts[-1])
+    return Feed(tuple(received), drafts[-1])
 
 
 @st.composite
 def tidy_feeds(draw: st.DrawFn) -> Feed:
     """A run whose tokens come one after another, between the passages and the draft."""
     drafts = draw(st.lists(WORDS, min_size=1, max_size=3))
-    heard: list[StoredEvent] = []
+    received: list[StoredEvent] = []
     for one in stored(run(*drafts)):
         event = one.decode()
         if event.fact == "AnswerDrafted":
@@ -69,13 +70,13 @@ def tidy_feeds(draw: st.DrawFn) -> Feed:
                     Token(attempt=event.attempt, draft=7 * beginning, offset=at, text=letter)
                     for at, letter in enumerate(content)
                 ]
-                heard += [signal(token) for token in tokens[: draw(st.integers(0, len(tokens)))]]
-        heard.append(one)
-    return Feed(tuple(heard), drafts[-1])
+                received += [signal(token) for token in tokens[: draw(st.integers(0, len(tokens)))]]
+        received.append(one)
+    return Feed(tuple(received), drafts[-1])
 
 
-def flat(heard: list[list[Frame]]) -> list[Frame]:
-    return [frame for frames in heard for frame in frames]
+def flat(received: list[list[Frame]]) -> list[Frame]:
+    return [frame for frames in received for frame in frames]
 
 
 def others(frames: list[Frame]) -> list[tuple[str, Any]]:
@@ -83,14 +84,14 @@ def others(frames: list[Frame]) -> list[tuple[str, Any]]:
     return [(frame.event, frame.data) for frame in frames if frame.event not in ("token", "reset")]
 
 
-def place_of(heard: list[list[Frame]], number: int) -> int:
+def place_of(received: list[list[Frame]], number: int) -> int:
     """Which of the things heard gave the frame of that number."""
     seen = 0
-    for place, frames in enumerate(heard):
+    for place, frames in enumerate(received):
         seen += len(frames)
         if number < seen:
             return place
-    return len(heard)
+    return len(received)
 
 
 @given(st.one_of(feeds(), tidy_feeds()))
@@ -98,18 +99,18 @@ def test_the_text_put_together_is_the_draft_whatever_became_of_the_tokens(feed: 
     frames = flat(feed.frames())
 
     assert read(frames).text == feed.answer
-    assert others(frames) == others(flat(feed.frames(after=len(feed.heard))))
+    assert others(frames) == others(flat(feed.frames(after=len(feed.received))))
 
 
 @given(st.one_of(feeds(), tidy_feeds()))
 def test_resuming_from_any_frame_gives_exactly_the_remaining_ones(feed: Feed) -> None:
-    heard = feed.frames()
-    whole = flat(heard)
+    received = feed.frames()
+    whole = flat(received)
     for number, frame in enumerate(whole):
         if frame.event == "reset":
             continue  # the token that came with it is heard once: the draft brings its text in another piece
 
-        resumed = flat(feed.frames(frame.id, after=place_of(heard, number)))
+        resumed = flat(feed.frames(frame.id, after=place_of(received, number)))
 
         assert resumed == whole[number + 1 :]
 
@@ -118,12 +119,12 @@ def test_resuming_from_any_frame_gives_exactly_the_remaining_ones(feed: Feed) ->
 def test_a_client_cut_off_anywhere_puts_the_whole_together_whichever_tokens_it_hears(
     feed: Feed, data: st.DataObject
 ) -> None:
-    heard = feed.frames(deaf=data.draw(_places(feed)))
-    whole = flat(heard)
+    received = feed.frames(deaf=data.draw(_places(feed)))
+    whole = flat(received)
     cut = data.draw(st.integers(0, len(whole)))
 
     # The history is read before anything live is heard.
-    after = data.draw(st.integers(place_of(heard, cut - 1) if cut else -1, len(feed.heard)))
+    after = data.draw(st.integers(place_of(received, cut - 1) if cut else -1, len(feed.received)))
     resumed = flat(feed.frames(last_id(whole[:cut]), after=after, deaf=data.draw(_places(feed))))
 
     assert others(whole[:cut]) + others(resumed) == others(whole)
@@ -135,4 +136,4 @@ def test_a_client_cut_off_anywhere_puts_the_whole_together_whichever_tokens_it_h
 
 
 def _places(feed: Feed) -> st.SearchStrategy[frozenset[int]]:
-    return st.frozensets(st.integers(0, len(feed.heard) - 1))
+    return st.frozensets(st.integers(0, len(feed.received) - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.retrieval.source_index import SourceIndex
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.contracts.stage import Stage
-from tests.unit.gateway.run import Desk, desk
+from tests.unit.gateway.harness import RunningGateway, running_gateway
 
 
 class _Register:
@@ -15,14 +15,14 @@ class _Register:
         ]
 
 
-def _joined(here: Desk) -> None:
+def _joined(here: RunningGateway) -> None:
     stage = Stage("retrieval")
     stage.on_request(SourceIndex(_Register()).kb_index)  # type: ignore[arg-type]
     here.bus.stages += [stage]
 
 
 async def test_sources_are_listed_with_a_line_each() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         _joined(here)
 
         reply = (await here.http.get("/api/v1/documents/index", params={"collection": ["a", "c"]})).json()
@@ -32,7 +32,7 @@ async def test_sources_are_listed_with_a_line_each() -> None:
 
 
 async def test_sources_as_plain_text_lead_on_to_the_next_page() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         _joined(here)
         text = {"Accept": "text/plain"}
 

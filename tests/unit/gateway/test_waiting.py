@@ -12,8 +12,8 @@ from shared.bus.ports import StoredEvent
 from shared.contracts.envelope import Event
 from shared.contracts.facts import DocumentIndexed, Fact, QuestionApproved
 from shared.contracts.signals import Token
-from tests.unit.gateway.run import CID, QUESTION, asked, run, signal, stored, then
-from tests.unit.gateway.wire import Wire
+from tests.unit.gateway.harness import CID, QUESTION, asked, run, signal, stored, then
+from tests.unit.gateway.lossy_feed import LossyFeed
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,12 +28,12 @@ def is_ending(one: StoredEvent) -> bool:
     return one.terminal
 
 
-async def awaited(wire: Wire, patience: float = 5.0) -> Event[Fact] | None:
+async def awaited(wire: LossyFeed, patience: float = 5.0) -> Event[Fact] | None:
     return await wait_for(is_ending, wire.feed.watch(CID), wire.log, CID, patience)
 
 
 async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     queue = wire.feed.watch(CID)
     wire.publish(signal(Token(attempt=0, offset=0, text="At")))
@@ -47,7 +47,7 @@ async def test_waiting_gives_the_first_event_that_is_wanted() -> None:
 
 
 async def test_waiting_finds_in_the_log_what_the_feed_has_lost() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.keep(*stored(run("At eight.")))
 
     found = await awaited(wire)
@@ -57,7 +57,7 @@ async def test_waiting_finds_in_the_log_what_the_feed_has_lost() -> None:
 
 
 async def test_waiting_goes_on_after_its_queue_was_ended() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     queue = wire.feed.watch(CID)
     await wire.feed.close()
     wire.keep(*stored(run("At eight.")))
@@ -66,21 +66,21 @@ async def test_waiting_goes_on_after_its_queue_was_ended() -> None:
 
 
 async def test_waiting_ends_with_nothing_when_its_patience_does() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.keep(*stored([asked(), then(asked(), QuestionApproved(question=QUESTION), "moderation")]))
 
     assert await awaited(wire, 0.0) is None
 
 
 async def test_waiting_ends_with_nothing_while_the_bus_is_away() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     wire.log.unavailable = True
 
     assert await awaited(wire, 0.0) is None
 
 
 async def test_a_document_s_outcome_can_be_waited_for() -> None:
-    wire = Wire()
+    wire = LossyFeed()
     await wire.feed.open()
     queue = wire.feed.watch(CID)
     indexed = DocumentIndexed(source="kb:a.md", digest="d", chunks=3)

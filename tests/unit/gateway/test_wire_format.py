@@ -9,11 +9,10 @@ import orjson
 import pytest
 from starlette.requests import Request
 
-from services.gateway.cursor import Cursor
-from services.gateway.frames import NDJSON, SSE, cursor_of, encode, streamed, wants_stream
-from services.gateway.presenter import Frame
-from services.gateway.problems import Problem
-from services.gateway.stream import QuestionStream
+from services.gateway.cursor import StreamCursor
+from services.gateway.frames import NDJSON, SSE, encode, stream_cursor, streamed, wants_stream
+from services.gateway.problems import HttpProblem
+from services.gateway.stream import Frame, QuestionStream
 from tests.support.http_client import SseParser
 
 FRAME = Frame("token", {"text": "line\nline\r\u2028 é"}, "12~0.7.1f0c3a9e")
@@ -86,14 +85,14 @@ def test_accept_chooses_the_stream(accept: str, kind: str) -> None:
 
 
 def test_a_cursor_is_taken_from_the_header_before_the_query() -> None:
-    assert cursor_of(request()) == Cursor()
-    assert cursor_of(request("from=7.2")) == Cursor(7, 2)
-    assert cursor_of(request("from=7.2", last_event_id="9")) == Cursor(9)
+    assert stream_cursor(request()) == StreamCursor()
+    assert stream_cursor(request("from=7.2")) == StreamCursor(7, 2)
+    assert stream_cursor(request("from=7.2", last_event_id="9")) == StreamCursor(9)
 
 
 def test_a_cursor_that_no_server_sent_is_a_bad_request() -> None:
-    with pytest.raises(Problem) as refused:
-        cursor_of(request(last_event_id="latest"))
+    with pytest.raises(HttpProblem) as refused:
+        stream_cursor(request(last_event_id="latest"))
 
     assert refused.value.status == 400
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cli.operations.events_view import CALL_COLUMNS, model_calls
 from services.gateway.presenter import result_json
-from services.persistence.projection import fold
+from services.persistence import projection
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer, ModelCall, PipelineRef, Question, Usage
 from shared.contracts.envelope import following, opening
@@ -62,7 +62,7 @@ def test_rejection_by_a_model_has_its_cost() -> None:
 def test_record_keeps_the_sum_and_each_call() -> None:
     ending = drafted_and_verified()[-1]
 
-    exchange = fold(ending.payload, ending)
+    exchange = projection.exchange(ending.payload, ending)
 
     assert exchange.usage == SUM
     assert [call["step"] for call in exchange.details["model_calls"]] == ["gate", "answer"]

@@ -143,7 +143,7 @@ async def test_a_question_that_is_not_on_record_is_erased_from_the_log() -> None
 
 
 async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_after_it_is_kept() -> None:
-    exchange = projection.fold(verified(), said(verified(), conversation="c"))
+    exchange = projection.exchange(verified(), said(verified(), conversation="c"))
     marked = {erasure_mark("conversation", "c", "default"): exchange.asked_at}
 
     assert is_forgotten(exchange, marked)
@@ -155,7 +155,7 @@ async def test_what_was_asked_before_the_wish_is_forgotten_and_what_is_asked_aft
     "name", [f"question:{question_id()}", "question:parent", "asker:" + "a" * 32, "asker:" + "a" * 16]
 )
 def test_an_exchange_is_forgotten_by_its_id_its_parent_its_asker_or_the_asker_s_key(name: str) -> None:
-    exchange = projection.fold(verified(), said(verified()))
+    exchange = projection.exchange(verified(), said(verified()))
     exchange = exchange.model_copy(update={"parent": "parent", "asker": "a" * 32})
 
     assert is_forgotten(exchange, {name: NOON})

@@ -33,7 +33,7 @@ class Watched(MemoryRecord):
 async def aged(record: MemoryRecord, *days: float) -> None:
     for number, age in enumerate(days):
         event = said(verified(), question=question_id(number), at=datetime.now(UTC) - timedelta(days=age))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
 
 
 async def test_what_is_older_goes_batch_by_batch_and_the_rest_stays() -> None:

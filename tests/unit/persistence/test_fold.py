@@ -45,7 +45,7 @@ TIMELINE = (Timing(stage="moderation", waited_ms=1, worked_ms=2), Timing(stage="
 
 
 def folded(ending: Ending) -> Exchange:
-    return projection.fold(ending, said(ending))
+    return projection.exchange(ending, said(ending))
 
 
 def test_every_terminal_fact_has_an_outcome_of_its_own() -> None:
@@ -62,7 +62,7 @@ def test_the_same_event_always_folds_into_the_same_exchange(outcome: str) -> Non
 def test_an_exchange_carries_its_envelope_whatever_the_outcome(outcome: str) -> None:
     event = said(ENDINGS[outcome], timeline=TIMELINE, number=2)
 
-    exchange = projection.fold(ENDINGS[outcome], event)
+    exchange = projection.exchange(ENDINGS[outcome], event)
 
     assert (exchange.id, exchange.event_id) == (event.correlation_id, event.event_id)
     assert (exchange.pipeline, exchange.pipeline_revision) == ("default", 3)
@@ -129,11 +129,11 @@ def test_a_fact_that_ends_nothing_is_not_folded() -> None:
     asked = QuestionAsked(text="Why?")
 
     with pytest.raises(TypeError, match="QuestionAsked"):
-        projection.fold(asked, said(asked))  # type: ignore[arg-type]
+        projection.exchange(asked, said(asked))  # type: ignore[arg-type]
 
 
 def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
-    exchange = projection.fold(verified(), said(verified(), timeline=TIMELINE))
+    exchange = projection.exchange(verified(), said(verified(), timeline=TIMELINE))
 
     assert exchange.asked_at == NOON - timedelta(milliseconds=500)
     assert exchange.elapsed_ms == 500
@@ -149,7 +149,7 @@ def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
     ids=["an id without a time", "a replay of long ago", "a clock that is ahead"],
 )
 def test_the_timeline_tells_how_long_it_took_where_the_id_cannot(question: str, lane: Lane) -> None:
-    exchange = projection.fold(verified(), said(verified(), question=question, lane=lane, timeline=TIMELINE))
+    exchange = projection.exchange(verified(), said(verified(), question=question, lane=lane, timeline=TIMELINE))
 
     assert exchange.elapsed_ms == 10
     assert exchange.asked_at == NOON - timedelta(milliseconds=10)

@@ -24,7 +24,8 @@ async def test_while_the_disk_is_full_endings_are_to_come_again_and_are_kept_whe
         connection.cursor().execute(f"PRAGMA max_page_count = {room['pages']}")
 
     entries = [
-        projection.fold(verified(text="word " * 20_000), said(verified(), question=question_id(n))) for n in range(3)
+        projection.exchange(verified(text="word " * 20_000), said(verified(), question=question_id(n)))
+        for n in range(3)
     ]
     for entry in entries:
         with pytest.raises(TransientError, match="unavailable"):

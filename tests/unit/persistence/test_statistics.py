@@ -47,7 +47,9 @@ def test_a_time_before_it_began_took_none() -> None:
 
 def test_figures_are_read_as_they_were_written_and_add_up() -> None:
     (figures,) = (
-        one for place, one in roll_up([projection.fold(verified(), said(verified()))]).items() if place.span == "day"
+        one
+        for place, one in roll_up([projection.exchange(verified(), said(verified()))]).items()
+        if place.span == "day"
     )
     twice = Rollup.from_json(figures.as_json())
     twice.add(figures)
@@ -63,7 +65,7 @@ def test_stages_are_listed_in_the_order_they_were_met_and_each_attempt_counts() 
         for stage, worked in (("moderation", 2), ("retrieval", 4), ("retrieval", 6))
     )
     total = Rollup()
-    for one in roll_up([projection.fold(verified(), said(verified(), timeline=timeline))]).values():
+    for one in roll_up([projection.exchange(verified(), said(verified(), timeline=timeline))]).values():
         total.add(one)
 
     moderation, retrieval = stages(total)
@@ -79,11 +81,11 @@ def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
     asked_back = ClarificationRequested(question=Question(text="?"), clarification="Which?")
     again = (Timing(stage="retrieval", waited_ms=1, worked_ms=1),)
     entries = [
-        projection.fold(reused, said(reused)),
-        projection.fold(reused, said(reused, timeline=again)),
-        projection.fold(asked_back, said(asked_back)),
-        projection.fold(verified(), said(verified(), number=1)),
-        projection.fold(verified(), said(verified(), lane=Lane.BACKGROUND)),
+        projection.exchange(reused, said(reused)),
+        projection.exchange(reused, said(reused, timeline=again)),
+        projection.exchange(asked_back, said(asked_back)),
+        projection.exchange(verified(), said(verified(), number=1)),
+        projection.exchange(verified(), said(verified(), lane=Lane.BACKGROUND)),
     ]
     (figures,) = (one for place, one in roll_up(entries).items() if place.span == "hour")
 
@@ -96,7 +98,7 @@ def test_models_are_told_by_pipeline_the_dearest_first() -> None:
     calls = tuple(ModelCall(stage="answer", step="answer", role="main", model=name, usage=usage) for name in "abb")
     event = event.model_copy(update={"model_calls": calls})
     (figures,) = (
-        one for place, one in roll_up([projection.fold(event.payload, event)]).items() if place.span == "hour"
+        one for place, one in roll_up([projection.exchange(event.payload, event)]).items() if place.span == "hour"
     )
 
     first, second = model_usage({"default": figures})
@@ -109,7 +111,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
     record = MemoryRecord()
     for number in (2, 1, 3):
         event = said(verified(f"Question {number}?"), question=question_id(number), at=NOON + timedelta(seconds=number))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
 
     reply = await RecordQueries(record).conversation(ConversationRequest(id="conversation", limit=2))
 
@@ -120,7 +122,7 @@ async def test_a_conversation_is_told_in_time_order() -> None:
 async def test_an_exchange_is_told_with_its_feedback() -> None:
     record = MemoryRecord()
     event = said(verified())
-    await record.save(projection.fold(event.payload, event))
+    await record.save(projection.exchange(event.payload, event))
     await record.save(
         Feedback(event_id="f", exchange_id=event.correlation_id, rating=1, reason="", comment="", by="", at=NOON)
     )
@@ -143,7 +145,7 @@ async def test_statistics_count_the_period_that_was_asked_for() -> None:
     now = datetime.now(UTC)
     for number, (hours, fact) in enumerate([(1, verified()), (2, QuestionWithdrawn()), (30, verified())]):
         event = said(fact, question=question_id(number, asked_at=now), at=now - timedelta(hours=hours))
-        await record.save(projection.fold(event.payload, event))
+        await record.save(projection.exchange(event.payload, event))
     await record.save(DocumentState(source="kb:a", status="indexed", at=now))
 
     reply = await RecordQueries(record).stats(StatsRequest(hours=24))

@@ -1,20 +1,20 @@
-"""A log that keeps everything, and a live feed that does as a test tells it."""
+"""A log that keeps everything, and a live feed that loses, repeats and delays events as a test demands."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from services.gateway.cursor import Cursor
-from services.gateway.presenter import Frame
-from services.gateway.stream import LiveFeed, QuestionStream
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame, LiveFeed, QuestionStream
 from shared.bus.ports import StoredEvent
 from shared.contracts.subjects import live
 from shared.runtime.testing import MemoryLog
-from tests.unit.gateway.run import CID
+from tests.unit.gateway.harness import CID
 
-#: How a thing that is said reaches the gateway.
-HEARD, LOST, TWICE, LATE, UNREADABLE = "heard", "lost", "twice", "late", "unreadable"
+#: How an event or a token reaches the gateway.
+DELIVERED, LOST, TWICE, LATE, UNREADABLE = "delivered", "lost", "twice", "late", "unreadable"
 
 
 async def each(stream: QuestionStream) -> AsyncGenerator[Frame, None]:
@@ -25,8 +25,8 @@ async def each(stream: QuestionStream) -> AsyncGenerator[Frame, None]:
                 yield frame
 
 
-class Wire:
-    """The log, and between it and the gateway a live feed that does as it is told."""
+class LossyFeed:
+    """The log, and a live feed between it and the gateway."""
 
     def __init__(self) -> None:
         self.log = MemoryLog()
@@ -36,8 +36,8 @@ class Wire:
     def keep(self, *events: StoredEvent) -> None:
         self.log.stored += events
 
-    def publish(self, one: StoredEvent, how: str = HEARD) -> None:
-        """Keep a fact and let the gateway hear of it; what is late comes after the next thing."""
+    def publish(self, one: StoredEvent, how: str = DELIVERED) -> None:
+        """Store a fact and deliver it to the gateway; a late one is delivered after the next one."""
         late, self._late = self._late, []
         if one.sequence:
             self.keep(one)
@@ -55,4 +55,5 @@ class Wire:
         self.log.signal(live(one.subject) if one.sequence else one.subject, one)
 
     def frames(self, cursor: str = "") -> AsyncGenerator[Frame, None]:
-        return each(QuestionStream(self.feed, self.log, CID, Cursor.parse(cursor) if cursor else Cursor()))
+        presenter = QuestionPresenter(StreamCursor.parse(cursor) if cursor else None)
+        return each(QuestionStream(self.feed, self.log, CID, presenter))

@@ -94,9 +94,12 @@ def test_what_is_about_a_question_is_said_again_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("stage", "subject", "reason"),
-    [("brewing", "", "no stage brewing hears QuestionApproved any more"), ("answer", "qa.tea.brewed.x.0", "no fact")],
+    [
+        ("brewing", "", "the stage brewing no longer consumes QuestionApproved"),
+        ("answer", "qa.tea.brewed.x.0", "no fact"),
+    ],
 )
-def test_a_letter_that_nobody_hears_any_more_is_not_retried(stage: str, subject: str, reason: str) -> None:
+def test_a_letter_that_no_stage_consumes_any_more_is_not_retried(stage: str, subject: str, reason: str) -> None:
     with pytest.raises(RefusedError, match=reason):
         retried(letter_of(approved(), stage, subject=subject), deadline_seconds=30)
 
@@ -124,7 +127,7 @@ def test_an_edit_that_breaks_the_schema_is_refused(document: dict[str, Any], rea
 
 
 def test_an_edit_needs_an_envelope() -> None:
-    with pytest.raises(RefusedError, match="no envelope"):
+    with pytest.raises(RefusedError, match="no valid envelope"):
         edited(letter_of(approved(), "translation", data=b"\xff"), {"question": {"text": "q"}})
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from services.gateway.cursor import Cursor
-from services.gateway.handler import INLINE_BYTES, Asking, Submission
+from services.gateway.cursor import StreamCursor
+from services.gateway.handler import INLINE_BYTES, DocumentSubmission, NewQuestion
+from services.gateway.presenter import QuestionPresenter
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Document, Turn
 from shared.contracts.envelope import Event
@@ -24,9 +25,9 @@ from shared.contracts.facts import (
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.contracts.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.observability.telemetry import DEGRADED
+from tests.unit.gateway.harness import CID, RunningGateway, run, running_gateway, then
+from tests.unit.gateway.lossy_feed import each
 from tests.unit.gateway.neighbours import joined
-from tests.unit.gateway.run import CID, Desk, desk, run, then
-from tests.unit.gateway.wire import each
 
 TURNS = tuple(SessionTurn(question=f"Q{n}", answer=f"A{n}", id=f"{n:032x}", at=float(n)) for n in range(8))
 
@@ -36,13 +37,13 @@ def question(event: Event[Fact]) -> QuestionAsked:
     return event.payload
 
 
-async def remember(here: Desk, conversation: str) -> None:
+async def remember(here: RunningGateway, conversation: str) -> None:
     await here.bus.key_value(SESSIONS_BUCKET).put(
         session_key("town", conversation), encode_session(Session(turns=TURNS))
     )
 
 
-async def answer_at_once(here: Desk, after: Callable[[Event[Fact]], Fact]) -> None:
+async def answer_at_once(here: RunningGateway, after: Callable[[Event[Fact]], Fact]) -> None:
     """Let a stage answer whatever is asked as soon as the gateway has said it."""
 
     def heard(one: StoredEvent) -> None:
@@ -55,8 +56,8 @@ async def answer_at_once(here: Desk, after: Callable[[Event[Fact]], Fact]) -> No
 
 
 async def test_a_question_is_durable_under_its_pipeline_and_deadline_when_asking_returns() -> None:
-    async with desk({"gateway": {"deadline_seconds": 7}}, tenant="town") as here:
-        event = await here.reception.ask(Asking("When?", language="fr", client={"key": "web"}))
+    async with running_gateway({"gateway": {"deadline_seconds": 7}}, tenant="town") as here:
+        event = await here.questions.ask(NewQuestion("When?", language="fr", client={"key": "web"}))
 
         assert here.bus.history(event.correlation_id) == [event]
         assert (event.tenant, event.pipeline.name, event.pipeline.revision) == ("town", "default", 1)
@@ -66,10 +67,10 @@ async def test_a_question_is_durable_under_its_pipeline_and_deadline_when_asking
 
 
 async def test_a_question_takes_the_newest_turns_of_its_conversation_along() -> None:
-    async with desk({"gateway": {"turns": 3}}, tenant="town") as here:
+    async with running_gateway({"gateway": {"turns": 3}}, tenant="town") as here:
         await remember(here, "c-1")
 
-        event = await here.reception.ask(Asking("And then?", conversation_id="c-1"))
+        event = await here.questions.ask(NewQuestion("And then?", conversation_id="c-1"))
 
         assert event.conversation_id == "c-1"
         assert question(event).turns == tuple(Turn(question=one.question, answer=one.answer) for one in TURNS[-3:])
@@ -77,63 +78,63 @@ async def test_a_question_takes_the_newest_turns_of_its_conversation_along() -> 
 
 @pytest.mark.parametrize(("turns", "conversation"), [(0, "c-1"), (3, ""), (3, "c-2")])
 async def test_a_question_without_a_conversation_to_follow_has_no_turns(turns: int, conversation: str) -> None:
-    async with desk({"gateway": {"turns": turns}}, tenant="town") as here:
+    async with running_gateway({"gateway": {"turns": turns}}, tenant="town") as here:
         await remember(here, "c-1")
 
-        assert question(await here.reception.ask(Asking("When?", conversation_id=conversation))).turns == ()
+        assert question(await here.questions.ask(NewQuestion("When?", conversation_id=conversation))).turns == ()
 
 
 async def test_without_the_session_store_a_question_is_asked_without_turns_and_that_is_counted() -> None:
-    async with desk(tenant="town") as here:
+    async with running_gateway(tenant="town") as here:
         await remember(here, "c-1")
         here.bus.key_value(SESSIONS_BUCKET).unavailable = True
         before = DEGRADED.labels("sessions")._value.get()
 
-        event = await here.reception.ask(Asking("And then?", conversation_id="c-1"))
+        event = await here.questions.ask(NewQuestion("And then?", conversation_id="c-1"))
 
         assert question(event).turns == ()
         assert DEGRADED.labels("sessions")._value.get() == before + 1
 
 
 async def test_a_question_too_long_for_its_pipeline_is_refused() -> None:
-    async with desk({"gateway": {"max_question_chars": 5}}) as here:
-        await here.reception.ask(Asking("12345"))
+    async with running_gateway({"gateway": {"max_question_chars": 5}}) as here:
+        await here.questions.ask(NewQuestion("12345"))
 
-        with pytest.raises(RefusedError, match="at most 5 characters, got 6"):
-            await here.reception.ask(Asking("123456"))
+        with pytest.raises(RefusedError, match="at most 5 characters, not 6"):
+            await here.questions.ask(NewQuestion("123456"))
 
         assert len(here.bus.log.stored) == 1
 
 
 async def test_a_pipeline_that_nobody_knows_is_refused() -> None:
-    async with desk() as here:
-        with pytest.raises(RefusedError, match="no pipeline is called 'tides'"):
-            await here.reception.ask(Asking("When?", pipeline="tides"))
+    async with running_gateway() as here:
+        with pytest.raises(RefusedError, match="there is no 'tides'"):
+            await here.questions.ask(NewQuestion("When?", pipeline="tides"))
 
 
 async def test_a_question_obeys_the_pipeline_that_it_names() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         ref = here.bus.pipelines.apply("tides", {"gateway": {"deadline_seconds": 3}})
 
-        event = await here.reception.ask(Asking("When?", pipeline="tides"))
+        event = await here.questions.ask(NewQuestion("When?", pipeline="tides"))
 
         assert event.pipeline == ref
         assert (event.deadline - event.occurred_at).total_seconds() == 3
 
 
 async def test_without_the_bus_no_question_is_accepted() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.log.unavailable = True
 
         with pytest.raises(UnavailableError):
-            await here.reception.ask(Asking("When?"))
+            await here.questions.ask(NewQuestion("When?"))
 
 
 async def test_asking_and_waiting_gives_the_ending() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await answer_at_once(here, lambda _: QuestionWithdrawn(by="test"))
 
-        asked, ending = await here.reception.ask_and_wait(Asking("When?"))
+        asked, ending = await here.questions.ask_and_wait(NewQuestion("When?"))
 
         assert ending is not None
         assert ending.causation_id == asked.event_id
@@ -142,8 +143,8 @@ async def test_asking_and_waiting_gives_the_ending() -> None:
 
 async def test_asking_and_waiting_ends_with_nothing_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.gateway.handler.GRACE", 0.0)
-    async with desk({"gateway": {"deadline_seconds": 0.02}}) as here:
-        asked, ending = await here.reception.ask_and_wait(Asking("When?"))
+    async with running_gateway({"gateway": {"deadline_seconds": 0.02}}) as here:
+        asked, ending = await here.questions.ask_and_wait(NewQuestion("When?"))
 
         assert here.bus.names(asked.correlation_id) == ["QuestionAsked"]
         assert ending is None
@@ -151,31 +152,31 @@ async def test_asking_and_waiting_ends_with_nothing_after_the_deadline(monkeypat
 
 
 async def test_a_question_that_is_refused_leaves_no_watcher_behind() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         with pytest.raises(RefusedError):
-            await here.reception.ask_and_wait(Asking("When?", pipeline="tides"))
+            await here.questions.ask_and_wait(NewQuestion("When?", pipeline="tides"))
 
         assert here.gateway.feed.watchers == 0
 
 
 async def test_nothing_is_found_or_withdrawn_or_rated_under_an_unknown_id() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         joined(here)
         for attempt in (
-            here.reception.find(CID),
-            here.reception.withdraw(CID, "web"),
-            here.reception.rate(CID, FeedbackGiven(rating=1)),
+            here.questions.find(CID),
+            here.questions.withdraw(CID, "web"),
+            here.questions.rate(CID, FeedbackGiven(rating=1)),
         ):
             with pytest.raises(NotFoundError):
                 await attempt
 
 
 async def test_a_question_is_withdrawn_after_its_newest_step() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         steps = run("At eight.")[:3]
         await here.publish(*steps)
 
-        ending = await here.reception.withdraw(CID, "web")
+        ending = await here.questions.withdraw(CID, "web")
 
         assert ending.payload == QuestionWithdrawn(by="web")
         assert ending.causation_id == steps[-1].event_id
@@ -183,16 +184,16 @@ async def test_a_question_is_withdrawn_after_its_newest_step() -> None:
 
 
 async def test_an_ended_question_stays_as_it_ended_when_it_is_withdrawn() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         events = run("At eight.")
         await here.publish(*events)
 
-        assert await here.reception.withdraw(CID, "web") == events[-1]
+        assert await here.questions.withdraw(CID, "web") == events[-1]
         assert here.bus.names(CID)[-1] == "AnswerVerified"
 
 
 async def test_a_withdrawal_that_comes_second_gives_the_ending_that_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         events = run("At eight.")
         await here.publish(*events[:-1])
         before = await here.bus.log.history(CID)
@@ -203,15 +204,15 @@ async def test_a_withdrawal_that_comes_second_gives_the_ending_that_came_first(m
 
         monkeypatch.setattr(here.bus.log, "history", as_it_was)
 
-        assert await here.reception.withdraw(CID, "web") == events[-1]
+        assert await here.questions.withdraw(CID, "web") == events[-1]
 
 
 async def test_a_rating_follows_the_answer_and_several_may_be_given() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         events = run("At eight.")
         await here.publish(*events)
 
-        first = await here.reception.rate(CID, FeedbackGiven(rating=1))
+        first = await here.questions.rate(CID, FeedbackGiven(rating=1))
 
         assert first.causation_id == events[-1].event_id
         assert first.attempt > 1_000_000_000_000  # the millisecond, so that the next one is another fact
@@ -219,8 +220,8 @@ async def test_a_rating_follows_the_answer_and_several_may_be_given() -> None:
 
 
 async def test_a_small_text_travels_in_its_event() -> None:
-    async with desk(tenant="town") as here:
-        event = await here.reception.submit(Submission(Document(source="kb:a"), "Ça va ?".encode()))
+    async with running_gateway(tenant="town") as here:
+        event = await here.questions.submit(DocumentSubmission(Document(source="kb:a"), "Ça va ?".encode()))
 
         document = here.bus.only(event.correlation_id, DocumentSubmitted).document
         assert (document.text, document.body) == ("Ça va ?", None)
@@ -236,8 +237,8 @@ async def test_a_small_text_travels_in_its_event() -> None:
     ],
 )
 async def test_what_is_large_or_no_text_travels_by_reference(media_type: str, body: bytes) -> None:
-    async with desk() as here:
-        event = await here.reception.submit(Submission(Document(source="kb:a", media_type=media_type), body))
+    async with running_gateway() as here:
+        event = await here.questions.submit(DocumentSubmission(Document(source="kb:a", media_type=media_type), body))
 
         document = here.bus.only(event.correlation_id, DocumentSubmitted).document
         assert document.text is None
@@ -247,11 +248,13 @@ async def test_what_is_large_or_no_text_travels_by_reference(media_type: str, bo
 
 
 async def test_a_document_is_waited_for_until_it_is_indexed() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         indexed = DocumentIndexed(source="kb:a", digest="d", chunks=2)
         await answer_at_once(here, lambda _: indexed)
 
-        submitted, outcome = await here.reception.submit_and_wait(Submission(Document(source="kb:a"), b"text"), 5.0)
+        submitted, outcome = await here.questions.submit_and_wait(
+            DocumentSubmission(Document(source="kb:a"), b"text"), 5.0
+        )
 
         assert outcome is not None
         assert (outcome.payload, outcome.causation_id) == (indexed, submitted.event_id)
@@ -259,17 +262,17 @@ async def test_a_document_is_waited_for_until_it_is_indexed() -> None:
 
 
 async def test_nobody_waits_for_a_document_without_patience() -> None:
-    async with desk() as here:
-        _, outcome = await here.reception.submit_and_wait(Submission(Document(source="kb:a"), b"text"), 0)
+    async with running_gateway() as here:
+        _, outcome = await here.questions.submit_and_wait(DocumentSubmission(Document(source="kb:a"), b"text"), 0)
 
         assert outcome is None
 
 
 async def test_a_stream_begins_where_its_cursor_is() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."))
 
-        frames = [frame async for frame in each(here.reception.stream(CID, Cursor(1)))]
+        frames = [frame async for frame in each(here.questions.stream(CID, QuestionPresenter(StreamCursor(1))))]
 
         assert frames[0].event == "status"
         assert "MODERATING_QUESTION" not in [frame.data.get("status") for frame in frames]
@@ -277,18 +280,18 @@ async def test_a_stream_begins_where_its_cursor_is() -> None:
 
 
 async def test_a_rating_bears_the_sources_that_the_answer_cited_and_no_others() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight."))
 
-        await here.reception.rate(CID, FeedbackGiven(rating=-1, sources=("kb:rival.md",)))
+        await here.questions.rate(CID, FeedbackGiven(rating=-1, sources=("kb:rival.md",)))
 
         assert here.bus.only(CID, FeedbackGiven).sources == ("kb:harbour.md", "kb:office.md")
 
 
 async def test_a_question_without_an_answer_is_rated_without_sources() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await here.publish(*run("At eight.")[:3])
 
-        await here.reception.rate(CID, FeedbackGiven(rating=-1))
+        await here.questions.rate(CID, FeedbackGiven(rating=-1))
 
         assert here.bus.only(CID, FeedbackGiven).sources == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.gateway.problems import MEDIA_TYPE
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 KEYS = "web:client:client-key-0123456789,ed:editor:editor-key-0123456789,ops:operator:operator-key-012345"
 CLIENT, EDITOR, OPERATOR = "client-key-0123456789", "editor-key-0123456789", "operator-key-012345"
@@ -22,14 +22,12 @@ def bearer(key: str) -> dict[str, str]:
     [(CLIENT, {"client"}), (EDITOR, {"client", "editor"}), (OPERATOR, {"client", "editor", "operator"})],
 )
 async def test_a_key_opens_the_routes_of_its_role_and_of_those_below(key: str, may: set[str]) -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         for role, (method, path) in ROUTES.items():
             reply = await here.http.request(method, path, headers=bearer(key))
 
             assert (reply.status_code == 403) is (role not in may)
-            assert (reply.status_code != 403) or reply.json()["detail"].startswith(
-                f"This needs a key with the role {role}"
-            )
+            assert (reply.status_code != 403) or reply.json()["detail"].startswith(f"Send a key with the role {role}")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +42,7 @@ async def test_a_key_opens_the_routes_of_its_role_and_of_those_below(key: str, m
     ],
 )
 async def test_without_a_valid_key_nobody_is_let_in(headers: dict[str, str]) -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         reply = await here.http.get("/api/v1/pipelines", headers=headers)
 
     assert reply.status_code == 401
@@ -63,12 +61,12 @@ async def test_without_a_valid_key_nobody_is_let_in(headers: dict[str, str]) -> 
     ],
 )
 async def test_a_key_is_taken_from_either_header(headers: dict[str, str]) -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         assert (await here.http.get("/api/v1/pipelines", headers=headers)).status_code == 200
 
 
 async def test_a_question_remembers_the_name_of_the_key_and_not_the_key() -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         body = {"question": "When?", "client": {"key": "somebody else", "page": "/harbour"}}
         reply = await here.http.post("/api/v1/questions", json=body, headers=bearer(CLIENT))
 
@@ -79,13 +77,13 @@ async def test_a_question_remembers_the_name_of_the_key_and_not_the_key() -> Non
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/health", "/api/v1/health"])
 async def test_probes_need_no_key(path: str) -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         assert (await here.http.get(path)).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/health", "/api/v1/health"])
 async def test_without_the_bus_the_gateway_is_not_ready_but_lives(path: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         here.bus.log.unavailable = True
 
         assert (await here.http.get(path)).status_code == 503
@@ -94,7 +92,7 @@ async def test_without_the_bus_the_gateway_is_not_ready_but_lives(path: str) -> 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1:8080", "[::1]", "[::1]:8080", "LOCALHOST"])
 async def test_without_keys_everybody_on_this_machine_is_the_operator(host: str) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         assert (await here.http.get("/metrics", headers={"Host": host})).status_code == 200
 
 
@@ -111,7 +109,7 @@ async def test_without_keys_everybody_on_this_machine_is_the_operator(host: str)
     ],
 )
 async def test_without_keys_foreign_sites_are_turned_away(headers: dict[str, str]) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/documents?source=kb:a", content=b"text", headers=headers)
 
         assert reply.status_code == 403
@@ -119,14 +117,14 @@ async def test_without_keys_foreign_sites_are_turned_away(headers: dict[str, str
 
 
 async def test_without_keys_a_page_of_this_machine_may_call() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.get("/api/v1/pipelines", headers={"Origin": "http://localhost:3000"})
 
     assert reply.status_code == 200
 
 
 async def test_with_keys_any_name_may_lead_here() -> None:
-    async with desk(api_keys=KEYS) as here:
+    async with running_gateway(api_keys=KEYS) as here:
         headers = {**bearer(CLIENT), "Host": "answers.example.org", "Origin": "https://example.org"}
 
         assert (await here.http.get("/api/v1/pipelines", headers=headers)).status_code == 200

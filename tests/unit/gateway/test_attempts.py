@@ -10,7 +10,7 @@ from cli.operations.answers_view import Transcript
 from cli.operations.events_view import summary
 from cli.output import table
 from services.gateway.presenter import question_json
-from services.persistence.projection import fold
+from services.persistence import projection
 from shared.contracts.domain import Attempts, Refutation, Scores
 from shared.contracts.facts import AnswerRefuted, AnswerVerified
 from tests.contracts.samples import sample_events
@@ -33,7 +33,7 @@ def test_the_result_says_how_the_answer_was_judged() -> None:
 
 
 def test_the_record_keeps_it() -> None:
-    details = fold(VERIFIED, EVENT).details
+    details = projection.exchange(VERIFIED, EVENT).details
 
     assert details["best_effort"] is True
     assert details["judged_by"] == "judge"
@@ -41,7 +41,7 @@ def test_the_record_keeps_it() -> None:
 
 
 def test_the_record_of_an_answer_that_passed_at_once_has_nothing_of_it() -> None:
-    assert set(fold(PLAIN, EVENT).details) == {"tool_calls", "evaluation"}
+    assert set(projection.exchange(PLAIN, EVENT).details) == {"tool_calls", "evaluation"}
 
 
 def test_the_line_of_an_event_names_score_and_judge() -> None:

@@ -6,19 +6,19 @@ from shared.bus.retry_policy import RetryPolicy
 from shared.contracts.errors import PermanentError
 from shared.contracts.facts import QuestionApproved
 from shared.contracts.stage import Stage
-from tests.unit.gateway.run import CID, QUESTION, Desk, asked, desk, then
+from tests.unit.gateway.harness import CID, QUESTION, RunningGateway, asked, running_gateway, then
 
 CLIENT = "client-key-0123456789"
 
 
-async def bury(here: Desk, stage: str, kind: str) -> None:
+async def bury(here: RunningGateway, stage: str, kind: str) -> None:
     event = then(asked(), QuestionApproved(question=QUESTION), "moderation")
     failures = RetryPolicy(Stage(stage), here.bus.log, 8, "default")  # type: ignore[arg-type]
     await failures.move_to_dead_letters(event.subject, event.encode(), event, PermanentError("no rule", kind=kind))
 
 
 async def test_dead_letters_are_listed_by_page_and_filter() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         for stage, kind in (("translation", "rules"), ("retrieval", "expired"), ("translation", "expired")):
             await bury(here, stage, kind)
 
@@ -33,7 +33,7 @@ async def test_dead_letters_are_listed_by_page_and_filter() -> None:
 
 
 async def test_one_dead_letter_hides_its_texts_unless_they_are_asked_for() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         await bury(here, "translation", "rules")
 
         hidden = await here.http.get("/api/v1/dead/1")
@@ -46,7 +46,7 @@ async def test_one_dead_letter_hides_its_texts_unless_they_are_asked_for() -> No
 
 
 async def test_dead_letters_are_for_operators() -> None:
-    async with desk(api_keys=f"web:client:{CLIENT}") as here:
+    async with running_gateway(api_keys=f"web:client:{CLIENT}") as here:
         reply = await here.http.get("/api/v1/dead", headers={"X-API-Key": CLIENT})
 
     assert reply.status_code == 403

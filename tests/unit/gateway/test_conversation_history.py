@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.gateway.conversation_history import Recall
+from services.gateway.conversation_history import ConversationHistory
 from shared.contracts.domain import Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
-from tests.unit.gateway.run import CID, QUESTION, run
+from tests.unit.gateway.harness import CID, QUESTION, run
 
 NOW = datetime.now(UTC)
 
@@ -33,17 +33,17 @@ class Record:
         return ConversationReply(id=request.id, exchanges=self.exchanges)
 
 
-class Desk:
+class History:
     """A gateway's memory over a session store, a log and a record in memory."""
 
     def __init__(self, *exchanges: ExchangeSummary) -> None:
         self.sessions = MemoryKeyValue()
         self.log = MemoryLog()
         self.record = Record(*exchanges)
-        self.recall = Recall(self.sessions, self.log, self.record, "town")
+        self.conversations = ConversationHistory(self.sessions, self.log, self.record, "town")
 
     async def turns(self, conversation: str = "c-1") -> list[str] | None:
-        found = await self.recall.turns(conversation, 3, recent=1800)
+        found = await self.conversations.turns(conversation, 3, recent=1800)
         return None if found is None else [turn.question for turn in found]
 
     async def remember(self, *turns: SessionTurn, summary: str = "") -> None:
@@ -62,7 +62,7 @@ def turn(number: int) -> SessionTurn:
 
 
 async def test_a_session_is_told_without_asking_the_record() -> None:
-    here = Desk(exchange(9))
+    here = History(exchange(9))
     await here.remember(turn(1), turn(2))
 
     assert await here.turns() == ["Q1", "Q2"]
@@ -70,10 +70,10 @@ async def test_a_session_is_told_without_asking_the_record() -> None:
 
 
 async def test_the_summary_comes_before_the_last_turns() -> None:
-    here = Desk()
+    here = History()
     await here.remember(*map(turn, range(1, 6)), summary="They asked about boats.")
 
-    told = await here.recall.turns("c-1", 3, recent=1800)
+    told = await here.conversations.turns("c-1", 3, recent=1800)
 
     assert told is not None
     assert told[0] == Turn(question="", answer="They asked about boats.")
@@ -89,16 +89,16 @@ async def test_without_a_session_or_its_store_the_record_tells_what_was_answered
         exchange(5, outcome="clarification", options=("red", "blue")),
     )
     for away in (False, True):
-        here = Desk(*exchanges)
+        here = History(*exchanges)
         here.sessions.unavailable = away
 
-        told = await here.recall.turns("c-1", 3, recent=1800)
+        told = await here.conversations.turns("c-1", 3, recent=1800)
 
         assert told == (Turn(question="Q2", answer="A2"), Turn(question="Q5", answer="A5 (red; blue)"))
 
 
 async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
-    here = Desk()
+    here = History()
     here.record.away = here.sessions.unavailable = True
 
     assert [await here.turns() for _ in range(5)] == [None] * 5
@@ -106,26 +106,26 @@ async def test_a_record_that_does_not_tell_is_left_alone_for_a_while() -> None:
 
 
 async def test_an_answer_that_is_not_in_the_session_yet_is_read_from_the_log() -> None:
-    here = Desk()
+    here = History()
     for event in run("At eight."):
         await here.log.publish(event)
     await here.remember(turn(1))
-    here.recall.asked("c-1", CID)
+    here.conversations.note_question("c-1", CID)
 
     assert await here.turns() == ["Q1", QUESTION.text]
 
 
 async def test_any_gateway_knows_the_first_answer_of_a_conversation_named_after_its_question() -> None:
-    here = Desk()
+    here = History()
     here.sessions.unavailable = here.record.away = True
     for event in run("At eight."):
         await here.log.publish(event)
 
-    assert await here.recall.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
+    assert await here.conversations.turns(CID, 3, recent=1800) == (Turn(question=QUESTION.text, answer="At eight."),)
 
 
 async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
-    here = Desk()
+    here = History()
     for event in run("At eight.")[:-1]:
         await here.log.publish(event)
 

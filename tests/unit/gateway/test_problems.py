@@ -10,7 +10,7 @@ import structlog
 from fastapi import FastAPI, HTTPException
 
 from services.gateway import problems
-from services.gateway.problems import MEDIA_TYPE, Problem
+from services.gateway.problems import MEDIA_TYPE, HttpProblem
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
@@ -18,12 +18,13 @@ from shared.contracts.errors import (
     ExpiredError,
     InvalidEventError,
     NotFoundError,
+    OverloadedError,
     PipelineError,
     RefusedError,
     TransientError,
     UnavailableError,
 )
-from tests.unit.gateway.run import desk
+from tests.unit.gateway.harness import running_gateway
 
 
 async def chunks(*sizes: int) -> AsyncIterator[bytes]:
@@ -34,12 +35,12 @@ async def chunks(*sizes: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("path", ["/api/v1/questions", "/api/v1/query"])
 async def test_a_body_that_declares_to_be_too_large_is_refused_unread(path: str) -> None:
-    async with desk(max_body_bytes=1000) as here:
+    async with running_gateway(max_body_bytes=1000) as here:
         reply = await here.http.post(path, content=b"x" * 1001)
 
     assert reply.status_code == 413
     assert reply.headers["content-type"] == MEDIA_TYPE
-    assert reply.json()["detail"] == "The body may have at most 1000 bytes."
+    assert reply.json()["detail"] == "The body is too large; send at most 1000 bytes."
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ async def test_a_body_that_declares_to_be_too_large_is_refused_unread(path: str)
     ],
 )
 async def test_a_body_that_turns_out_too_large_is_refused(path: str, media_type: str) -> None:
-    async with desk(max_body_bytes=1000, max_document_bytes=1000) as here:
+    async with running_gateway(max_body_bytes=1000, max_document_bytes=1000) as here:
         headers = {"Content-Type": media_type}
         reply = await here.http.post(f"{path}?source=kb:a", content=chunks(600, 401), headers=headers)
 
@@ -61,7 +62,7 @@ async def test_a_body_that_turns_out_too_large_is_refused(path: str, media_type:
 
 
 async def test_documents_have_a_limit_of_their_own() -> None:
-    async with desk(max_body_bytes=1000, max_document_bytes=2000) as here:
+    async with running_gateway(max_body_bytes=1000, max_document_bytes=2000) as here:
         path = "/api/v1/documents?source=kb:a"
 
         assert (await here.http.post(path, content=chunks(1000, 1000))).status_code == 202
@@ -89,6 +90,7 @@ def faulty(error: Exception) -> httpx.AsyncClient:
         (RefusedError("too long"), 422),
         (DocumentError("not a PDF"), 422),
         (UnavailableError("the bus is away"), 503),
+        (OverloadedError("too many", retry_after=7), 429),
         (ConfigurationError("set a key"), 503),
         (PipelineError("no such revision"), 503),
         (TransientError("later"), 500),
@@ -108,11 +110,11 @@ async def test_every_error_is_a_problem(error: Exception, status: int) -> None:
     assert reply.headers["content-type"] == MEDIA_TYPE
     assert set(body) == {"type", "title", "status", "detail"}
     assert body["detail"] == (error.detail if isinstance(error, HTTPException) else str(error))
-    assert (reply.headers.get("retry-after") == "5") is (status == 503)
+    assert reply.headers.get("retry-after") == {429: "7", 503: "5"}.get(status)
 
 
 async def test_a_problem_says_what_else_belongs_to_it() -> None:
-    async with faulty(Problem(409, "Taken.", {"X-Taken-By": "another"}, taken_by="another")) as http:
+    async with faulty(HttpProblem(409, "Taken.", {"X-Taken-By": "another"}, taken_by="another")) as http:
         reply = await http.get("/")
 
     assert reply.headers["x-taken-by"] == reply.json()["taken_by"] == "another"
@@ -130,7 +132,7 @@ async def test_a_bug_is_a_problem_without_details() -> None:
 
 
 async def test_a_path_that_is_not_there_and_a_method_that_is_not_are_problems() -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         for reply in (await here.http.get("/nothing"), await here.http.put("/api/v1/questions")):
             assert reply.status_code in (404, 405)
             assert reply.headers["content-type"] == MEDIA_TYPE
@@ -152,7 +154,7 @@ async def test_a_path_that_is_not_there_and_a_method_that_is_not_are_problems() 
 async def test_a_request_that_does_not_fit_is_told_the_place_and_not_its_own_values(
     body: dict[str, object], at: str
 ) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/questions", json=body)
 
     assert reply.status_code == 422
@@ -163,7 +165,7 @@ async def test_a_request_that_does_not_fit_is_told_the_place_and_not_its_own_val
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"question": "\\ud800"}', b"\xff"])
 async def test_a_body_that_is_no_such_json_is_refused(content: bytes) -> None:
-    async with desk() as here:
+    async with running_gateway() as here:
         reply = await here.http.post("/api/v1/questions", content=content, headers={"Content-Type": "application/json"})
 
     assert reply.status_code in (400, 422)

@@ -1,4 +1,4 @@
-"""One question's run as the log keeps it, and the gateway's parts over a log in memory."""
+"""One question's run as the log keeps it, and a gateway over a log in memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import Any
 
 import httpx
 
-from services.gateway.admission import Admission
-from services.gateway.auth import Doorkeeper
-from services.gateway.handler import Reception
+from services.gateway.handler import QuestionService
 from services.gateway.http_server import application
-from services.gateway.presenter import Frame
-from services.gateway.state import Gateway
-from services.gateway.stream import LiveFeed
+from services.gateway.state import Gateway, gateway_of
+from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Sentence, Timing
@@ -32,7 +29,6 @@ from shared.contracts.facts import (
     QuestionCleared,
 )
 from shared.contracts.signals import Token
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.http_client import SseEvent
@@ -45,7 +41,7 @@ CITATIONS = (
     Citation(number=2, source="kb:office.md", passage="office-4", quote="Closed on Mondays."),
 )
 FOLLOWUPS = ("When does it close?",)
-_SAYER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
+_PUBLISHER = {QuestionApproved: "moderation", QuestionCleared: "translation", PassagesRetrieved: "retrieval"}
 
 
 def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) -> Event[Fact]:
@@ -57,7 +53,7 @@ def asked(text: str = QUESTION.text, *, cid: str = CID, deadline: float = 60.0) 
 
 
 def then(cause: Event[Fact], fact: Fact, stage: str = "verifier") -> Event[Fact]:
-    """What a stage said next."""
+    """The fact that a stage publishes next."""
     return following(stage, fact, cause, Timing(stage=stage, waited_ms=1.5, worked_ms=2.0))
 
 
@@ -77,7 +73,7 @@ def run(*drafts: str, deadline: float = 60.0, ending: Fact | None = None) -> lis
     """A whole run: every draft but the last is refuted, the last is verified (or ends as `ending` says)."""
     events = [asked(deadline=deadline)]
     for fact in (QuestionApproved(question=QUESTION), QuestionCleared(question=QUESTION)):
-        events.append(then(events[-1], fact, _SAYER[type(fact)]))
+        events.append(then(events[-1], fact, _PUBLISHER[type(fact)]))
     for number, content in enumerate(drafts, start=1):
         events.append(then(events[-1], PassagesRetrieved(question=QUESTION, passages=()), "retrieval"))
         events.append(then(events[-1], drafted(content), "answer"))
@@ -114,16 +110,16 @@ def last_id(frames: Sequence[Frame]) -> str:
 
 
 @dataclass
-class Desk:
-    """The gateway over a log in memory, and a client of its HTTP face."""
+class RunningGateway:
+    """The gateway over a log in memory, and a client of its HTTP server."""
 
     bus: MemoryBus
     gateway: Gateway
     http: httpx.AsyncClient
 
     @property
-    def reception(self) -> Reception:
-        return self.gateway.reception
+    def questions(self) -> QuestionService:
+        return self.gateway.questions
 
     async def publish(self, *events: Event[Fact]) -> None:
         for event in events:
@@ -131,30 +127,17 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk(sections: dict[str, dict[str, Any]] | None = None, **settings: Any) -> AsyncIterator[Desk]:
+async def running_gateway(
+    sections: dict[str, dict[str, Any]] | None = None, **settings: Any
+) -> AsyncIterator[RunningGateway]:
     """Open the gateway; `settings` are the process's, `sections` the default pipeline's."""
     bus = MemoryBus(settings=Settings(**settings), sections=sections)
-    context = bus.context()
-    feed = LiveFeed(context.log)
-    admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
-    reception = Reception(
-        settings=context.settings,
-        pipelines=context.pipelines,
-        facts=context.facts("gateway"),
-        event_log=context.log,
-        feed=feed,
-        sessions=bus.key_value(SESSIONS_BUCKET),
-        asker=context.requests,
-        bodies=bus.objects(DOCUMENTS_BUCKET),
-        answers=bus.key_value(ANSWERS_BUCKET),
-        admit=admission.check,
-    )
-    gateway = Gateway(context, reception, feed, Doorkeeper(context.settings), admission)
+    gateway = gateway_of(bus.context())
     # A bug is to be seen as its client sees it.
     transport = httpx.ASGITransport(application(gateway), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-        await feed.open()
+        await gateway.feed.open()
         try:
-            yield Desk(bus, gateway, http)
+            yield RunningGateway(bus, gateway, http)
         finally:
-            await feed.close()
+            await gateway.feed.close()

@@ -15,7 +15,7 @@ from shared.contracts.errors import RefusedError
 from shared.contracts.facts import QuestionApproved, QuestionAsked, QuestionRejected
 from shared.contracts.pipelines import Pipeline
 from shared.history.export import exported, read_export
-from shared.history.history import Wanted, event_json
+from shared.history.history import EventFilter, event_json
 
 SECRET = "my number is 4711"
 
@@ -77,8 +77,8 @@ def test_imported_events_are_marked_on_the_background_lane_and_keep_their_causes
         (document(version=0), "an export of version 0, this program reads 1"),
         (document(version=2), "an export of version 2"),
         (document(surprise=1), "surprise"),
-        (document(events=[]), "holds no events"),
-        (document(id="0" * 32), "another question"),
+        (document(events=[]), "has no events"),
+        (document(id="0" * 32), "events of other questions"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_its_name_in_one_line(text: str, named: str) -> None:
@@ -98,24 +98,26 @@ def test_an_export_whose_events_do_not_fit_the_schema_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "facts"),
+    ("event_filter", "facts"),
     [
-        (Wanted(), ["QuestionAsked", "QuestionApproved", "QuestionRejected"]),
-        (Wanted(fact="QuestionApproved"), ["QuestionApproved"]),
-        (Wanted(stage="gateway"), ["QuestionAsked"]),
-        (Wanted(pipeline="support"), []),
-        (Wanted(lane=Lane.BACKGROUND), []),
-        (Wanted(cid="0" * 32), []),
-        (Wanted(contains="NUMBER IS 4"), ["QuestionAsked"]),
+        (EventFilter(), ["QuestionAsked", "QuestionApproved", "QuestionRejected"]),
+        (EventFilter(fact="QuestionApproved"), ["QuestionApproved"]),
+        (EventFilter(stage="gateway"), ["QuestionAsked"]),
+        (EventFilter(pipeline="support"), []),
+        (EventFilter(lane=Lane.BACKGROUND), []),
+        (EventFilter(cid="0" * 32), []),
+        (EventFilter(contains="NUMBER IS 4"), ["QuestionAsked"]),
     ],
 )
-def test_events_are_narrowed_by_pipeline_stage_fact_question_lane_and_text(wanted: Wanted, facts: list[str]) -> None:
-    assert [shown["fact"] for one in stored() if (shown := wanted.shown(one))] == facts
+def test_events_are_narrowed_by_pipeline_stage_fact_question_lane_and_text(
+    event_filter: EventFilter, facts: list[str]
+) -> None:
+    assert [shown["fact"] for one in stored() if (shown := event_filter.shown(one))] == facts
 
 
 def test_an_event_that_cannot_be_read_is_shown_where_its_subject_is_wanted() -> None:
     broken = StoredEvent(stored()[1].subject, 1, datetime.now(UTC), b"{}")
 
-    assert Wanted(fact="QuestionApproved").shown(broken)
-    assert Wanted(contains="x").shown(broken) is None
+    assert EventFilter(fact="QuestionApproved").shown(broken)
+    assert EventFilter(contains="x").shown(broken) is None
     assert "unreadable" in event_json(broken)["payload"]

@@ -1,0 +1,259 @@
+"""How a question ended: the one value that HTTP answers, the record, sessions, diffs and reports render.
+
+Every terminal fact gives its `Outcome` here, once. To add a terminal fact: define it (and add it to `Ending`) in
+`facts.py`, give it a name in `OutcomeName`, its traits in `OUTCOMES` and a function below, and return it from the
+handler of the stage that publishes it. The tests fail for a terminal fact without an outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Literal
+
+from shared.contracts.domain import (
+    Answer,
+    AnswerEvaluation,
+    Citation,
+    Context,
+    Finding,
+    JudgedBy,
+    Passage,
+    Refutation,
+    Scores,
+    Usage,
+    Value,
+)
+from shared.contracts.facts import (
+    AnswerReused,
+    AnswerVerified,
+    ClarificationRequested,
+    Fact,
+    QuestionAbandoned,
+    QuestionEscalated,
+    QuestionRejected,
+    QuestionWithdrawn,
+)
+from shared.contracts.payloads import EmergencyPayload
+
+#: One name per terminal fact; the record keeps it in a column of 16 characters.
+OutcomeName = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
+#: What a client sees of a question that has ended.
+OutcomeStatus = Literal["COMPLETE", "NEED_CLARIFICATION", "ERROR"]
+
+
+@dataclass(frozen=True)
+class OutcomeTraits:
+    """What all questions with one outcome have in common.
+
+    `has_answer`: an answer from the documents was shown, with citations and a confidence. `written`: the answer
+    was written for this very question, so it has a context, scores, attempts and model costs. `remembered`: question
+    and answer become a turn of the conversation. `rank` compares two runs of one question (higher is better),
+    `reported_as` is the word for it in evaluation reports.
+    """
+
+    reported_as: str
+    status: OutcomeStatus = "COMPLETE"
+    has_answer: bool = False
+    written: bool = False
+    remembered: bool = False
+    rank: int = 0
+
+
+OUTCOMES: dict[OutcomeName, OutcomeTraits] = {
+    "answered": OutcomeTraits("answered", has_answer=True, written=True, remembered=True, rank=3),
+    "reused": OutcomeTraits("answered", has_answer=True, remembered=True, rank=3),
+    "clarification": OutcomeTraits("clarified", status="NEED_CLARIFICATION", remembered=True, rank=2),
+    "rejected": OutcomeTraits("declined", rank=1),
+    "escalated": OutcomeTraits("escalated", rank=1),
+    "abandoned": OutcomeTraits("abandoned", status="ERROR"),
+    "withdrawn": OutcomeTraits("withdrawn"),
+}
+#: Outcomes whose question and answer become a turn of the conversation.
+REMEMBERED = frozenset(name for name, traits in OUTCOMES.items() if traits.remembered)
+
+
+class Outcome(Value):
+    """How a question ended, in one shape for every terminal fact; fields that do not apply keep their defaults.
+
+    `kind` is the answer's type, or the rejection's or abandonment's kind. `answer` is None for a withdrawn question;
+    what the asker sees of it is `shown_answer`. `confidence` is from 0 to 10. `usage` is what the fact itself says the
+    models cost, None where it says nothing.
+
+    The fields from `tool_calls` on belong to single outcomes: `tool_calls`, `best_effort`, `judged_by`, `refuted` and
+    `evaluation` to an answer, `origin` (the question whose answer it is) and `similarity` to a reused one, `options` to
+    a clarification, `reply` (false: the asker is shown nothing) and `findings` to a rejection, `stage` (the one that
+    gave up) to an abandoned question, `by` to a withdrawal.
+    """
+
+    name: OutcomeName
+    kind: str = ""
+    question: str = ""
+    language: str = "und"
+    answer: Answer | None = None
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    context: Context = Context()
+    followups: tuple[str, ...] = ()
+    confidence: float = 0.0
+    engine: str = ""
+    scores: Scores | None = None
+    usage: Usage | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    best_effort: bool = False
+    judged_by: JudgedBy = "rules"
+    refuted: tuple[Refutation, ...] = ()
+    evaluation: AnswerEvaluation | None = None
+    origin: str = ""
+    similarity: float = 1.0
+    options: tuple[str, ...] = ()
+    reply: bool = True
+    findings: tuple[Finding, ...] = ()
+    stage: str = ""
+    by: str = ""
+
+    @property
+    def traits(self) -> OutcomeTraits:
+        return OUTCOMES[self.name]
+
+    @property
+    def shown_answer(self) -> Answer:
+        """The answer as the asker sees it: silent rejections are empty, emergency resources come as a payload too."""
+        answer = self.answer or Answer(content="", type="refusal")
+        if not self.reply:
+            return answer.model_copy(update={"content": ""})
+        if answer.type == "emergency" and answer.payload is None:
+            payload = EmergencyPayload(resources=answer.links).model_dump(mode="json")
+            return answer.model_copy(update={"payload": payload})
+        if self.name == "clarification":
+            return answer.model_copy(update={"payload": {"options": list(self.options)}})
+        return answer
+
+    @property
+    def turn_text(self) -> str:
+        """The answer as a turn of the conversation; a clarification with its options, as the asker may name one."""
+        content = self.answer.content if self.answer else ""
+        return with_options(content, self.options)
+
+    def details(self) -> dict[str, Any]:
+        """The fields of single outcomes as JSON; of a written answer only those that differ from their defaults."""
+        names = {name for name in DETAILS if name in self.model_fields_set}
+        if self.traits.written:
+            names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
+        return self.model_dump(mode="json", include=names)
+
+
+#: The fields of single outcomes, which the record keeps together in `Exchange.details`.
+DETAILS = (
+    *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation"),
+    *("origin", "similarity", "options", "reply", "findings", "stage", "by"),
+)
+
+
+def with_options(clarification: str, options: Sequence[str]) -> str:
+    """The clarification followed by its options in parentheses."""
+    return f"{clarification} ({'; '.join(options)})" if options else clarification
+
+
+@singledispatch
+def outcome_of(fact: Fact) -> Outcome:
+    """The outcome that this terminal fact gives its question.
+
+    Raises:
+        TypeError: the fact does not end a question, or has no outcome here.
+    """
+    raise TypeError(
+        f"{type(fact).__name__} has no outcome; give every terminal fact one in shared/contracts/outcome.py"
+    )
+
+
+@outcome_of.register
+def _answered(fact: AnswerVerified) -> Outcome:
+    return Outcome(
+        name="answered",
+        kind=fact.answer.type,
+        question=fact.question.text,
+        language=fact.question.language,
+        answer=fact.answer,
+        citations=fact.citations,
+        passages=fact.passages,
+        context=fact.context,
+        followups=fact.followups,
+        confidence=fact.confidence,
+        engine=fact.engine,
+        scores=fact.scores,
+        usage=fact.usage,
+        tool_calls=fact.tool_calls,
+        best_effort=fact.best_effort,
+        judged_by=fact.judged_by,
+        refuted=fact.refuted,
+        evaluation=fact.evaluation,
+    )
+
+
+@outcome_of.register
+def _reused(fact: AnswerReused) -> Outcome:
+    return Outcome(
+        name="reused",
+        kind=fact.answer.type,
+        question=fact.question.text,
+        language=fact.question.language,
+        answer=fact.answer,
+        citations=fact.citations,
+        followups=fact.followups,
+        confidence=fact.confidence,
+        engine=fact.engine,
+        origin=fact.origin,
+        similarity=fact.similarity,
+    )
+
+
+@outcome_of.register
+def _clarification(fact: ClarificationRequested) -> Outcome:
+    payload = {"options": list(fact.options)} if fact.options else None
+    return Outcome(
+        name="clarification",
+        question=fact.question.text,
+        language=fact.question.language,
+        answer=Answer(content=fact.clarification, type="clarification", payload=payload),
+        options=fact.options,
+    )
+
+
+@outcome_of.register
+def _rejected(fact: QuestionRejected) -> Outcome:
+    links = (fact.link,) if fact.link else ()
+    return Outcome(
+        name="rejected",
+        kind=fact.kind,
+        question=fact.text,
+        answer=Answer(content=fact.message, type="refusal", links=links),
+        reply=fact.reply,
+        findings=fact.findings,
+    )
+
+
+@outcome_of.register
+def _escalated(fact: QuestionEscalated) -> Outcome:
+    return Outcome(
+        name="escalated",
+        question=fact.text,
+        answer=Answer(content=fact.message, type="emergency", links=fact.resources),
+    )
+
+
+@outcome_of.register
+def _abandoned(fact: QuestionAbandoned) -> Outcome:
+    return Outcome(
+        name="abandoned",
+        kind=fact.kind,
+        question=fact.text,
+        answer=Answer(content=fact.message, type="refusal", links=fact.links),
+        stage=fact.stage,
+    )
+
+
+@outcome_of.register
+def _withdrawn(fact: QuestionWithdrawn) -> Outcome:
+    return Outcome(name="withdrawn", by=fact.by)

@@ -1,0 +1,73 @@
+"""Every terminal fact has exactly one outcome, and the record gives it back unchanged."""
+
+from __future__ import annotations
+
+import typing
+
+import pytest
+
+from services.persistence import projection
+from shared.contracts.domain import Answer, Link
+from shared.contracts.facts import FACTS, TERMINAL, Ending, Fact, QuestionEscalated, QuestionRejected
+from shared.contracts.outcome import DETAILS, OUTCOMES, REMEMBERED, Outcome, OutcomeName, outcome_of
+from shared.contracts.requests.persistence import Exchange
+from tests.contracts.samples import sample_events
+
+SAMPLES = sample_events()
+STEPS = [fact for fact in FACTS.values() if not fact.terminal]
+
+
+def test_every_terminal_fact_is_an_ending_with_an_outcome_of_its_own() -> None:
+    names = [outcome_of(SAMPLES[fact.__name__].payload).name for fact in TERMINAL]
+
+    assert set(typing.get_args(Ending)) == set(TERMINAL)
+    assert sorted(names) == sorted(OUTCOMES) == sorted(typing.get_args(OutcomeName))
+
+
+@pytest.mark.parametrize("fact", TERMINAL)
+def test_an_outcome_has_a_function_of_its_own_and_fits_the_records_column(fact: type[Fact]) -> None:
+    assert fact in outcome_of.registry
+    assert len(outcome_of(SAMPLES[fact.__name__].payload).name) <= 16
+
+
+@pytest.mark.parametrize("fact", STEPS)
+def test_a_fact_that_does_not_end_its_question_has_no_outcome(fact: type[Fact]) -> None:
+    with pytest.raises(TypeError, match=fact.__name__):
+        outcome_of(SAMPLES[fact.__name__].payload)
+
+
+@pytest.mark.parametrize("fact", TERMINAL)
+def test_the_record_gives_back_the_outcome_it_was_made_from(fact: type[Fact]) -> None:
+    event = SAMPLES[fact.__name__]
+    assert isinstance(event.payload, Ending)
+
+    recorded = Exchange.model_validate_json(projection.exchange(event.payload, event).model_dump_json())
+
+    assert recorded.to_outcome() == outcome_of(event.payload)
+
+
+def test_the_fields_of_single_outcomes_are_those_that_an_exchange_has_no_field_for() -> None:
+    assert set(DETAILS) == set(Outcome.model_fields) - set(Exchange.model_fields) - {"name"}
+
+
+def test_what_an_asker_was_answered_or_asked_is_remembered() -> None:
+    assert {"answered", "reused", "clarification"} == REMEMBERED
+
+
+def test_a_silent_rejection_keeps_its_message_and_shows_none() -> None:
+    outcome = outcome_of(QuestionRejected(kind="threat", text="...", message="Stop that.", reply=False))
+
+    assert outcome.answer == Answer(content="Stop that.", type="refusal")
+    assert outcome.shown_answer == Answer(content="", type="refusal")
+
+
+def test_an_emergency_shows_its_resources_as_a_payload_too() -> None:
+    outcome = outcome_of(QuestionEscalated(text="...", message="Call.", resources=(Link(url="tel:112"),)))
+
+    assert outcome.shown_answer.payload == {"type": "emergency", "resources": [{"url": "tel:112", "title": ""}]}
+
+
+def test_a_clarification_is_remembered_with_its_options() -> None:
+    assert outcome_of(SAMPLES["ClarificationRequested"].payload).turn_text == (
+        "Which hall do you mean? (North hall; Harbour hall)"
+    )
