@@ -196,7 +196,7 @@ async def documents(
 
 
 @router.get("/documents/index")
-async def kb_index(
+async def source_index(
     request: Request,
     here: Here,
     _: Client,
