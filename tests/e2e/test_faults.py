@@ -255,7 +255,7 @@ def test_events_and_stages_are_shown(platform: Platform) -> None:
     ]
     assert set(shown[0]) >= {"fact", "subject", "sequence", "time", "attempt", "payload"}
     stages = json.loads(cli("stages", "--url", platform.url, "--json").stdout)
-    answering = next(one for one in stages if one["heard"] == "passages-retrieved" and one["lane"] == "live")
+    answering = next(one for one in stages if one["subscription"] == "passages-retrieved" and one["lane"] == "live")
     assert answering["workers"] == 3
     assert answering["p95_ms"] > 0
 

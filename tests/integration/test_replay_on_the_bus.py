@@ -176,7 +176,7 @@ async def test_an_export_is_whole_without_raw_text_and_imported_only_once(
         assert {one["origin"] for one in shown} == {"imported"}
     async with open_replayer(running.settings) as replayer:
         done = await replayer.replay(await replayer.recording(str(path)), ReplayOptions())
-    assert "begun with QuestionApproved" in done.note
+    assert "started with the recorded QuestionApproved" in done.note
     assert done.difference.verdict == "identical"
     # The replay passed through every stage after the import did: nobody said anything about that.
     assert len((await running.http.get(f"/api/v1/events/{elsewhere.id}")).json()) == len(elsewhere.events)

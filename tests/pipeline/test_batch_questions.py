@@ -55,7 +55,7 @@ async def test_a_file_of_questions_is_asked_evaluated_and_compared_apart_from_li
         async with GatewayClient(f"http://127.0.0.1:{face.port}") as here:
             run = FileRun(here, read_items(file), file, tmp_path / "out", judge=False)
             report = await run.run(["default", "inline"], 4, 0.0, only_sample=False)
-            with pytest.raises(RefusedError, match="no pipeline is called nobody"):
+            with pytest.raises(RefusedError, match="unknown pipeline nobody"):
                 await run.run(["nobody"], 4, 0.0, only_sample=False)
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)

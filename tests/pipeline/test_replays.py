@@ -152,7 +152,7 @@ async def test_a_replay_of_a_half_expired_question_begins_with_the_next_fact_and
         done = await here.replay(await here.recording(recorded.correlation_id), ReplayOptions())
 
     assert done.event.fact == "QuestionApproved"
-    assert "begun with QuestionApproved" in done.note
+    assert "started with the recorded QuestionApproved" in done.note
     assert done.difference.verdict == "identical"
 
 
@@ -185,7 +185,7 @@ async def test_what_does_not_hold_is_said_in_one_line_and_nothing_is_stored(
 
 async def test_a_question_that_has_expired_is_named_and_an_unknown_file_too(bus: MemoryBus) -> None:
     async with replayer(bus) as here:
-        with pytest.raises(NotFoundError, match="in the log any more"):
+        with pytest.raises(NotFoundError, match="the log has no events of question"):
             await here.recording("0" * 32)
         with pytest.raises(NotFoundError, match="neither a question's id"):
             await here.recording("nowhere.json")

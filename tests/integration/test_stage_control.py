@@ -104,7 +104,7 @@ async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
 
     with pytest.raises(RefusedError, match="still has 1 events"):
         await durables.drain("moderation", [Lane.LIVE], timeout=0, progress=lambda _: None)
-    with pytest.raises(RefusedError, match="no stage brewing"):
+    with pytest.raises(RefusedError, match="unknown stage brewing"):
         await durables.pause("brewing", [Lane.LIVE])
 
     (durable,) = await durables.of("moderation", [Lane.LIVE])
