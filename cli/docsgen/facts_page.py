@@ -71,7 +71,7 @@ def _fact(contract: Contract, fact: type[Fact]) -> str:
 
 def _remarks(fact: type[Fact]) -> Iterator[str]:
     if fact.terminal:
-        yield "**terminal: ends the question**"
+        yield "**ends the question**"
     if fact.opens_attempt:
         yield "starts the next attempt: the facts that follow have the next number"
     if fact.out_of_band:

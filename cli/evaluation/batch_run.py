@@ -134,10 +134,10 @@ class BatchRun:
     async def _evaluation(self, pipeline: EvaluatedPipeline, line: int) -> bool:
         row = self.store.rows[pipeline.name, line]
         events = await self._call_with_retries("GET", f"/api/v1/events/{row['id']}")
-        found = evaluation_in(events)
-        if found is None:
+        evaluation = evaluation_in(events)
+        if evaluation is None:
             return False
-        self.store.put(pipeline, line, **found)
+        self.store.put(pipeline, line, **evaluation)
         return True
 
     async def _call_with_retries(self, method: str, path: str, **options: Any) -> Any:
@@ -195,13 +195,13 @@ def row_of(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def evaluation_in(events: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The evaluation among a question's events, said afterwards or with the answer, and what it cost by itself."""
+    """The evaluation in a question's events, published later or with the answer, and its own cost in USD."""
     payloads = {one["fact"]: one for one in events}
-    verified, said = payloads.get("AnswerVerified"), payloads.get("ExchangeEvaluated")
-    if said is not None:
+    verified, evaluated = payloads.get("AnswerVerified"), payloads.get("ExchangeEvaluated")
+    if evaluated is not None:
         before = len(verified["model_calls"]) if verified else 0
-        cost = sum(call["usage"]["cost_usd"] for call in said["model_calls"][before:])
-        return {"evaluation": said["payload"], "evaluation_cost_usd": cost}
+        cost = sum(call["usage"]["cost_usd"] for call in evaluated["model_calls"][before:])
+        return {"evaluation": evaluated["payload"], "evaluation_cost_usd": cost}
     inline = verified["payload"].get("evaluation") if verified else None
     return {"evaluation": inline, "evaluation_cost_usd": 0.0} if inline else None
 

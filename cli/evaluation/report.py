@@ -75,8 +75,8 @@ class EvaluationReport:
         parts = [f"<h1>{escape(title)}</h1>", f"<p>{len(measured[0])} of {len(self.items)} questions asked.</p>"]
         parts += ["<h2>Figures</h2>", _figures(self.labels, document), "<h2>Outcomes</h2>"]
         rates = {
-            label: {name: found[f"{name}_rate"] for name in OUTCOMES}
-            for label, found in zip(self.labels, _both(document), strict=True)
+            label: {name: measures[f"{name}_rate"] for name in OUTCOMES}
+            for label, measures in zip(self.labels, _both(document), strict=True)
         }
         parts += [plots.shares(rates, OUTCOMES), "<h2>Overall scores</h2>"]
         parts += [plots.histogram(self._columns(measured, "overall"))]
@@ -124,13 +124,13 @@ class EvaluationReport:
         if item.expected_sources:
             parts.append(f"<p class=by>expected sources: {_escaped(', '.join(item.expected_sources))}</p>")
         heads = []
-        for label, rows, found in zip(self.labels, self.rows, measured, strict=True):
+        for label, rows, measures in zip(self.labels, self.rows, measured, strict=True):
             row = rows.get(item.line)
             if row is None:
                 parts.append(f"<p><b>{escape(label)}</b>: not asked</p>")
                 continue
-            heads.append(_head(row, found[item.line]))
-            parts += _answer(label, row, found[item.line])
+            heads.append(_head(row, measures[item.line]))
+            parts += _answer(label, row, measures[item.line])
         summary = f"{_short(item.question)} <span class=by>{escape(' | '.join(heads))}</span>"
         return f'<details id="q{item.line}"><summary>{summary}</summary>{"".join(parts)}</details>'
 

@@ -59,7 +59,7 @@ class RunningPlatform:
 def plain_logs_stay() -> Iterator[None]:
     """A process logs in one way for as long as it lives, and this one is that of all tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shared.observability.telemetry.configure_logging", lambda *_: None)
+        patch.setattr("shared.observability.telemetry.configure_logging", lambda *_, **__: None)
         yield
 
 
