@@ -1,4 +1,4 @@
-# Everything a clone needs is here: each target sets up what it uses. Needs Python 3.11 or newer and make.
+# Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up test lint docs bench chaos classifier
 
@@ -19,16 +19,16 @@ PYTEST_ARGS ?=
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## Make .venv with everything in it; quick when nothing changed
+setup: $(STAMP) ## Create .venv with all dependencies; quick when nothing has changed
 
-demo: $(STAMP) ## Start the platform, ask it three questions about itself, stop
+demo: $(STAMP) ## Start the platform, ask three questions about it, stop
 	@$(BIN)/answerbus demo
 
 up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
 	@$(BIN)/answerbus up --port $(PORT) --data $(DATA)
 
 test: lint ## Lint, types, generated pages, then every test
-	$(BIN)/python -m cli.docsgen.reference --check
+	$(BIN)/python -m cli.docsgen --check
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff and mypy
@@ -36,10 +36,10 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-docs: $(STAMP) ## Write the generated pages under docs/ anew
-	$(BIN)/python -m cli.docsgen.reference
+docs: $(STAMP) ## Write the generated pages under docs/
+	$(BIN)/python -m cli.docsgen
 
-bench: $(STAMP) ## Measure the chain beside its baselines (about six minutes)
+bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
 
 chaos: $(STAMP) ## Kill, freeze and restart everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
@@ -51,7 +51,7 @@ classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into 
 $(STAMP): pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Answerbus needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
-	  echo "Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
+	  echo "Choose another one: make setup PYTHON=python3.12" >&2; exit 1; }
 	@set -e; uv=$$(command -v uv || true); \
 	if [ -z "$$uv" ]; then \
 	  uv=$(BIN)/uv; \

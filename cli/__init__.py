@@ -1,1 +1,1 @@
-"""The command line: one module per noun under `commands`, the local host, operations, evaluation, crawler and page generators."""
+"""The `answerbus` command: its commands, the platform on one machine, operations, evaluations, generated pages."""

@@ -1,12 +1,15 @@
-"""A thin client of the gateway for the CLI: JSON calls and the resumable stream."""
+"""A client of the gateway: JSON calls, streams that resume, and which gateway a command talks to."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,19 +17,22 @@ import httpx
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 
 KEY_VARIABLE = "ANSWERBUS_API_KEY"
+URL_VARIABLE = "ANSWERBUS_URL"
+#: Attempts to resume a stream that breaks off again and again without delivering an event.
+RESUME_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class SseEvent:
-    """One event of a stream."""
+    """One server-sent event."""
 
     id: str
     event: str
     data: dict[str, Any]
 
 
-class Client:
-    """Talks to one gateway; every error is one of ours with a sentence that says what to do."""
+class GatewayClient:
+    """Talks to one gateway; every failure is raised as an `AnswerbusError` whose text says what to do."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
@@ -34,18 +40,18 @@ class Client:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=httpx.Timeout(30, read=650))
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> GatewayClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
     async def call(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON of a call.
+        """The JSON of a reply.
 
         Raises:
-            NotFoundError, RefusedError: the server's own sentence.
-            UnavailableError: nothing answers there, or the platform cannot work now.
+            NotFoundError, RefusedError: the request was refused; the text is the server's.
+            UnavailableError: the gateway does not answer, or the platform cannot serve the request now.
         """
         try:
             response = await self._http.request(method, path, **options)
@@ -54,7 +60,7 @@ class Client:
         return self._read(response)
 
     async def lines(self, path: str, **options: Any) -> AsyncIterator[dict[str, Any]]:
-        """The objects of an NDJSON answer as they come, until the server ends it.
+        """The objects of an NDJSON reply as they arrive, until the server ends it.
 
         Raises:
             NotFoundError, RefusedError, UnavailableError: as `call`; the last also when the connection is lost.
@@ -72,7 +78,12 @@ class Client:
             raise UnavailableError(self._unreachable(error)) from None
 
     async def stream(self, question_id: str, last_event_id: str = "") -> AsyncIterator[SseEvent]:
-        """The question's events to the last one; a lost connection is taken up again where it broke."""
+        """A question's events up to the result; a lost connection is resumed with `Last-Event-ID`.
+
+        Raises:
+            NotFoundError, RefusedError: as `call`.
+            UnavailableError: as `call`, or the connection was lost too many times in a row.
+        """
         failures = 0
         while True:
             headers = {"Accept": "text/event-stream"}
@@ -93,30 +104,30 @@ class Client:
                             return
             except httpx.HTTPError as error:
                 failures += 1
-                if failures > 20:
+                if failures > RESUME_ATTEMPTS:
                     raise UnavailableError(self._unreachable(error)) from None
             await asyncio.sleep(min(0.1 * 2**failures, 2.0))
 
     async def download(self, path: str, **options: Any) -> AsyncIterator[bytes]:
-        """The body of a reply as it comes.
+        """The body of a reply in chunks, as they arrive.
 
         Raises:
-            NotFoundError, RefusedError: the server's own sentence.
-            UnavailableError: nothing answers there, or the reply broke off.
+            NotFoundError, RefusedError: as `call`.
+            UnavailableError: the gateway does not answer, or the reply broke off.
         """
         try:
             async with self._http.stream("GET", path, **options) as response:
                 if response.status_code != 200:
                     await response.aread()
                     self._read(response)
-                async for piece in response.aiter_bytes():
-                    yield piece
+                async for chunk in response.aiter_bytes():
+                    yield chunk
         except httpx.HTTPError as error:
             raise UnavailableError(self._unreachable(error)) from None
 
     def _unreachable(self, error: Exception) -> str:
         reason = str(error) or type(error).__name__
-        return f"no answer from {self.url} ({reason}); start one with: answerbus up"
+        return f"no gateway answers at {self.url} ({reason}); start one with: answerbus up"
 
     def _read(self, response: httpx.Response) -> Any:
         if response.status_code < 400 or response.status_code == 504:
@@ -134,7 +145,7 @@ class Client:
 
 
 async def sse(lines: AsyncIterator[str]) -> AsyncIterator[SseEvent]:
-    """Events of an SSE stream of JSON data; comments and retry hints are passed over."""
+    """Parse a stream of server-sent events with JSON data; comments and retry hints are skipped."""
     identity, kind, data = "", "message", ""
     async for line in lines:
         if not line:
@@ -150,3 +161,35 @@ async def sse(lines: AsyncIterator[str]) -> AsyncIterator[SseEvent]:
             kind = value
         elif field == "data":
             data += value
+
+
+@asynccontextmanager
+async def connect(
+    url: str, data: Path, *, in_process: bool = False, quiet: bool = False
+) -> AsyncIterator[GatewayClient]:
+    """A client of the gateway that a command is meant for.
+
+    That is the gateway at `url` or ANSWERBUS_URL, else the one of the platform that runs on the data directory, else
+    one of a platform that is started in this process for as long as the command runs. `quiet` suppresses the notice of
+    that start.
+
+    Raises:
+        ConfigurationError: the data directory is in use by a process without a gateway.
+    """
+    from cli.host.data_dir import DataDir
+
+    url = url or ("" if in_process else os.environ.get(URL_VARIABLE, ""))
+    if not url and not in_process:
+        running = DataDir(data).running()
+        url = running.url if running else ""
+    if url:
+        async with GatewayClient(url) as client:
+            yield client
+        return
+    from cli.host.in_process import log_errors_only, platform
+    from shared.runtime.settings import Settings
+
+    if not quiet and sys.stderr.isatty():
+        print(f"starting the platform on {data} ...", file=sys.stderr)
+    async with platform(log_errors_only(Settings(data_dir=data))) as own_url, GatewayClient(own_url) as client:
+        yield client

@@ -1,47 +1,70 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from shared.contracts.domain import Lane
     from shared.runtime.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
+Url = Annotated[str, typer.Option("--url", help="URL of the gateway [env: ANSWERBUS_URL].", show_default=False)]
 Data = Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")]
 NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
+InProcess = Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+#: The data directory when neither `--data` nor ANSWERBUS_DATA_DIR names one.
 DATA = Path("data")
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def bus_settings(nats_url: str, data: Path) -> Settings:
-    """Process settings with the bus of `--nats-url`, else that of the platform that runs on the data directory."""
+def read_settings(**given: Any) -> Settings:
+    """Process settings, overridden by the options that were given; a wrong setting ends the command with one line."""
     from pydantic import ValidationError
 
-    from cli.host.data_dir import DataDir
-    from cli.output import fail
+    from cli.output import fail_on_setting
     from shared.runtime.settings import Settings
 
-    running = None if nats_url else DataDir(data).running()
-    url = nats_url or (running.nats_url if running else "")
     try:
-        return Settings(data_dir=data, nats_url=url) if url else Settings(data_dir=data)
+        return Settings(**{name: value for name, value in given.items() if value not in (None, "")})
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        fail_on_setting(error)
 
 
-def seconds(text: str) -> float:
-    """`90s`, `30m`, `2h` or `1d` in seconds; anything else is a wrong command line."""
+def bus_settings(nats_url: str, data: Path, **given: Any) -> Settings:
+    """Process settings with the servers of `--nats-url`, else those of the platform that runs on the data directory."""
+    from cli.host.data_dir import DataDir
+
+    running = None if nats_url else DataDir(data).running()
+    return read_settings(data_dir=data, nats_url=nats_url or (running.nats_url if running else ""), **given)
+
+
+def duration_seconds(text: str) -> float:
+    """`90s`, `10m`, `2h` or `7d` in seconds; anything else ends the command with exit code 2."""
     from cli.output import fail
 
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not found:
-        fail(f"{text}: expected a span of time such as 90s, 30m, 2h or 1d", 2)
-    return float(found[1]) * _UNITS[found[2]]
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smhd])", text.strip())
+    if match is None:
+        fail(f"invalid duration {text!r}; use 90s, 10m, 2h or 7d", 2)
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def lane_option(text: str) -> Lane | None:
+    """The lane that `--lane` names, None when it is empty; anything else ends the command with exit code 2."""
+    from cli.output import fail
+    from shared.contracts.domain import Lane
+
+    if text not in ("", *Lane):
+        fail(f"--lane {text}: unknown lane; use live or background", 2)
+    return Lane(text) if text else None
+
+
+def comma_separated(text: str) -> list[str]:
+    """The values of an option such as `--retrievers bm25,dense`."""
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,31 +1,42 @@
-"""How the CLI speaks: tables and colours for people, `--json` for programs, one line for an error."""
+"""What commands print: tables and colours for people, JSON for programs, one line for an error."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from shared.contracts.errors import AnswerbusError
 from shared.text.sanitizer import escaped, visible
 
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 T = TypeVar("T")
-#: Columns of a table that does not go to a terminal.
+#: Width in characters of a table that is not printed to a terminal.
 WIDE = 180
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    """One line on standard error, and the end."""
+    """End the command with one line on standard error and this exit code."""
     print(f"answerbus: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)
 
 
+def fail_on_setting(error: ValidationError) -> NoReturn:
+    """End the command with the first setting that is wrong; its value, which may be a secret, is not shown."""
+    first = error.errors(include_input=False)[0]
+    fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+
+
 def print_json(value: Any) -> None:
+    """Print indented JSON without control characters."""
     print(escaped(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table; columns of numbers are aligned to the right, None is shown as a dash."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -36,14 +47,14 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         last = index == len(columns) - 1
         shown.add_column(column, justify="right" if numeric else "left", no_wrap=not last, overflow="fold")
     for row in rows:
-        # A cell may hold what somebody wrote: it is no markup, and does not speak to the terminal.
+        # A cell may hold text of users: it must be neither markup nor a control sequence for the terminal.
         shown.add_row(*("–" if cell is None else escape(visible(str(cell))) for cell in row))
-    # In a pipe or a file nothing is cut to the width of a terminal that is not there.
+    # In a pipe or a file there is no terminal whose width lines would have to be cut to.
     Console(width=None if sys.stdout.isatty() else WIDE).print(shown)
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a verb; our errors are one line and exit code 1, Ctrl-C is 130."""
+    """Run a command's coroutine; an `AnswerbusError` ends it with one line and exit code 1, Ctrl-C with 130."""
     import uvloop
     from pydantic import ValidationError
 
@@ -52,8 +63,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     except AnswerbusError as error:
         fail(str(error))
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        fail_on_setting(error)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BrokenPipeError:

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options import DATA, Data, Json, NatsUrl, bus_settings
+from shared.bus.request_client import send_request
+
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-app = typer.Typer(help="The directory: experts, their time, things to read or watch.", no_args_is_help=True)
+app = typer.Typer(help="The directory: experts, their free slots, articles and videos.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
-Data = Annotated[
-    Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory of a running platform.")
-]
-DATA = Path("data")
-#: Seconds persistence may take for one batch.
-PATIENCE = 30.0
+#: Seconds the persistence stage may take for one request.
+TIMEOUT = 30.0
 
 
 @app.command("load")
@@ -30,45 +27,43 @@ def load(
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Keep the experts, slots and content of a file; rows of the same id are replaced."""
+    """Load experts, slots and content from a file; existing rows with the same id are replaced."""
     from cli.operations.directory_file import batches, read_directory
     from cli.output import fail, print_json
-    from shared.bus.request_client import send_request
     from shared.contracts.errors import RefusedError
 
     try:
         request = read_directory(file)
     except RefusedError as error:
         fail(str(error))
-    kept = {"experts": 0, "slots": 0, "content": 0}
+    loaded = {"experts": 0, "slots": 0, "content": 0}
 
     async def work(client: Client) -> None:
         for batch in batches(request):
-            reply = await send_request(client, batch, PATIENCE)
-            for name in kept:
-                kept[name] += getattr(reply, name)
+            reply = await send_request(client, batch, TIMEOUT)
+            for name in loaded:
+                loaded[name] += getattr(reply, name)
 
-    _connected(nats_url, data, work)
+    _with_connection(nats_url, data, work)
     if as_json:
-        print_json(kept)
+        print_json(loaded)
         return
-    print(", ".join(f"{count} {name}" for name, count in kept.items()))
+    print(", ".join(f"{count} {name}" for name, count in loaded.items()))
 
 
 @app.command("show")
 def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
-    """The experts, how many free slots each has, and the sessions to come."""
+    """Show the experts with their number of free slots, and the booked sessions."""
     from cli.output import print_json, table
-    from shared.bus.request_client import send_request
     from shared.contracts.requests.directory import DirectoryReply, DirectoryRequest
 
-    found: list[DirectoryReply] = []
+    replies: list[DirectoryReply] = []
 
     async def work(client: Client) -> None:
-        found.append(await send_request(client, DirectoryRequest(), PATIENCE))
+        replies.append(await send_request(client, DirectoryRequest(), TIMEOUT))
 
-    _connected(nats_url, data, work)
-    (reply,) = found
+    _with_connection(nats_url, data, work)
+    (reply,) = replies
     if as_json:
         print_json(reply.model_dump(mode="json"))
         return
@@ -76,18 +71,14 @@ def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> No
     table("experts", ["id", "name", "topics", "free slots"], rows)
     booked = [[f"{one.starts_at:%Y-%m-%d %H:%M}", one.expert_name, one.session_type, one.id] for one in reply.sessions]
     table("sessions", ["at (UTC)", "expert", "kind", "booked by question"], booked)
-    print(f"{reply.content} things to read or watch")
+    print(f"{reply.content} articles and videos")
 
 
-def _connected(nats_url: str, data: Path, work: Callable[[Client], Awaitable[None]]) -> None:
-    from cli.host.data_dir import DataDir
+def _with_connection(nats_url: str, data: Path, work: Callable[[Client], Awaitable[None]]) -> None:
     from cli.operations import bus
     from cli.output import run
-    from shared.runtime.settings import Settings
 
-    running = DataDir(data).running()
-    url = nats_url or (running.nats_url if running else "")
-    settings = Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)
+    settings = bus_settings(nats_url, data)
 
     async def connected() -> None:
         async with bus.connected(settings, "directory") as client:

@@ -1,49 +1,53 @@
-"""`answerbus kb`: what the documents are about, at a glance."""
+"""`answerbus documents index`: an overview of the indexed documents."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-kb_app = typer.Typer(help="The documents that can be found.", no_args_is_help=True)
+from cli.options import DATA, Data, InProcess, Json, Url
+
+app = typer.Typer(help="The indexed documents.", no_args_is_help=True)
 
 
-@kb_app.command("index")
+@app.callback()
+def documents() -> None:
+    """The indexed documents."""
+
+
+@app.command("index")
 def index(
-    source: Annotated[str, typer.Option(help="Only sources whose id begins so, e.g. kb:guides/.")] = "",
+    source: Annotated[str, typer.Option(help="Only sources whose id begins with this, e.g. kb:guides/.")] = "",
     collection: Annotated[list[str] | None, typer.Option(help="Only this collection; repeatable.")] = None,
-    url: Annotated[
-        str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)
-    ] = "",
-    data: Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")] = Path("data"),
-    in_process: Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
 ) -> None:
-    """The index of sources as plain text: each id, a tab, and one line on what the document is about."""
-    from cli.host.target import client
+    """Print the index of sources as plain text: per line an id, a tab, and what the document is about."""
+    from cli.client import connect
     from cli.output import print_json, run
     from shared.contracts.requests.retrieval import KbIndexEntry
     from shared.text.sanitizer import visible
 
     async def work() -> None:
-        listed: list[dict[str, Any]] = []
-        async with client(url, data, in_process=in_process, quiet=as_json) as here:
+        entries: list[dict[str, Any]] = []
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
             after = ""
             while True:
-                asked = {"collection": collection or [], "after": after}
-                page = await here.call("GET", "/api/v1/documents/index", params=asked)
+                parameters = {"collection": collection or [], "after": after}
+                page = await client.call("GET", "/api/v1/documents/index", params=parameters)
                 for entry in page["entries"]:
                     if not entry["source"].startswith(source):
                         continue
-                    listed.append(entry)
+                    entries.append(entry)
                     if not as_json:
                         print(visible(KbIndexEntry.model_validate(entry).line()))
                 after = page["after"]
                 if not after:
                     break
         if as_json:
-            print_json({"entries": listed, "total": len(listed)})
+            print_json({"entries": entries, "total": len(entries)})
 
     run(work)

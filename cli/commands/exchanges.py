@@ -1,4 +1,4 @@
-"""`answerbus exchanges list|show|export` and `answerbus stats`."""
+"""`answerbus exchanges list|show|export`: the record of answered questions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.options import DATA, Data, Json, Url
+
 app = typer.Typer(help="The record: what was asked and answered.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
-Data = Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")]
-Pipeline = Annotated[str, typer.Option(help="Only of this pipeline.")]
-Outcome = Annotated[str, typer.Option(help="Only those that ended so: answered, rejected, abandoned, …")]
-Conversation = Annotated[str, typer.Option(help="Only of this conversation.")]
-Source = Annotated[str, typer.Option(help="Only those that showed or cited this source.")]
+Pipeline = Annotated[str, typer.Option(help="Only exchanges of this pipeline.")]
+Outcome = Annotated[str, typer.Option(help="Only with this outcome: answered, rejected, abandoned, …")]
+Conversation = Annotated[str, typer.Option(help="Only exchanges of this conversation.")]
+Source = Annotated[str, typer.Option(help="Only those that retrieved or cited this source.")]
 Engine = Annotated[str, typer.Option(help="Only those answered by this engine.")]
 Lane = Annotated[str, typer.Option(help="live or background; default: both.")]
-Rating = Annotated[str, typer.Option(help="Only those that somebody rated up or down.")]
-Since = Annotated[str, typer.Option(help="Only those that ended since then, e.g. 2026-11-20T12:00.")]
-Until = Annotated[str, typer.Option(help="Only those that ended before then.")]
-DATA = Path("data")
+Rating = Annotated[str, typer.Option(help="Only those rated `up` or `down`.")]
+Since = Annotated[str, typer.Option(help="Only those that ended at or after this time, e.g. 2026-11-20T12:00.")]
+Until = Annotated[str, typer.Option(help="Only those that ended before this time.")]
 
 
 @app.command("list")
@@ -35,18 +33,18 @@ def list_(
     rating: Rating = "",
     since: Since = "",
     until: Until = "",
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Exchanges of a page.")] = 50,
-    after: Annotated[str, typer.Option(help="The page after one: what that one said.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Exchanges per page.")] = 50,
+    after: Annotated[str, typer.Option(help="Cursor of the next page, as printed with the previous one.")] = "",
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Exchanges, the newest first, a page at a time."""
-    from cli.host.target import client
-    from cli.operations.record_view import show_page
+    """List exchanges, newest first, one page at a time."""
+    from cli.client import connect
     from cli.output import run
+    from cli.views.exchanges import show_page
 
-    wanted = _wanted(
+    filters = _non_empty(
         pipeline=pipeline,
         outcome=outcome,
         conversation=conversation,
@@ -59,8 +57,8 @@ def list_(
     )
 
     async def work() -> None:
-        async with client(url, data, quiet=as_json) as here:
-            await show_page(here, {**wanted, "limit": limit, "after": after}, as_json=as_json)
+        async with connect(url, data, quiet=as_json) as client:
+            await show_page(client, {**filters, "limit": limit, "after": after}, as_json=as_json)
 
     run(work)
 
@@ -72,22 +70,22 @@ def show(
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """One exchange: question, answer, sources, times, cost, what was said about it."""
-    from cli.host.target import client
-    from cli.operations.record_view import show_exchange
+    """Show one exchange: question, answer, sources, times, cost, evaluation and feedback."""
+    from cli.client import connect
     from cli.output import run
+    from cli.views.exchanges import show_exchange
 
     async def work() -> None:
-        async with client(url, data, quiet=as_json) as here:
-            await show_exchange(here, exchange_id, as_json=as_json)
+        async with connect(url, data, quiet=as_json) as client:
+            await show_exchange(client, exchange_id, as_json=as_json)
 
     run(work)
 
 
 @app.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(help="Where to; - writes to standard output.")],
-    form: Annotated[str, typer.Option("--format", help="jsonl or csv; default: as the file is called.")] = "",
+    file: Annotated[Path, typer.Argument(help="The file to write; - writes to standard output.")],
+    form: Annotated[str, typer.Option("--format", help="jsonl or csv; default: by the suffix of the file.")] = "",
     pipeline: Pipeline = "",
     outcome: Outcome = "",
     conversation: Conversation = "",
@@ -100,15 +98,15 @@ def export(
     url: Url = "",
     data: Data = DATA,
 ) -> None:
-    """Write all exchanges that fit to a file, with feedback and evaluations."""
-    from cli.host.target import client
-    from cli.operations.record_view import export_to
+    """Write all matching exchanges to a file, with feedback and evaluations."""
+    from cli.client import connect
     from cli.output import fail, run
+    from cli.views.exchanges import export_to
 
     chosen = form or ("csv" if file.suffix == ".csv" else "jsonl")
     if chosen not in ("jsonl", "csv"):
-        fail(f"--format is jsonl or csv, not {chosen}", 2)
-    wanted = _wanted(
+        fail(f"--format {chosen}: unknown format; use jsonl or csv", 2)
+    filters = _non_empty(
         pipeline=pipeline,
         outcome=outcome,
         conversation=conversation,
@@ -121,29 +119,11 @@ def export(
     )
 
     async def work() -> None:
-        async with client(url, data, quiet=True) as here:
-            await export_to(here, file, {**wanted, "format": chosen})
+        async with connect(url, data, quiet=True) as client:
+            await export_to(client, file, {**filters, "format": chosen})
 
     run(work)
 
 
-def stats(
-    hours: Annotated[float, typer.Option(min=0.1, max=24 * 366, help="Of the last hours.")] = 24,
-    url: Url = "",
-    data: Data = DATA,
-    as_json: Json = False,
-) -> None:
-    """How long answers take and where, what is reused, how they are scored and rated, what they cost."""
-    from cli.host.target import client
-    from cli.operations.record_view import show_stats
-    from cli.output import run
-
-    async def work() -> None:
-        async with client(url, data, quiet=as_json) as here:
-            await show_stats(here, hours, as_json=as_json)
-
-    run(work)
-
-
-def _wanted(**filters: str) -> dict[str, Any]:
+def _non_empty(**filters: str) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value}

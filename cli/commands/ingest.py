@@ -1,4 +1,4 @@
-"""`answerbus ingest`: files, folders, standard input, lists of addresses and sitemaps."""
+"""`answerbus ingest`: files, folders, standard input, lists of URLs and sitemaps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options import DATA, Data, InProcess, Json, Url
+
 if TYPE_CHECKING:
-    from cli.crawler.files import Collector, Submission
+    from cli.crawler.files import CollectedDocument, Collector
 
 
 def ingest(
@@ -18,40 +20,42 @@ def ingest(
     field: Annotated[
         list[str] | None,
         typer.Option(
-            "--field", help="JSON Lines: PART=KEY with PART title, text, url, id, language, date; repeatable."
+            "--field", help="JSON lines: PART=KEY with PART title, text, url, id, language, date; repeatable."
         ),
     ] = None,
-    urls: Annotated[str, typer.Option("--urls", help="File with one address of a page per line.")] = "",
-    sitemap: Annotated[list[str] | None, typer.Option("--sitemap", help="Address of a sitemap; repeatable.")] = None,
-    inside: Annotated[
+    urls: Annotated[str, typer.Option("--urls", help="File with the URL of one page per line.")] = "",
+    sitemap: Annotated[list[str] | None, typer.Option("--sitemap", help="URL of a sitemap; repeatable.")] = None,
+    allowed_hosts: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="Host or network to fetch from although it is not public; repeatable."),
+        typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
     ] = None,
-    pause: Annotated[float, typer.Option(min=0, help="Seconds between two pages of one host.")] = 1.0,
-    collection: Annotated[str, typer.Option(help="Name under which these documents belong together.")] = "",
-    language: Annotated[str, typer.Option(help="Language of documents that do not say theirs.")] = "",
+    pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
+    collection: Annotated[str, typer.Option(help="Collection to put the documents into.")] = "",
+    language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
-    sync: Annotated[bool, typer.Option("--sync", help="Remove what the collection has and was not given now.")] = False,
-    url: Annotated[
-        str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)
-    ] = "",
-    data: Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")] = Path("data"),
-    in_process: Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Remove documents of the collection that are not among the given ones.")
+    ] = False,
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
 ) -> None:
-    """Index documents (text, Markdown, HTML, PDF, Office, CSV, code, JSON Lines) and pages; unchanged ones stay."""
-    from cli.host.target import client
-    from cli.operations.ingestion import ingest as hand_in
+    """Index files (text, Markdown, HTML, PDF, Office, CSV, code, JSON lines) and web pages; unchanged ones are kept."""
+    from cli.client import connect
+    from cli.operations.ingestion import ingest as ingest_documents
     from cli.output import fail, run
 
     if not (paths or urls or sitemap):
-        fail("name files or folders, --urls FILE or --sitemap URL", 2)
+        fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
     collector = _collector(field or [], collection, language, stdin_type)
 
     async def work() -> bool:
-        found = _submissions(collector, paths or [], urls, sitemap or [], inside=tuple(inside or ()), pause=pause)
-        async with client(url, data, in_process=in_process, quiet=as_json) as here:
-            return bool((await hand_in(here, collector, found, sync=sync, as_json=as_json)).problems)
+        hosts = tuple(allowed_hosts or ())
+        documents = _documents(collector, paths or [], urls, sitemap or [], allowed_hosts=hosts, pause=pause)
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json)
+            return bool(report.problems)
 
     raise SystemExit(1 if run(work) else 0)
 
@@ -76,34 +80,40 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
         fail(f"--field: {error}", 2)
 
 
-async def _submissions(
-    collector: Collector, paths: list[str], urls: str, sitemaps: list[str], *, inside: tuple[str, ...], pause: float
-) -> AsyncIterator[Submission]:
-    """Everything that was named: files first, then pages."""
+async def _documents(
+    collector: Collector,
+    paths: list[str],
+    urls: str,
+    sitemaps: list[str],
+    *,
+    allowed_hosts: tuple[str, ...],
+    pause: float,
+) -> AsyncIterator[CollectedDocument]:
+    """The named files first, then the pages."""
     from cli.operations.ingestion import from_files
 
-    async for submission in from_files(collector, paths):
-        yield submission
+    async for document in from_files(collector, paths):
+        yield document
     if not (urls or sitemaps):
         return
-    from cli.crawler.robots import Manners
+    from cli.crawler.robots import RobotsPolicy
     from cli.crawler.web_pages import WebCollector
     from shared.web.client import SafeClient
     from shared.web.policy import Policy
 
-    async with SafeClient(Policy(inside=inside, total_seconds=60, max_bytes=64 * 2**20)) as web:
-        pages = WebCollector(Manners(web, pause=pause), collector)
+    async with SafeClient(Policy(inside=allowed_hosts, total_seconds=60, max_bytes=64 * 2**20)) as web:
+        pages = WebCollector(RobotsPolicy(web, pause=pause), collector)
         if urls:
-            async for submission in pages.addresses(_lines(collector, urls)):
-                yield submission
+            async for document in pages.urls(_lines(collector, urls)):
+                yield document
         for sitemap in sitemaps:
-            async for submission in pages.sitemap(sitemap):
-                yield submission
+            async for document in pages.sitemap(sitemap):
+                yield document
 
 
 def _lines(collector: Collector, urls: str) -> list[str]:
     try:
         return Path(urls).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        collector.problem(urls, getattr(error, "strerror", None) or "not text")
+        collector.problem(urls, getattr(error, "strerror", None) or "not UTF-8 text")
         return []

@@ -8,54 +8,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options import DATA, Data, Json, NatsUrl, bus_settings
+
 if TYPE_CHECKING:
     from shared.contracts.pipelines import Pipeline
     from shared.stores.pipelines_nats import NatsPipelines
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
-Data = Annotated[
-    Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory of a running platform.")
-]
+app = typer.Typer(help="Pipelines: documents of settings and prompts.", no_args_is_help=True)
+
 Folders = Annotated[list[Path] | None, typer.Argument(help="Pipeline folders; default: the packaged ones.")]
-DATA = Path("data")
 
 
-def register(app: typer.Typer) -> None:
-    app.command("check")(check)
-    app.command("apply")(apply)
-    app.command("list")(list_all)
-    app.command("show")(show)
-
-
+@app.command()
 def check(folders: Folders = None) -> None:
-    """Check pipeline documents against the stages' settings, without a bus."""
-    for name in [pipeline.name for pipeline in _read(folders)]:
+    """Validate pipeline documents against the settings of the stages, offline."""
+    for name in [pipeline.name for pipeline in _read_folders(folders)]:
         print(f"{name}: ok")
 
 
+@app.command()
 def apply(folders: Folders = None, nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
-    """Check pipelines and store them; workers use the new revision for the questions that come next."""
+    """Validate pipelines and store them; new questions use the new revision."""
     from cli.output import print_json
 
-    pipelines = _read(folders)
-    did = []
+    pipelines = _read_folders(folders)
+    applied = []
 
     async def work(store: NatsPipelines) -> None:
         for pipeline in pipelines:
             ref, new = await store.apply(pipeline)
-            did.append({"name": ref.name, "revision": ref.revision, "changed": new})
+            applied.append({"name": ref.name, "revision": ref.revision, "changed": new})
 
     _with_store(nats_url, data, work)
     if as_json:
-        print_json(did)
+        print_json(applied)
         return
-    for one in did:
+    for one in applied:
         print(f"{one['name']}: revision {one['revision']}{'' if one['changed'] else ' (unchanged)'}")
 
 
+@app.command("list")
 def list_all(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
-    """The pipelines on the bus, with their newest revision."""
+    """List the stored pipelines with their newest revision and how many revisions are kept."""
     from cli.output import print_json, table
 
     rows: list[list[object]] = []
@@ -74,13 +68,14 @@ def list_all(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -
     table("pipelines", ["name", "revision", "kept", "description"], rows)
 
 
+@app.command()
 def show(
     name: Annotated[str, typer.Argument(help="NAME, or NAME@REVISION.")],
     nats_url: NatsUrl = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """One pipeline document, with every default filled in."""
+    """Show one pipeline document with all defaults."""
     import yaml
 
     from cli.host.catalogue import section_kinds
@@ -94,7 +89,8 @@ def show(
         plain, _, revision = name.partition("@")
         current = store.current(plain)
         if current is None or (revision and not revision.isdigit()):
-            raise NotFoundError(f"no pipeline is called {name}; there are: {', '.join(store.names()) or 'none'}")
+            known = ", ".join(store.names()) or "none"
+            raise NotFoundError(f"unknown pipeline {name}; stored pipelines: {known}")
         ref = PipelineRef(name=plain, revision=int(revision)) if revision else current
         pipeline = await store.pipeline(ref)
         shown.update(name=ref.name, revision=ref.revision, description=pipeline.description)
@@ -111,9 +107,9 @@ def show(
         print(yaml.safe_dump(shown, sort_keys=False, allow_unicode=True), end="")
 
 
-def _read(folders: list[Path] | None) -> list[Pipeline]:
+def _read_folders(folders: list[Path] | None) -> list[Pipeline]:
+    from cli.host.bootstrap import packaged_pipelines
     from cli.host.catalogue import section_kinds
-    from cli.host.platform import packaged_pipelines
     from cli.output import fail
     from shared.contracts.errors import AnswerbusError
     from shared.runtime.pipelines import check_pipeline, read_pipeline
@@ -130,15 +126,11 @@ def _read(folders: list[Path] | None) -> list[Pipeline]:
 
 
 def _with_store(nats_url: str, data: Path, work: Callable[[NatsPipelines], Awaitable[None]]) -> None:
-    from cli.host.data_dir import DataDir
     from cli.operations import bus
     from cli.output import run
-    from shared.runtime.settings import Settings
     from shared.stores.pipelines_nats import NatsPipelines
 
-    running = DataDir(data).running()
-    url = nats_url or (running.nats_url if running else "")
-    settings = Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)
+    settings = bus_settings(nats_url, data)
 
     async def connected() -> None:
         async with bus.connected(settings, "pipelines") as client:

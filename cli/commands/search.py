@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.options import DATA, Data, InProcess, Json, Url, comma_separated
+
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option(min=1, max=50)] = 10,
+    query: Annotated[str, typer.Argument(help="What to search for.")],
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Number of passages.")] = 10,
     language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
     pipeline: Annotated[str, typer.Option(help="Pipeline whose settings apply; default: the server's.")] = "",
-    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph,web.")] = "",
+    retrievers: Annotated[
+        str, typer.Option(help="Use only these retrievers, separated by commas: bm25,dense,graph,web.")
+    ] = "",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each leg found and each judgement did.")
+        bool, typer.Option("--explain", help="Show the results of each retriever and what each ranking step changed.")
     ] = False,
     as_question: Annotated[
-        bool, typer.Option("--as-question", help="Take the steps before the search that a question takes.")
+        bool, typer.Option("--as-question", help="Also take the steps that a question takes before the search.")
     ] = False,
-    url: Annotated[
-        str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)
-    ] = "",
-    data: Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")] = Path("data"),
-    in_process: Annotated[bool, typer.Option("--in-process", help="Run the platform inside this command.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
 ) -> None:
     """Search the documents without asking for an answer."""
-    from cli.host.target import client
-    from cli.operations.answers_view import search as look
+    from cli.client import connect
     from cli.output import run
+    from cli.views.answers import search as search_and_show
 
-    named = [one.strip() for one in legs.split(",") if one.strip()]
-    body = {"query": query, "limit": limit, "language": language, "pipeline": pipeline, "legs": named}
-    how = {"explain": explain, "as_question": as_question}
+    body = {
+        "query": query,
+        "limit": limit,
+        "language": language,
+        "pipeline": pipeline,
+        "retrievers": comma_separated(retrievers),
+        "explain": explain,
+        "as_question": as_question,
+    }
 
     async def work() -> None:
-        async with client(url, data, in_process=in_process, quiet=as_json) as here:
-            await look(here, {**body, **how}, as_json=as_json)
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            await search_and_show(client, body, as_json=as_json)
 
     run(work)

@@ -9,102 +9,103 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_seconds, lane_option
+
 if TYPE_CHECKING:
-    from cli.operations.stage_control import Lever, Levers
+    from cli.operations.stage_control import StageControl, StageDurable
     from shared.contracts.domain import Lane
 
-stages_app = typer.Typer(help="What waits, what is in work, and how fast each stage is.")
+app = typer.Typer(help="Pending and running work of each stage, its speed, and how to pause and scale it.")
 
-Name = Annotated[str, typer.Argument(help="The stage.")]
-WhichLane = Annotated[str, typer.Option("--lane", help="live or background; default: both.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Url = Annotated[str, typer.Option("--url", help="The gateway to talk to [env: ANSWERBUS_URL].", show_default=False)]
-NatsUrl = Annotated[str, typer.Option("--nats-url", help="NATS servers [env: ANSWERBUS_NATS_URL].", show_default=False)]
-Data = Annotated[Path, typer.Option("--data", envvar="ANSWERBUS_DATA_DIR", help="Data directory.")]
-DATA = Path("data")
-#: A pause that no `--for` ends is a hundred years long; so is everything beyond ten.
+StageName = Annotated[str, typer.Argument(metavar="STAGE", help="The stage.")]
+LaneName = Annotated[str, typer.Option("--lane", help="live or background; default: both.")]
+#: Seconds from which a pause is shown as one without an end; a pause without `--for` lasts a hundred years.
 ENDLESS = 10 * 365 * 86_400
 
 
-@stages_app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True)
 def stages(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Also the background lane where nothing happens.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show the background lane also where it is idle.")] = False,
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """What waits, what is in work, and how fast each stage is."""
+    """Show pending and running work, and the speed of each stage."""
     if context.invoked_subcommand:
         return
-    from cli.host.target import client
+    from cli.client import connect
     from cli.output import print_json, run, table
 
     async def work() -> list[dict[str, Any]]:
-        async with client(url, data) as here:
-            reports: list[dict[str, Any]] = await here.call("GET", "/api/v1/stages")
+        async with connect(url, data) as client:
+            reports: list[dict[str, Any]] = await client.call("GET", "/api/v1/stages")
             return reports
 
     reports = run(work)
     if as_json:
         print_json(reports)
         return
-    shown = [one for one in reports if every or one["lane"] == "live" or _matters(one)]
-    keys = ["stage", "subscription", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
+    shown = [one for one in reports if every or one["lane"] == "live" or _is_busy(one)]
+    keys = ["stage", "heard", "lane", "workers", "pending", "in_flight", "redelivered", "oldest_seconds"]
     keys += ["done", "p50_ms", "p95_ms"]
-    heads = ["stage", "hears", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
+    heads = ["stage", "subscription", "lane", "workers", "pending", "in flight", "redelivered", "oldest s"]
     rows = [[*(one[key] for key in keys), _paused(one["paused_seconds"])] for one in shown]
     table("stages", [*heads, "done", "p50 ms", "p95 ms", "paused"], rows)
 
 
-@stages_app.command("pause")
+@app.command("pause")
 def pause(
-    stage: Name,
-    lane: WhichLane = "",
-    span: Annotated[str, typer.Option("--for", help="For so long: 90s, 10m, 2h; default: until it is resumed.")] = "",
+    stage: StageName,
+    lane: LaneName = "",
+    duration: Annotated[str, typer.Option("--for", help="How long: 90s, 10m, 2h; default: until it is resumed.")] = "",
     nats_url: NatsUrl = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Hand out none of a stage's work, wherever its workers run; what is in work is finished, the rest waits."""
-    from cli.durations import seconds_of
-
-    seconds = seconds_of(span) if span else 0.0
-    _tell(nats_url, data, as_json, lambda levers: levers.pause(stage, _lanes(lane), seconds))
+    """Stop delivering work to a stage, wherever its workers run; work in progress is finished, the rest waits."""
+    seconds = duration_seconds(duration) if duration else 0.0
+    _control(nats_url, data, as_json, lambda control: control.pause(stage, _lanes(lane), seconds))
 
 
-@stages_app.command("resume")
-def resume(stage: Name, lane: WhichLane = "", nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
-    """Hand out its work again."""
-    _tell(nats_url, data, as_json, lambda levers: levers.resume(stage, _lanes(lane)))
+@app.command("resume")
+def resume(
+    stage: StageName, lane: LaneName = "", nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False
+) -> None:
+    """Deliver work to a paused stage again."""
+    _control(nats_url, data, as_json, lambda control: control.resume(stage, _lanes(lane)))
 
 
-@stages_app.command("drain")
+@app.command("drain")
 def drain(
-    stage: Name,
-    lane: WhichLane = "",
+    stage: StageName,
+    lane: LaneName = "",
     timeout: Annotated[str, typer.Option(help="How long to wait: 90s, 10m, 2h.")] = "10m",
     nats_url: NatsUrl = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Wait until a stage has nothing left, then pause it."""
-    from cli.durations import seconds_of
-
-    patience = seconds_of(timeout)
+    """Wait until a stage has no work left, then pause it."""
+    timeout_seconds = duration_seconds(timeout)
     last = ""
 
-    def progress(levers: list[Lever]) -> None:
+    def progress(durables: list[StageDurable]) -> None:
         nonlocal last
-        line = f"{stage}: {sum(one.pending for one in levers)} wait, {sum(one.in_flight for one in levers)} in work"
+        pending, in_flight = sum(one.pending for one in durables), sum(one.in_flight for one in durables)
+        line = f"{stage}: {pending} pending, {in_flight} in flight"
         if line != last and not as_json:
             print(line, file=sys.stderr, flush=True)
         last = line
 
-    _tell(nats_url, data, as_json, lambda it: it.drain(stage, _lanes(lane), patience=patience, progress=progress))
+    _control(
+        nats_url,
+        data,
+        as_json,
+        lambda control: control.drain(stage, _lanes(lane), timeout=timeout_seconds, progress=progress),
+    )
 
 
-def _matters(report: dict[str, Any]) -> bool:
+def _is_busy(report: dict[str, Any]) -> bool:
     return bool(report["pending"] or report["in_flight"] or report["paused_seconds"])
 
 
@@ -115,45 +116,41 @@ def _paused(seconds: float | None) -> str:
 
 
 def _lanes(lane: str) -> list[Lane]:
-    from cli.output import fail
     from shared.contracts.domain import Lane
 
-    if lane not in ("", *Lane):
-        fail(f"--lane {lane}: live or background", 2)
-    return [Lane(lane)] if lane else list(Lane)
+    chosen = lane_option(lane)
+    return [chosen] if chosen else list(Lane)
 
 
-def _tell(nats_url: str, data: Path, as_json: bool, work: Callable[[Levers], Awaitable[list[Lever]]]) -> None:
-    from cli.host.data_dir import DataDir
+def _control(
+    nats_url: str, data: Path, as_json: bool, work: Callable[[StageControl], Awaitable[list[StageDurable]]]
+) -> None:
     from cli.operations import bus
-    from cli.operations.stage_control import Levers
+    from cli.operations.stage_control import StageControl
     from cli.output import print_json, run, table
-    from shared.runtime.settings import Settings
 
-    running = DataDir(data).running()
-    url = nats_url or (running.nats_url if running else "")
-    settings = Settings(nats_url=url, data_dir=data) if url else Settings(data_dir=data)
+    settings = bus_settings(nats_url, data)
 
-    async def connected() -> list[Lever]:
+    async def connected() -> list[StageDurable]:
         async with bus.connected(settings, "stages") as client:
-            return await work(Levers(client))
+            return await work(StageControl(client))
 
-    levers = run(connected)
+    durables = run(connected)
     if as_json:
-        print_json([vars(one) for one in levers])
+        print_json([vars(one) for one in durables])
         return
-    rows = [[one.durable, one.lane, one.pending, one.in_flight, _paused(one.paused_seconds)] for one in levers]
-    table(levers[0].stage, ["durable", "lane", "pending", "in flight", "paused"], rows)
+    rows = [[one.durable, one.lane, one.pending, one.in_flight, _paused(one.paused_seconds)] for one in durables]
+    table(durables[0].stage, ["durable", "lane", "pending", "in flight", "paused"], rows)
 
 
-@stages_app.command("scale")
+@app.command("scale")
 def scale(
-    values: Annotated[list[str], typer.Argument(help="STAGE=N, several if need be.")],
+    values: Annotated[list[str], typer.Argument(help="STAGE=N; repeatable.")],
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Change how many workers a running `answerbus up` on this machine has of a stage."""
-    from cli.host.control_socket import tell
+    """Change the number of workers of a stage in the `answerbus up` that runs on this machine."""
+    from cli.host.control_socket import send_command
     from cli.host.data_dir import DataDir
     from cli.output import fail, print_json, run, table
 
@@ -161,8 +158,8 @@ def scale(
     if running is None:
         fail(f"no platform runs on {data}; start one with: answerbus up --scale {values[0]}")
     if running.command != "up":
-        fail("this platform runs all its stages in one process; start it without --in-process to scale them")
-    reply = run(lambda: tell(data, {"scale": values}))
+        fail("this platform runs all stages in one process; start it without --in-process to scale them")
+    reply = run(lambda: send_command(data, {"scale": values}))
     if as_json:
         print_json(reply)
         return

@@ -1,1 +1,1 @@
-"""Files, folders, sites and sitemaps as documents to submit."""
+"""Collects documents for ingestion from files, folders, web pages and sitemaps."""

@@ -1,7 +1,7 @@
-"""Files, folders and standard input as documents to submit, on the client's side.
+"""Collects documents from files, folders and standard input.
 
-Every source gets its id here: `kb:<path below the folder named>`, or for a record of a JSON Lines file `kb:<its id>`
-(its URL, or file and line, where it has none). What cannot be read is kept as a problem and never stops the rest.
+Every source gets its id here: `kb:<path below the given folder>`, or for a record of a JSON lines file `kb:<its id>`
+(or its URL, or file and line). What cannot be read is listed as a problem; the rest is still collected.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from shared.contracts.domain import Document, part_source
 
 STDIN = "-"
 
-#: Where a record's parts are looked for unless the caller says; the first path that leads to something counts.
-USUAL_FIELDS: dict[str, tuple[str, ...]] = {
+#: The keys of a record's parts unless the caller names others; the first one with a value is used.
+DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
     "title": ("title", "question"),
     "text": ("text", "answer", "body", "content"),
@@ -34,16 +34,16 @@ USUAL_FIELDS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Submission:
-    """A document without its body, and the body; whoever sends it decides whether it fits an event."""
+class CollectedDocument:
+    """A document's description and its body."""
 
     document: Document
     body: bytes
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What could not be read (a path, for JSON Lines with the line), and why."""
+class SourceProblem:
+    """What could not be read (a path or URL, for JSON lines with the line), and why."""
 
     path: str
     reason: str
@@ -51,11 +51,11 @@ class Problem:
 
 @dataclass
 class Collector:
-    """Walks what it is given; afterwards `problems` and `skipped` (reason -> count) tell what was left out.
+    """Walks files and folders; `problems` and `skipped` (count by reason) list what was left out.
 
-    `fields` maps `id`, `title`, `text`, `url`, `language` and `date` to the keys of a JSON Lines record, with dots for
-    nested ones. `stdin_type` is the media type of standard input. A text of more than `part_bytes` is handed in in
-    parts, `<its id>#part=1` and so on, read one after the other; any other file may have `max_bytes`.
+    `fields` maps `id`, `title`, `text`, `url`, `language` and `date` to the keys of a JSON lines record, with dots for
+    nested ones. `stdin_type` is the media type of standard input. A text of more than `part_bytes` is split into
+    documents `<its id>#part=1` and so on, one in memory at a time; any other file may have `max_bytes`.
     """
 
     collection: str = ""
@@ -65,33 +65,33 @@ class Collector:
     part_bytes: int = 8 * 2**20
     stdin: BinaryIO | None = None
     stdin_type: str = PLAIN
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SourceProblem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     _digests: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.fields) - set(USUAL_FIELDS))
+        unknown = sorted(set(self.fields) - set(DEFAULT_FIELDS))
         if unknown:
-            raise ValueError(f"no field is called {unknown[0]}; fields are {', '.join(USUAL_FIELDS)}")
+            raise ValueError(f"unknown field {unknown[0]}; fields: {', '.join(DEFAULT_FIELDS)}")
 
-    def collect(self, paths: Iterable[str]) -> Iterator[Submission]:
-        """The documents under the paths, folders in the order of their names."""
+    def collect(self, paths: Iterable[str]) -> Iterator[CollectedDocument]:
+        """The documents under the paths; within folders ordered by name."""
         for path in paths:
             if path == STDIN:
                 yield from self._standard_input()
             elif os.path.isdir(path):  # noqa: PTH112 (never raises)
                 yield from self._folder(Path(path))
             else:
-                yield from self._file(Path(path), Path(path).name, asked_for=True)
+                yield from self._file(Path(path), Path(path).name, explicit=True)
 
     # --- folders and files ---
 
-    def _folder(self, root: Path) -> Iterator[Submission]:
+    def _folder(self, root: Path) -> Iterator[CollectedDocument]:
         for path in self._walk(root):
-            yield from self._file(path, path.relative_to(root).as_posix(), asked_for=False)
+            yield from self._file(path, path.relative_to(root).as_posix(), explicit=False)
 
     def _walk(self, root: Path) -> Iterator[Path]:
-        """Files below the folder; a folder met a second time, through a link, is not entered again."""
+        """Files below the folder; a folder that is linked twice is entered once."""
         entered: set[tuple[int, int]] = set()
         waiting = [root]
         while waiting:
@@ -102,26 +102,26 @@ class Collector:
                     continue
                 status = path.stat()
                 if (status.st_dev, status.st_ino) in entered:
-                    self.skipped["folder seen before"] += 1
+                    self.skipped["folder already visited"] += 1
                     continue
                 entered.add((status.st_dev, status.st_ino))
                 children = sorted(path.iterdir(), reverse=True)
             except OSError as error:
-                self.problem(str(path), _why(error))
+                self.problem(str(path), _reason(error))
                 continue
             shown = [child for child in children if not child.name.startswith(".")]
             self.skipped["hidden"] += len(children) - len(shown)
             waiting.extend(shown)
 
-    def _file(self, path: Path, name: str, *, asked_for: bool) -> Iterator[Submission]:
+    def _file(self, path: Path, name: str, *, explicit: bool) -> Iterator[CollectedDocument]:
         media_type = MEDIA_TYPES.get(path.suffix.lower(), "")
-        if not media_type and path.suffix and not asked_for:
+        if not media_type and path.suffix and not explicit:
             self.skipped[f"no reader for {path.suffix.lower()}"] += 1
             return
         try:
-            # Anything else (a pipe, a socket, a device) might never end.
+            # Reading anything else (a pipe, a socket, a device) might never end.
             if not path.is_file():
-                reason = "there is no such file" if not path.exists() else "not a regular file"
+                reason = "no such file" if not path.exists() else "not a regular file"
                 self.problem(str(path), reason)
                 return
             with path.open("rb") as file:
@@ -137,11 +137,11 @@ class Collector:
                     return
                 body += file.read(self.max_bytes + 1 - len(body)) if len(body) > self.part_bytes else b""
         except OSError as error:
-            self.problem(str(path), _why(error))
+            self.problem(str(path), _reason(error))
             return
         if not media_type:
             if b"\0" in body[:8192]:
-                self._binary(path, asked_for=asked_for)
+                self._binary(path, explicit=explicit)
                 return
             media_type = PLAIN
         document = Document(source=f"kb:{_encodable(name)}", media_type=media_type, date=date)
@@ -149,32 +149,32 @@ class Collector:
 
     def _parts(
         self, path: Path, beginning: bytes, file: BinaryIO, name: str, document: Document
-    ) -> Iterator[Submission]:
-        """A long text in pieces, so that no more than one of them is in memory."""
+    ) -> Iterator[CollectedDocument]:
+        """A long text in parts, of which one is in memory at a time."""
         header = document.media_type in TABLES
         pieces = parts(beginning, file, self.part_bytes, header=header)
         number, last = 0, None
         for number, piece in enumerate(pieces, start=1):
-            said = {
+            values = {
                 "source": part_source(f"kb:{_encodable(name)}", number),
                 "title": f"{Path(name).stem} (part {number})",
             }
-            for one in self.submit(f"{path}, part {number}", piece, document.model_copy(update=said)):
+            for one in self.submit(f"{path}, part {number}", piece, document.model_copy(update=values)):
                 if last:
                     yield last
                 last = one
-        if last:  # it says how many there are, so that those of a longer text before are removed
-            yield Submission(last.document.model_copy(update={"parts": number}), last.body)
+        if last:  # the last part has the number of parts, so that surplus parts of an earlier version are removed
+            yield CollectedDocument(last.document.model_copy(update={"parts": number}), last.body)
 
-    def _binary(self, path: Path, *, asked_for: bool) -> None:
-        if asked_for:
+    def _binary(self, path: Path, *, explicit: bool) -> None:
+        if explicit:
             self.problem(str(path), "a binary file of unknown type")
         else:
             self.skipped["binary"] += 1
 
-    def _standard_input(self) -> Iterator[Submission]:
+    def _standard_input(self) -> Iterator[CollectedDocument]:
         if self.stdin is None:
-            self.problem(STDIN, "there is no standard input")
+            self.problem(STDIN, "no standard input")
         elif self.stdin_type == JSON_LINES:
             yield from self._records(self.stdin, "stdin")
         else:
@@ -184,13 +184,13 @@ class Collector:
 
     # --- JSON Lines ---
 
-    def _records(self, file: BinaryIO, name: str) -> Iterator[Submission]:
+    def _records(self, file: BinaryIO, name: str) -> Iterator[CollectedDocument]:
         number = 0
         while line := file.readline(self.max_bytes + 1):
             number += 1
             place = f"{name}:{number}"
             if len(line) > self.max_bytes:
-                self.problem(place, f"the line is longer than {self.max_bytes} bytes; the rest of the file is left out")
+                self.problem(place, f"the line is longer than {self.max_bytes} bytes; the rest of the file was skipped")
                 return
             if not line.strip():
                 continue
@@ -204,20 +204,20 @@ class Collector:
                 continue
             yield from self._record(record, place, f"{name}#{number}")
 
-    def _record(self, record: dict[str, Any], place: str, otherwise: str) -> Iterator[Submission]:
-        said = {part: self._part(record, part) for part in USUAL_FIELDS}
-        if not said["text"].strip():
+    def _record(self, record: dict[str, Any], place: str, otherwise: str) -> Iterator[CollectedDocument]:
+        values = {part: self._part(record, part) for part in DEFAULT_FIELDS}
+        if not values["text"].strip():
             self.problem(place, f"no text under {' or '.join(self._paths('text'))}")
             return
         document = Document(
-            source=f"kb:{said['id'] or said['url'] or otherwise}",
+            source=f"kb:{values['id'] or values['url'] or otherwise}",
             media_type=PLAIN,
-            title=said["title"],
-            url=said["url"],
-            language=said["language"],
-            date=said["date"],
+            title=values["title"],
+            url=values["url"],
+            language=values["language"],
+            date=values["date"],
         )
-        yield from self.submit(place, said["text"].encode("utf-8", "replace"), document)
+        yield from self.submit(place, values["text"].encode("utf-8", "replace"), document)
 
     def _part(self, record: dict[str, Any], part: str) -> str:
         for path in self._paths(part):
@@ -229,12 +229,12 @@ class Collector:
         return ""
 
     def _paths(self, part: str) -> tuple[str, ...]:
-        return (self.fields[part],) if part in self.fields else USUAL_FIELDS[part]
+        return (self.fields[part],) if part in self.fields else DEFAULT_FIELDS[part]
 
-    # --- out ---
+    # --- documents ---
 
-    def submit(self, place: str, body: bytes, document: Document) -> Iterator[Submission]:
-        """The document with what is said of all; when it is empty, too large, or a second one, a problem instead."""
+    def submit(self, place: str, body: bytes, document: Document) -> Iterator[CollectedDocument]:
+        """The document with digest, collection and language; a problem if it is empty, too large or its id taken."""
         if len(body) > self.max_bytes:
             self.problem(place, f"larger than {self.max_bytes} bytes")
             return
@@ -244,20 +244,20 @@ class Collector:
         digest = hashlib.sha256(body).hexdigest()
         known = self._digests.setdefault(document.source, digest)
         if known != digest:
-            self.problem(place, f"another document is called {document.source} too")
+            self.problem(place, f"another document has the same id {document.source}")
             return
-        said = {"digest": digest, "collection": self.collection, "language": document.language or self.language}
-        yield Submission(document.model_copy(update=said), body)
+        values = {"digest": digest, "collection": self.collection, "language": document.language or self.language}
+        yield CollectedDocument(document.model_copy(update=values), body)
 
     def problem(self, path: str, reason: str) -> None:
-        """Keep what could not be read, and why."""
-        self.problems.append(Problem(path, reason))
+        """Note what could not be read, and why."""
+        self.problems.append(SourceProblem(path, reason))
 
 
 def _encodable(text: str) -> str:
-    """Without the halves of characters that file names and JSON escapes may hold."""
+    """The text without lone surrogates, which file names and JSON escapes may contain."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return (error.strerror or os.strerror(error.errno or 0)).lower()

@@ -1,4 +1,4 @@
-"""What a site lets programs read, and how fast: its robots.txt (RFC 9309), fetched once per site."""
+"""Fetches pages as the robots.txt of their site (RFC 9309) allows; it is fetched once per site."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import USER_AGENT, FetchResult, SafeClient
 
 _MAX_BYTES = 512 * 1024
-#: A site that asks for more than this between two pages is not visited slower.
-_LONGEST = 30.0
+#: Longest pause in seconds between two requests, whatever the site requests.
+_MAX_PAUSE = 30.0
 
 
-class Manners:
-    """Fetches pages as their sites ask for: what robots.txt allows, with a pause between two pages of one host.
+class RobotsPolicy:
+    """Fetches only what robots.txt allows, with a pause between two requests to one host.
 
-    `pause` is in seconds; a longer `Crawl-delay` counts, up to half a minute.
+    `pause` is in seconds; a longer `Crawl-delay` of the site is used instead, up to half a minute.
     """
 
     def __init__(
@@ -32,28 +32,28 @@ class Manners:
         self._next: dict[str, float] = {}
 
     async def get(self, url: str, *, max_bytes: int) -> FetchResult:
-        """The page; one that is busy (429, 503) is asked once more when it says when.
+        """Fetch a page; a server that is busy (429, 503) is asked once more after its `Retry-After`.
 
-        Where it is redirected, the site it leads to is asked for its rules as well.
+        After a redirect the rules of the target's site apply as well.
 
         Raises:
-            RefusedError: its site does not want it read, or it must not or cannot be fetched.
+            RefusedError: robots.txt disallows the page, or it must not or cannot be fetched.
             UnavailableError: the server does not answer.
         """
         rules = await self._rules_of(url)
         await self._check(url)
-        pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _LONGEST)
+        pause = min(max(self._pause, float(rules.crawl_delay(USER_AGENT) or 0)), _MAX_PAUSE)
         await self._wait(url, pause)
         page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
         later = page.headers.get("retry-after", "")
-        if page.status in (429, 503) and later.isdigit() and int(later) <= _LONGEST:
+        if page.status in (429, 503) and later.isdigit() and int(later) <= _MAX_PAUSE:
             await self._sleep(int(later))
             page = await self._client.get(url, max_bytes=max_bytes, check_redirect=self._check)
         return page
 
     async def _check(self, url: str) -> None:
         if not (await self._rules_of(url)).can_fetch(USER_AGENT, url):
-            raise RefusedError("its site does not want it read (robots.txt)")
+            raise RefusedError("robots.txt disallows it")
 
     async def _wait(self, url: str, pause: float) -> None:
         host = urlsplit(url).netloc
@@ -76,8 +76,8 @@ class Manners:
             if status < 400:
                 rules.parse(text.splitlines())
             elif status < 500:
-                rules.parse([])  # there are no rules
+                rules.parse([])  # no rules
             else:
-                rules.parse(["User-agent: *", "Disallow: /"])  # it has rules and cannot say which
+                rules.parse(["User-agent: *", "Disallow: /"])  # the rules are unknown, so nothing may be fetched
             self._rules[site] = rules
         return self._rules[site]

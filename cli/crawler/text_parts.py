@@ -1,19 +1,19 @@
-"""A long text in parts that can be read one by one."""
+"""Splits a long text into parts, one in memory at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-#: How far back from the end of a part a blank line, or else the end of a line, is looked for: a share of the part.
+#: A part ends at a blank line, or else a line end, that lies in its last 1/_BACK.
 _BACK = 4
 
 
 def parts(beginning: bytes, file: BinaryIO, size: int, *, header: bool = False) -> Iterator[bytes]:
-    """The text in pieces of about `size` bytes: `beginning`, already read, and the rest of the file.
+    """The text in parts of about `size` bytes: `beginning`, which is already read, and the rest of the file.
 
-    A piece ends at a blank line where there is one near, else at the end of a line, else between two characters. With
-    `header` each piece begins with the first line of the text, as the rows of a table need it.
+    A part ends at a blank line if there is one near its end, else at a line end, else between two characters. With
+    `header` each part begins with the first line of the text, which the rows of a table need.
     """
     first = beginning[: beginning.find(b"\n") + 1] if header else b""
     held = beginning

@@ -1,4 +1,4 @@
-"""Pages of the web as documents to submit: from a list of addresses, or from a site's sitemap."""
+"""Collects web pages from a list of URLs or from a sitemap."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from cli.crawler.file_types import MEDIA_TYPES
-from cli.crawler.files import Collector, Submission
-from cli.crawler.robots import Manners
-from cli.crawler.sitemap import MAX_BYTES, Listed, read_sitemap
+from cli.crawler.files import CollectedDocument, Collector
+from cli.crawler.robots import RobotsPolicy
+from cli.crawler.sitemap import MAX_BYTES, SitemapEntry, read_sitemap
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import FetchResult
@@ -23,74 +23,74 @@ _READ = frozenset([*MEDIA_TYPES.values(), "text/html", "text/x-markdown"])
 
 @dataclass
 class WebCollector:
-    """Fetches pages with manners; what could not be read becomes a problem of the collector, and the rest goes on."""
+    """Fetches pages as robots.txt allows; what could not be read is listed as a problem of the collector."""
 
-    manners: Manners
+    robots: RobotsPolicy
     collector: Collector
     max_pages: int = 50_000
 
-    async def addresses(self, urls: Iterable[str]) -> AsyncIterator[Submission]:
-        """The pages at these addresses; blank lines and `#` comments are left out, repetitions too."""
+    async def urls(self, urls: Iterable[str]) -> AsyncIterator[CollectedDocument]:
+        """The pages at these URLs; blank lines, `#` comments and repetitions are skipped."""
         lines = (line.strip() for line in urls)
         for url in dict.fromkeys(line for line in lines if line and not line.startswith("#")):
-            async for submission in self._page(Listed(url)):
-                yield submission
+            async for collected in self._page(SitemapEntry(url)):
+                yield collected
 
-    async def sitemap(self, url: str) -> AsyncIterator[Submission]:
-        """The pages that the sitemap lists, and those listed by the sitemaps it lists, of its own host only."""
+    async def sitemap(self, url: str) -> AsyncIterator[CollectedDocument]:
+        """The pages in the sitemap and in the sitemaps it lists; only those of its own host."""
         host = _site(url)
         waiting, seen, pages = [url], {url}, 0
         while waiting:
-            for listed in await self._listed(waiting.pop(0)):
-                if listed.url in seen:
+            for entry in await self._entries(waiting.pop(0)):
+                if entry.url in seen:
                     continue
-                seen.add(listed.url)
-                if _site(listed.url) != host:
-                    self.collector.skipped["on another site than its sitemap"] += 1
-                elif not listed.is_sitemap:
+                seen.add(entry.url)
+                if _site(entry.url) != host:
+                    self.collector.skipped["not on the host of the sitemap"] += 1
+                elif not entry.is_sitemap:
                     pages += 1
                     if pages > self.max_pages:
-                        self.collector.problem(url, f"more than {self.max_pages} pages; the rest is left out")
+                        self.collector.problem(url, f"more than {self.max_pages} pages; the rest was skipped")
                         return
-                    async for submission in self._page(listed):
-                        yield submission
+                    async for collected in self._page(entry):
+                        yield collected
                 elif len(seen) - pages <= _MAX_SITEMAPS:
-                    waiting.append(listed.url)
+                    waiting.append(entry.url)
 
-    async def _listed(self, url: str) -> list[Listed]:
+    async def _entries(self, url: str) -> list[SitemapEntry]:
         page = await self._get(url, MAX_BYTES)
         if page is None:
             return []
         try:
-            listed = list(read_sitemap(page.body))
+            entries = list(read_sitemap(page.body))
         except RefusedError as error:
             self.collector.problem(url, str(error))
             return []
-        if not listed:
-            self.collector.problem(url, "no sitemap, or one without pages")
-        return listed
+        if not entries:
+            self.collector.problem(url, "not a sitemap, or a sitemap without pages")
+        return entries
 
-    async def _page(self, listed: Listed) -> AsyncIterator[Submission]:
-        page = await self._get(listed.url, self.collector.max_bytes)
+    async def _page(self, entry: SitemapEntry) -> AsyncIterator[CollectedDocument]:
+        page = await self._get(entry.url, self.collector.max_bytes)
         if page is None:
             return
         media_type = page.media_type
         if media_type in _GENERAL:
             media_type = MEDIA_TYPES.get(PurePosixPath(urlsplit(page.url).path).suffix.lower(), "")
         if media_type not in _READ and not media_type.startswith("text/"):
-            self.collector.skipped[f"no reader for {media_type or 'pages of no type'}"] += 1
+            self.collector.skipped[f"no reader for {media_type or 'pages without a type'}"] += 1
             return
         if "noindex" in page.headers.get("x-robots-tag", "").lower():
-            self.collector.skipped["its site does not want it indexed"] += 1
+            self.collector.skipped["X-Robots-Tag: noindex"] += 1
             return
-        date = listed.date or _changed(page)
-        document = Document(source=f"kb:{listed.url}", media_type=media_type, url=page.url, date=date)
-        for submission in self.collector.submit(listed.url, page.body, document):
-            yield submission
+        date = entry.date or _last_modified(page)
+        document = Document(source=f"kb:{entry.url}", media_type=media_type, url=page.url, date=date)
+        for collected in self.collector.submit(entry.url, page.body, document):
+            yield collected
 
     async def _get(self, url: str, max_bytes: int) -> FetchResult | None:
         try:
-            page = await self.manners.get(url, max_bytes=max_bytes)
+            page = await self.robots.get(url, max_bytes=max_bytes)
         except (RefusedError, UnavailableError) as error:
             self.collector.problem(url, str(error))
             return None
@@ -107,7 +107,7 @@ def _site(url: str) -> str:
         return ""
 
 
-def _changed(page: FetchResult) -> str:
+def _last_modified(page: FetchResult) -> str:
     try:
         return parsedate_to_datetime(page.headers.get("last-modified", "")).date().isoformat()
     except ValueError:

@@ -26,21 +26,21 @@ SIGNALS: tuple[type[signals.Signal], ...] = (signals.Token, signals.Progress)
 
 
 def event_schema(fact: type[Fact]) -> Json:
-    """The JSON Schema of one fact in its envelope, as a reader may rely on it."""
+    """The JSON Schema of one fact in its envelope, as consumers may rely on it."""
     schema = event_type(fact).model_json_schema(mode=_MODE)
     return {"$schema": DIALECT, **_narrowed(schema, fact)}
 
 
 def asyncapi(contract: Contract) -> Json:
-    """The whole document."""
+    """The whole AsyncAPI document."""
     return {
         "asyncapi": "3.0.0",
         "info": {
             "title": "Answerbus",
             "version": f"{SCHEMA_VERSION}.0.0",
             "description": (
-                "Every fact of the log, its publishers and consumers, and the requests that stages reply to. The background "
-                "lane has the same subjects under `bg.`."
+                "Every fact of the log with its publishers and consumers, and the requests that stages reply to. "
+                "The background lane has the same subjects under `bg.`."
             ),
             "license": {"name": "Apache-2.0"},
         },
@@ -56,7 +56,7 @@ def _ref(*path: str) -> Json:
     return {"$ref": "#/" + "/".join(path)}
 
 
-def _asks(contract: Contract) -> list[tuple[str, RequestHandler]]:
+def _request_handlers(contract: Contract) -> list[tuple[str, RequestHandler]]:
     return [(stage.name, handler) for stage in contract.stages for handler in stage.request_handlers]
 
 
@@ -64,20 +64,20 @@ def _asks(contract: Contract) -> list[tuple[str, RequestHandler]]:
 
 
 def _channels(contract: Contract) -> Json:
-    channels = {fact.__name__: _fact_channel(fact, contract) for fact in contract.facts}
+    channels = {fact.__name__: _fact_channel(fact) for fact in contract.facts}
     for signal in SIGNALS:
         channels[signal.__name__] = {
             "address": subjects.signal(signal.kind, "{correlation_id}"),
-            "description": "A signal on core NATS: live, and not stored.",
+            "description": "A signal on core NATS: live, not stored.",
             "messages": {signal.__name__: _ref("components", "messages", signal.__name__)},
             "parameters": {"correlation_id": {"description": "The question."}},
         }
-    for stage, handler in _asks(contract):
+    for stage, handler in _request_handlers(contract):
         name = subjects.ask(stage, handler.verb)
         request, reply = _message_names(stage, handler)
         channels[name] = {
             "address": name,
-            "description": f"What {stage} may be asked by request/reply.",
+            "description": f"Requests to {stage} by request/reply.",
             "messages": {request: _ref("components", "messages", request)},
         }
         channels[f"{name}.reply"] = {
@@ -88,7 +88,7 @@ def _channels(contract: Contract) -> Json:
     return channels
 
 
-def _fact_channel(fact: type[Fact], contract: Contract) -> Json:
+def _fact_channel(fact: type[Fact]) -> Json:
     parameters: Json = {
         "correlation_id": {
             "description": "The submission." if fact.__name__.startswith("Document") else "The question.",
@@ -96,7 +96,7 @@ def _fact_channel(fact: type[Fact], contract: Contract) -> Json:
         }
     }
     if not fact.terminal:
-        number = "Tells several of one question apart." if fact.out_of_band else "The attempt, from 0."
+        number = "Distinguishes several facts of one question." if fact.out_of_band else "The attempt, from 0."
         parameters["number"] = {"description": number, "location": f"{_LOCATION}attempt"}
     return {
         "address": address(fact),
@@ -175,22 +175,22 @@ def _messages(contract: Contract) -> Json:
     for signal in SIGNALS:
         payload = _ref("components", "schemas", signal.__name__)
         messages[signal.__name__] = {"name": signal.__name__, "summary": sentence(signal), "payload": payload}
-    for stage, handler in _asks(contract):
+    for stage, handler in _request_handlers(contract):
         request, reply = _message_names(stage, handler)
-        messages[request] = _asked(request, handler.request)
+        messages[request] = _request_message(request, handler.request)
         messages[reply] = {
-            **_asked(reply, handler.reply),
+            **_request_message(reply, handler.reply),
             "headers": _ref("components", "schemas", "ReplyHeaders"),
         }
     return messages
 
 
-def _asked(name: str, model: type[BaseModel]) -> Json:
+def _request_message(name: str, model: type[BaseModel]) -> Json:
     return {"name": name, "summary": sentence(model), "payload": _ref("components", "schemas", name)}
 
 
 def _message_names(stage: str, handler: RequestHandler) -> tuple[str, str]:
-    """Two stages may name their requests alike, hence the stage's name in front."""
+    """The message names; they begin with the stage because two stages may have requests of the same name."""
     return _owned(stage, handler.request), _owned(stage, handler.reply)
 
 
@@ -201,7 +201,7 @@ def _owned(stage: str, model: type[BaseModel]) -> str:
 def _schemas(contract: Contract) -> Json:
     named: dict[type[BaseModel], str] = {event_type(fact): f"{fact.__name__}Event" for fact in contract.facts}
     named.update({signal: signal.__name__ for signal in SIGNALS})
-    for stage, handler in _asks(contract):
+    for stage, handler in _request_handlers(contract):
         named.update({model: _owned(stage, model) for model in (handler.request, handler.reply)})
     references, definitions = models_json_schema(
         [(model, _MODE) for model in named], ref_template="#/components/schemas/{model}"
@@ -215,14 +215,14 @@ def _schemas(contract: Contract) -> Json:
         schemas[name] = _narrowed(schemas[name], fact, title=name)
     schemas["EventHeaders"] = _header_schema(
         {
-            "Nats-Msg-Id": "The event's id, by which the broker drops repetitions.",
+            "Nats-Msg-Id": "The event's id, by which the server drops duplicates.",
             "traceparent": "W3C trace context.",
             "tracestate": "W3C trace context.",
         },
         required=["Nats-Msg-Id"],
     )
     schemas["ReplyHeaders"] = _header_schema(
-        {REFUSAL: "Only on a reply that declines: the kind of error. The body is then the reason, as text."}
+        {REFUSAL: "Only on a reply that refuses the request: the kind of error. The body is then the reason as text."}
     )
     return dict(sorted(schemas.items()))
 
@@ -233,7 +233,7 @@ def _header_schema(headers: dict[str, str], required: list[str] | None = None) -
 
 
 def _narrowed(schema: Json, fact: type[Fact], title: str = "") -> Json:
-    """An event's schema that only events of this fact fit."""
+    """An event's schema that only events of this fact match."""
     properties = dict(schema["properties"])
     properties["fact"] = {**properties["fact"], "const": fact.__name__}
     properties["correlation_id"] = {**properties["correlation_id"], "pattern": CID_PATTERN}

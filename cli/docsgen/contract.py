@@ -1,4 +1,4 @@
-"""The contract as the generated documents read it: what the stages declare, by fact."""
+"""What the generated pages describe: the declarations of the stages, by fact."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ NUMBER = "{number}"
 
 @dataclass(frozen=True)
 class Contract:
-    """The stages in flow order and every fact."""
+    """The stages in the order of the flow, and every fact."""
 
     stages: tuple[Stage, ...]
     facts: tuple[type[Fact], ...]
 
     def publishers(self, fact: type[Fact]) -> list[str]:
+        """The names of the stages that publish the fact."""
         return [stage.name for stage in self.stages if fact in stage.published]
 
     def consumers(self, fact: type[Fact]) -> list[str]:
+        """The names of the stages that consume the fact."""
         return [stage.name for stage in self.stages if fact in stage.consumed]
 
 
 def read_contract() -> Contract:
-    """The contract of this code; the process's environment does not matter."""
+    """The contract of this code, whatever the environment variables are."""
     return Contract(
         stages=tuple(stages(Settings.model_construct())),
         facts=tuple(FACTS.values()),
@@ -43,7 +45,7 @@ def address(fact: type[Fact], lane: Lane = Lane.LIVE) -> str:
 
 
 def durables(subscription: Subscription) -> list[str]:
-    """The names of a hearing's durables, one per lane."""
+    """The names of a subscription's durable consumers, one per lane."""
     return [subscription.durable(lane) for lane in Lane]
 
 

@@ -1,4 +1,4 @@
-"""docs/facts.md: every fact in flow order with its fields, the envelope around it, and the values they are made of."""
+"""docs/facts.md: every fact in the order of the flow with its fields, the envelope, and the value types."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from shared.contracts.facts import Fact
 _HEAD = """\
 # Facts
 
-This page is written from the code (`make docs`). A fact is something that happened: immutable, and durable on the bus.
-Each has a subject of its own, here for the live lane; on the background lane the same subject begins with `bg` instead
-of `qa`. `{correlation_id}` is the question's id, 32 hex digits; `{number}` is the attempt. Facts **in bold** end their
-question. Fields may be added to a fact and are then optional; none is renamed or removed. The schema of each whole
-event is in [schemas/](schemas).
+This page is generated from the code (`make docs`). A fact is something that happened: immutable, and stored in the log.
+Each fact has its own subject, given here for the live lane; on the background lane it begins with `bg` instead of `qa`.
+`{correlation_id}` is the question's id, 32 hex digits; `{number}` is the attempt. Facts **in bold** are terminal: they
+end their question. Fields may be added to a fact and are then optional; none is renamed or removed. The schema of each
+whole event is in [schemas/](schemas).
 """
 _SCALARS: dict[Any, str] = {
     str: "string",
@@ -45,7 +45,7 @@ def facts_page(contract: Contract) -> str:
     parts = [_HEAD, _contents(contract)]
     parts += [_fact(contract, fact) for fact in contract.facts]
     parts += ["## The envelope\n", _paragraphs(Envelope), _fields(Envelope)]
-    parts += ["## Values\n\nWhat the facts' fields are made of.\n"]
+    parts += ["## Values\n\nThe types of the fields.\n"]
     parts += [
         part for value in _values(contract) for part in (f"### {value.__name__}\n", _paragraphs(value), _fields(value))
     ]
@@ -73,9 +73,9 @@ def _remarks(fact: type[Fact]) -> Iterator[str]:
     if fact.terminal:
         yield "**ends the question**"
     if fact.opens_attempt:
-        yield "opens the next attempt: what follows bears the next number"
+        yield "starts the next attempt: the facts that follow have the next number"
     if fact.out_of_band:
-        yield "not a step of a question: its deadline does not matter"
+        yield "out of band: not a step of a question, so the question's deadline does not apply"
 
 
 def _paragraphs(model: type[BaseModel]) -> str:
@@ -91,7 +91,7 @@ def _fields(model: type[BaseModel]) -> str:
 
 
 def _type(annotation: Any) -> str:
-    """An annotation in words, with links to the values."""
+    """An annotation as text, with links to the value types."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple:
         return f"list of {_type(arguments[0])}"
@@ -136,7 +136,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _values(contract: Contract) -> list[type[Value]]:
-    """The values that the facts and the envelope are made of, in the order the domain names them."""
+    """The value types that the facts and the envelope use, in the order of their definition."""
     used: set[type[Value]] = set()
     waiting: list[type[BaseModel]] = [Envelope, *contract.facts]
     while waiting:

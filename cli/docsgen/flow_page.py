@@ -1,4 +1,4 @@
-"""docs/flow.md: the stages and facts as charts and tables, from the stages' own declarations."""
+"""docs/flow.md: stages and facts as charts and tables, from the declarations of the stages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shared.contracts.subjects import ENDING
 _HEAD = """\
 # The flow
 
-This page is written from the stages' own declarations (`make docs`); every arrow is a handler's annotation. The fields
-of each fact are in [facts.md](facts.md), the same for programs in [asyncapi.json](asyncapi.json).
+This page is generated from the declarations of the stages (`make docs`); every arrow is the annotation of a handler.
+The fields of each fact are in [facts.md](facts.md); [asyncapi.json](asyncapi.json) has the same for programs.
 
-A box is a stage, a rounded node is a fact. A fact with a thick border ends its question: every question gets exactly
-one of these.
+A box is a stage, a rounded node is a fact. A fact with a thick border is terminal: every question gets exactly one
+of these.
 """
 _CLASSES = (
     "  classDef stage fill:#e8eef7,stroke:#3b5b8c,color:#111",
@@ -39,10 +39,10 @@ def flow_page(contract: Contract) -> str:
         chart(contract, out_of_band),
         "## Stages\n",
         _stage_table(contract),
-        "Every durable has a twin on the background lane, named with `-background` behind it, so that replays and "
-        "evaluations\nnever delay a question that somebody waits for.\n",
+        "Every durable consumer has a counterpart on the background lane with the suffix `-background`, so that "
+        "replays and\nevaluations never delay a question that a user is waiting for.\n",
         _endings(),
-        "## Requests\n\nRequest and reply, JSON both ways; any free worker of the stage replies.\n",
+        "## Requests\n\nRequest and reply, JSON both ways; any worker of the stage replies.\n",
         _ask_table(contract),
     ]
     return "\n".join(parts).rstrip() + "\n"
@@ -78,14 +78,14 @@ def _stage_table(contract: Contract) -> str:
 
 
 def _consumed(subscription: Subscription) -> str:
-    return "every ending" if subscription.name == ENDING else _fact(subscription.facts[0])
+    return "every terminal fact" if subscription.name == ENDING else _fact(subscription.facts[0])
 
 
 def _endings() -> str:
     return (
-        f"Every terminal fact is consumed through one filter, `{subjects.endings(Lane.LIVE)}`, because its subject ends "
-        f"in\n`{subjects.END}` rather than in the number of the attempt. A stage that consumes steps of a question may "
-        "always publish\n`QuestionAbandoned`.\n"
+        f"Every terminal fact is consumed through one filter, `{subjects.endings(Lane.LIVE)}`, because its subject "
+        f"ends in\n`{subjects.END}` instead of the number of the attempt. A stage that consumes steps of a question "
+        "may always publish\n`QuestionAbandoned`.\n"
     )
 
 

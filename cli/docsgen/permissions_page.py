@@ -1,38 +1,48 @@
-"""docs/permissions.md: who may say, hear and ask what on the bus, as the server is told."""
+"""docs/permissions.md: what each NATS user may publish and subscribe to, as configured in the server."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from cli.docsgen.contract import Contract
+from shared.contracts.stage import Stage
 from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions, users
 
 HEAD = """\
 # Permissions
 
-Written from the stages' declarations, as `answerbus bus credentials` gives them to the server; see
-[security](security.md). Subjects of the background lane (`bg.`) are left out where the same is there under `qa.`,
-and so is what every service may do: read pipelines, answer the roll call, hear its own replies.
+Generated from the declarations of the stages, as `answerbus bus credentials` writes them for the server; see
+[security](security.md). Subjects of the background lane (`bg.`) are omitted if the list has the same subject under
+`qa.`. What every service may do is omitted too: read pipelines, reply to status requests, receive its own replies.
 """
 
 
 def permissions_page(contract: Contract) -> str:
-    """A table of the services, then every user in full."""
+    """The whole page: a table of the services, then every user in full."""
     permitted = users(contract.stages)
     common = set.intersection(*({*one.publish, *one.subscribe} for one in (permitted[s.name] for s in contract.stages)))
-    rows = [
-        f"| `{stage.name}` | {_names(fact.__name__ for fact in stage.published)} | {_names(f'{one.stage}.{one.verb}' for one in stage.access.asks)} "
-        f"| {_names((*stage.access.keeps, *stage.access.objects))} | {_names(stage.access.reads)} |"
-        for stage in contract.stages
-    ]
-    head = ["| user | may say | may ask | writes | reads only |", "|---|---|---|---|---|"]
+    rows = [_row(stage) for stage in contract.stages]
+    head = ["| user | publishes | requests | writes | only reads |", "|---|---|---|---|---|"]
     parts = [HEAD, "\n".join([*head, *rows]) + "\n"]
     parts += [_user(name, permitted[name], common) for name in permitted]
     return "\n".join(parts)
 
 
+def _row(stage: Stage) -> str:
+    cells = (
+        _names(fact.__name__ for fact in stage.published),
+        _names(f"{one.stage}.{one.verb}" for one in stage.access.asks),
+        _names((*stage.access.keeps, *stage.access.objects)),
+        _names(stage.access.reads),
+    )
+    return f"| `{stage.name}` | {' | '.join(cells)} |"
+
+
 def _user(name: str, permissions: Permissions, common: set[str]) -> str:
-    what = {OPERATOR: "The commands of operators.", INJECTOR: "Replays, injections, retries of dead letters."}
+    what = {
+        OPERATOR: "For the commands of operators.",
+        INJECTOR: "For replays, injections and retries of dead letters.",
+    }
     lines = [f"## {name}\n"]
     if name in what:
         lines.append(f"{what[name]}\n")
@@ -44,7 +54,7 @@ def _user(name: str, permissions: Permissions, common: set[str]) -> str:
 
 
 def _live(subject: str) -> str:
-    """The same on the live lane."""
+    """The same subject on the live lane."""
     return subject.replace("bg.", "qa.", 1).replace("-background", "", 1)
 
 

@@ -1,7 +1,7 @@
-"""The reference under docs/, from the code: flow, facts, permissions, AsyncAPI, JSON Schemas, list of decisions.
+"""The generated pages under docs/: flow, facts, permissions, AsyncAPI, JSON Schemas, list of decisions.
 
-python -m cli.docsgen.reference            # write what has changed
-python -m cli.docsgen.reference --check    # exit 1 and name what is stale
+python -m cli.docsgen            # write the pages that have changed
+python -m cli.docsgen --check    # list stale pages; exit code 1 if there are any
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INDEX = f"{DECISIONS}/README.md"
 
 
 def pages(contract: Contract, docs: Path = DOCS) -> dict[str, str]:
-    """Every generated file: its path under docs/ and its text. Of `docs` only the titles of the decisions are read."""
+    """Every generated file: its text by its path under docs/. From `docs` only the titles of the decisions are read."""
     texts = {
         "flow.md": flow_page(contract),
         "facts.md": facts_page(contract),
@@ -43,7 +43,7 @@ def decisions_index(folder: Path) -> str:
     lines = [
         "# Decisions",
         "",
-        "What was decided, and why: one page each, in the order they were taken. A decision that no longer holds is",
+        "One page per decision, in the order they were made: what was decided, and why. A decision that is replaced is",
         "not rewritten; a later page says what replaced it.",
         "",
     ]
@@ -53,32 +53,30 @@ def decisions_index(folder: Path) -> str:
 
 
 def stale(docs: Path = DOCS) -> list[str]:
-    """The generated files that are missing, differ from the code, or describe a fact that is gone; sorted."""
+    """The generated files that are missing, outdated, or about a fact that no longer exists; sorted."""
     texts = pages(read_contract(), docs)
     differing = [name for name, text in texts.items() if _read(docs / name) != text]
     return sorted(differing + _orphans(docs, texts))
 
 
 def write(docs: Path = DOCS) -> list[str]:
-    """Bring the files up to date; returns those that were written or removed, sorted."""
+    """Update the files; returns those that were written or removed, sorted."""
     texts = pages(read_contract(), docs)
     changed = [name for name, text in texts.items() if _read(docs / name) != text]
     for name in changed:
         path = docs / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(texts[name], "utf-8")
-    gone = _orphans(docs, texts)
-    for name in gone:
+    orphans = _orphans(docs, texts)
+    for name in orphans:
         (docs / name).unlink()
-    return sorted(changed + gone)
+    return sorted(changed + orphans)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m cli.docsgen.reference", description="Write the reference in docs/."
-    )
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
+    parser = argparse.ArgumentParser(prog="python -m cli.docsgen", description="Write the generated pages under docs/.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a page is stale")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder (default: docs/ of this project)")
     options = parser.parse_args(arguments)
     if not options.check:
@@ -89,12 +87,12 @@ def main(arguments: list[str] | None = None) -> int:
     for name in names:
         print(f"stale: {options.docs / name}", file=sys.stderr)
     if names:
-        print("to bring them up to date: make docs", file=sys.stderr)
+        print("to update them: make docs", file=sys.stderr)
     return 1 if names else 0
 
 
 def _orphans(docs: Path, texts: dict[str, str]) -> list[str]:
-    """Schemas that no fact stands behind any more."""
+    """Schemas of facts that no longer exist."""
     there = {f"{SCHEMAS}/{path.name}" for path in (docs / SCHEMAS).glob("*.json")}
     return sorted(there - set(texts))
 
@@ -112,7 +110,3 @@ def _read(path: Path) -> str | None:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Does an answer say what the expected one says? Asked of the model that plays `judge`, where this process has one."""
+"""Compares an answer with the expected one, by the model in the role `judge`, if this process has one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from cli.evaluation.answer_metrics import ending
-from cli.evaluation.batch_run import Batch, together
-from cli.evaluation.batch_store import Side
-from cli.evaluation.questions_file import Item
+from cli.evaluation.answer_metrics import outcome_word
+from cli.evaluation.batch_run import BatchRun, run_all
+from cli.evaluation.batch_store import EvaluatedPipeline
+from cli.evaluation.questions_file import QuestionItem
 from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES, block
 
+#: Characters of each text that the judge reads.
 _CHARS = 6000
 SYSTEM = f"""\
 You compare an answer with the answer that was expected. Say from 0 to 1 how far the answer gives the asker what the
@@ -28,43 +29,43 @@ Reply with one JSON object and nothing else: {{"agreement": a number from 0 to 1
 
 
 class Agreement(BaseModel):
-    """What the judge replies."""
+    """The reply of the judge."""
 
     agreement: Annotated[float, Field(ge=0, le=1)]
 
 
-async def agreement(models: Models, item: Item, answer: str) -> tuple[float | None, float]:
-    """The judge's word (None: it gave none that fits), and what asking it cost in US dollars."""
+async def agreement(models: Models, item: QuestionItem, answer: str) -> tuple[float | None, float]:
+    """The agreement from 0 to 1 (None: the judge gave no valid reply), and the cost of the call in US dollars."""
     parts = {"question": item.question, "expected_answer": item.expected_answer, "answer": answer}
     user = "\n\n".join(block(name, text, limit=_CHARS) for name, text in parts.items())
-    found: float | None = None
+    score: float | None = None
     with model_calls("evaluate") as ledger:
         try:
-            found = (await models.invoke("judge", "agreement", SYSTEM, user, Agreement)).agreement
+            score = (await models.invoke("judge", "agreement", SYSTEM, user, Agreement)).agreement
         except ModelError:
-            found = None
-    return found, sum(call.usage.cost_usd for call in ledger.calls)
+            score = None
+    return score, sum(call.usage.cost_usd for call in ledger.calls)
 
 
 async def compare_all(
-    models: Models, batch: Batch, todo: Iterable[tuple[Side, Item]], told: Callable[[], None]
+    models: Models, batch: BatchRun, todo: Iterable[tuple[EvaluatedPipeline, QuestionItem]], advance: Callable[[], None]
 ) -> None:
-    """Compare the answers of these rows with the expected ones and keep what comes of it; none is no agreement.
+    """Compare these answers with the expected ones and store the agreement; a question without an answer has 0.
 
-    What the judge gave no usable word on is left for the next try.
+    Answers for which the judge gives no valid reply are compared again when the run is resumed.
     """
     queue = list(reversed(list(todo)))
 
     async def worker() -> None:
         while queue:
-            side, item = queue.pop()
-            row = batch.store.get(side, item.line) or {}
-            found: float | None = 0.0
+            pipeline, item = queue.pop()
+            row = batch.store.get(pipeline, item.line) or {}
+            score: float | None = 0.0
             cost = 0.0
-            if ending(row) == "answered":
-                found, cost = await agreement(models, item, str(row.get("answer", "")))
-            if found is not None:
-                batch.store.put(side, item.line, agreement=found, agreement_cost_usd=cost)
-            told()
+            if outcome_word(row) == "answered":
+                score, cost = await agreement(models, item, str(row.get("answer", "")))
+            if score is not None:
+                batch.store.put(pipeline, item.line, agreement=score, agreement_cost_usd=cost)
+            advance()
 
-    await together(worker() for _ in range(batch.at_once))
+    await run_all(worker() for _ in range(batch.at_once))

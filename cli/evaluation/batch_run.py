@@ -1,4 +1,4 @@
-"""Asking the questions of a file on the background lane, then waiting for their evaluations."""
+"""Asks the questions of a file on the background lane, then waits for their evaluations."""
 
 from __future__ import annotations
 
@@ -9,127 +9,138 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cli.client import Client
-from cli.evaluation.batch_store import Side, Store
-from cli.evaluation.questions_file import Item
+from cli.client import GatewayClient
+from cli.evaluation.batch_store import BatchStore, EvaluatedPipeline
+from cli.evaluation.questions_file import QuestionItem
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.outcome import REMEMBERED
 
-#: Seconds for which a gateway that is away or refuses because of its backlog is asked again.
-PATIENCE = 120.0
-#: Seconds without any news after which no more evaluations are waited for, and between two looks.
-SILENCE, PAUSE = 10.0, 0.25
+#: Seconds for which requests are retried while the gateway is unavailable or overloaded.
+RETRY_SECONDS = 120.0
+#: Seconds without a new evaluation after which waiting ends, and between two polls.
+IDLE_SECONDS, POLL_SECONDS = 10.0, 0.25
 
-Told = Callable[[], None]
+#: Called after each question or evaluation.
+Advance = Callable[[], None]
 
 
 class BudgetError(RefusedError):
-    """The run has cost, or would cost, more than it may."""
+    """The run has cost, or would cost, more than its limit."""
 
 
 @dataclass
-class Batch:
-    """A run: where it asks, which pipelines, and what has been done; `at_once` questions are asked side by side."""
+class BatchRun:
+    """A run over some pipelines; `at_once` questions are asked concurrently, `max_cost` is in USD (0: no limit)."""
 
-    client: Client
-    store: Store
-    sides: list[Side]
+    client: GatewayClient
+    store: BatchStore
+    pipelines: list[EvaluatedPipeline]
     at_once: int = 4
     max_cost: float = 0.0
 
     @property
     def spent(self) -> float:
-        """US dollars, by the platform's own account."""
+        """The cost of the run so far in US dollars, as reported by the platform."""
         return sum(row_cost(row) for row in self.store.rows.values())
 
-    def left(self, chains: list[list[Item]]) -> list[tuple[Side, list[Item]]]:
-        """What is still to ask, the pipelines side by side."""
-        work = [(side, chain) for chain in chains for side in self.sides]
-        return [(side, chain) for side, chain in work if any(not self._done(side, item) for item in chain)]
+    def unfinished(self, chains: list[list[QuestionItem]]) -> list[tuple[EvaluatedPipeline, list[QuestionItem]]]:
+        """The conversations with questions that are not answered yet, for every pipeline in turn."""
+        work = [(pipeline, chain) for chain in chains for pipeline in self.pipelines]
+        return [(pipeline, chain) for pipeline, chain in work if any(not self._done(pipeline, item) for item in chain)]
 
-    async def ask(self, work: Iterable[tuple[Side, list[Item]]], told: Told) -> None:
-        """Ask what is left of the chains; `told` is called after every question.
+    async def ask(self, work: Iterable[tuple[EvaluatedPipeline, list[QuestionItem]]], advance: Advance) -> None:
+        """Ask the unanswered questions of these conversations; `advance` is called after each.
 
         Raises:
-            UnavailableError: the gateway stayed away; what was answered is kept.
-            BudgetError: the run has cost more than `max_cost`; what was answered is kept.
+            UnavailableError: the gateway stayed unavailable; the answers so far are kept.
+            BudgetError: the run has cost more than `max_cost`; the answers so far are kept.
         """
         queue = list(reversed(list(work)))
 
         async def worker() -> None:
             while queue:
-                await self._chain(*queue.pop(), told)
+                await self._chain(*queue.pop(), advance)
 
-        await together(worker() for _ in range(self.at_once))
+        await run_all(worker() for _ in range(self.at_once))
 
-    async def evaluations(self, told: Told) -> int:
-        """Wait for the evaluations of the answers; how many never came (a pipeline may have them off)."""
-        waiting = [(side, line) for side in self.sides for line, row in self.store.of(side).items() if _awaits(row)]
-        heard = time.monotonic()
-        while waiting and time.monotonic() - heard < SILENCE:
+    async def evaluations(self, advance: Advance) -> int:
+        """Wait for the evaluations of the answers; returns how many are missing (a pipeline may not evaluate)."""
+        waiting = [
+            (pipeline, line)
+            for pipeline in self.pipelines
+            for line, row in self.store.of(pipeline).items()
+            if _awaits(row)
+        ]
+        last_news = time.monotonic()
+        while waiting and time.monotonic() - last_news < IDLE_SECONDS:
             before = len(waiting)
             queue, waiting = waiting, []
 
-            async def worker(queue: list[tuple[Side, int]] = queue, missing: list[tuple[Side, int]] = waiting) -> None:
+            async def worker(
+                queue: list[tuple[EvaluatedPipeline, int]] = queue,
+                missing: list[tuple[EvaluatedPipeline, int]] = waiting,
+            ) -> None:
                 while queue:
-                    side, line = queue.pop()
-                    if await self._evaluation(side, line):
-                        told()
+                    pipeline, line = queue.pop()
+                    if await self._evaluation(pipeline, line):
+                        advance()
                     else:
-                        missing.append((side, line))
+                        missing.append((pipeline, line))
 
-            await together(worker() for _ in range(self.at_once))
+            await run_all(worker() for _ in range(self.at_once))
             if len(waiting) < before:
-                heard = time.monotonic()
+                last_news = time.monotonic()
             elif waiting:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(POLL_SECONDS)
         return len(waiting)
 
-    def _done(self, side: Side, item: Item) -> bool:
-        return self.store.get(side, item.line) is not None
+    def _done(self, pipeline: EvaluatedPipeline, item: QuestionItem) -> bool:
+        return self.store.get(pipeline, item.line) is not None
 
-    async def _chain(self, side: Side, chain: list[Item], told: Told) -> None:
+    async def _chain(self, pipeline: EvaluatedPipeline, chain: list[QuestionItem], advance: Advance) -> None:
         turns: list[dict[str, str]] = []
         for item in chain:
-            if not self._done(side, item):
+            if not self._done(pipeline, item):
                 if self.max_cost and self.spent >= self.max_cost:
-                    raise BudgetError(f"the run has cost {self.spent:.4f} USD of {self.max_cost:.4f}; it was stopped")
-                await self._question(side, item, turns)
-                told()
-            row = self.store.get(side, item.line) or {}
+                    raise BudgetError(
+                        f"the run has cost {self.spent:.4f} USD of {self.max_cost:.4f}; to continue, raise --max-cost"
+                    )
+                await self._question(pipeline, item, turns)
+                advance()
+            row = self.store.get(pipeline, item.line) or {}
             if row.get("outcome") in REMEMBERED:
                 turns.append({"question": item.question, "answer": str(row.get("answer", ""))})
 
-    async def _question(self, side: Side, item: Item, turns: list[dict[str, str]]) -> None:
+    async def _question(self, pipeline: EvaluatedPipeline, item: QuestionItem, turns: list[dict[str, str]]) -> None:
         body: dict[str, Any] = {
             "question": item.question,
-            "pipeline": side.name,
+            "pipeline": pipeline.name,
             "language": item.language,
             "lane": "background",
             "turns": turns[-50:] if item.conversation else [],
         }
         if item.conversation:
-            # Conversations of the record never mix with those of another run, or with an asker's.
+            # The ids must not collide with conversations of another run or of users.
             name = hashlib.sha256(item.conversation.encode()).hexdigest()[:16]
-            body["conversation_id"] = f"evaluation.{self.store.run_id}.{name}.{self.sides.index(side)}"
+            body["conversation_id"] = f"evaluation.{self.store.run_id}.{name}.{self.pipelines.index(pipeline)}"
         try:
-            asked = await self._patiently("POST", "/api/v1/query", json=body)
+            asked = await self._call_with_retries("POST", "/api/v1/query", json=body)
         except RefusedError as error:
-            self.store.put(side, item.line, outcome="refused", error=str(error))
+            self.store.put(pipeline, item.line, outcome="refused", error=str(error))
             return
-        self.store.put(side, item.line, **row_of(asked))
+        self.store.put(pipeline, item.line, **row_of(asked))
 
-    async def _evaluation(self, side: Side, line: int) -> bool:
-        row = self.store.rows[side.name, line]
-        events = await self._patiently("GET", f"/api/v1/events/{row['id']}")
-        found = evaluation_in(events)
-        if found is None:
+    async def _evaluation(self, pipeline: EvaluatedPipeline, line: int) -> bool:
+        row = self.store.rows[pipeline.name, line]
+        events = await self._call_with_retries("GET", f"/api/v1/events/{row['id']}")
+        evaluation = evaluation_in(events)
+        if evaluation is None:
             return False
-        self.store.put(side, line, **found)
+        self.store.put(pipeline, line, **evaluation)
         return True
 
-    async def _patiently(self, method: str, path: str, **options: Any) -> Any:
-        until, delay = time.monotonic() + PATIENCE, 0.25
+    async def _call_with_retries(self, method: str, path: str, **options: Any) -> Any:
+        until, delay = time.monotonic() + RETRY_SECONDS, 0.25
         while True:
             try:
                 return await self.client.call(method, path, **options)
@@ -140,8 +151,8 @@ class Batch:
             delay = min(5.0, 2 * delay)
 
 
-async def together(work: Iterable[Any]) -> None:
-    """Run coroutines side by side; the first error ends the others and is raised as it is."""
+async def run_all(work: Iterable[Any]) -> None:
+    """Run coroutines concurrently; the first error cancels the others and is raised unchanged."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         await asyncio.gather(*tasks)
@@ -152,7 +163,7 @@ async def together(work: Iterable[Any]) -> None:
 
 
 def row_of(asked: dict[str, Any]) -> dict[str, Any]:
-    """What a run keeps of a question's JSON."""
+    """The values of a question's JSON that a run stores."""
     result = asked["result"]
     answer = result["answer"]
     usage = result.get("usage") or {}
@@ -183,13 +194,13 @@ def row_of(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def evaluation_in(events: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The evaluation among a question's events, said afterwards or with the answer, and what it cost by itself."""
+    """The evaluation in a question's events, published later or with the answer, and its own cost in USD."""
     payloads = {one["fact"]: one for one in events}
-    verified, said = payloads.get("AnswerVerified"), payloads.get("ExchangeEvaluated")
-    if said is not None:
+    verified, evaluated = payloads.get("AnswerVerified"), payloads.get("ExchangeEvaluated")
+    if evaluated is not None:
         before = len(verified["model_calls"]) if verified else 0
-        cost = sum(call["usage"]["cost_usd"] for call in said["model_calls"][before:])
-        return {"evaluation": said["payload"], "evaluation_cost_usd": cost}
+        cost = sum(call["usage"]["cost_usd"] for call in evaluated["model_calls"][before:])
+        return {"evaluation": evaluated["payload"], "evaluation_cost_usd": cost}
     inline = verified["payload"].get("evaluation") if verified else None
     return {"evaluation": inline, "evaluation_cost_usd": 0.0} if inline else None
 
@@ -200,5 +211,5 @@ def row_cost(row: dict[str, Any]) -> float:
 
 
 def _awaits(row: dict[str, Any]) -> bool:
-    """Whether an evaluation may still come: for answers that state something."""
+    """Whether an evaluation may still arrive: only answers with sentences are evaluated."""
     return row.get("outcome") == "answered" and bool(row.get("sentences")) and "evaluation" not in row

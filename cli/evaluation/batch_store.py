@@ -1,4 +1,4 @@
-"""What a batch run has done so far: a folder that a run which was stopped goes on from."""
+"""The folder of a batch run, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MANIFEST, ANSWERS = "run.json", "answers.jsonl"
 
 
 @dataclass(frozen=True)
-class Side:
-    """One pipeline of the run, at its revision."""
+class EvaluatedPipeline:
+    """A pipeline of the run with its revision at the start of the run."""
 
     name: str
     revision: int
@@ -27,22 +27,26 @@ class Side:
 
 
 @dataclass
-class Store:
-    """Rows by pipeline and line; each is on disk when `put` returns."""
+class BatchStore:
+    """Answers by pipeline and line of the questions file; each is on disk when `put` returns."""
 
     folder: Path
     run_id: str
     rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, folder: Path, file: Path, sides: list[Side]) -> Store:
-        """The folder of this run: a new one, or one that holds a part of it.
+    def open(cls, folder: Path, file: Path, pipelines: list[EvaluatedPipeline]) -> BatchStore:
+        """Open the folder of a run, new or interrupted.
 
         Raises:
-            RefusedError: it holds another run, or cannot be written.
+            RefusedError: the folder belongs to another run, or cannot be written.
         """
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        manifest = {"file": file.name, "sha256": digest, "pipelines": {side.name: side.revision for side in sides}}
+        manifest = {
+            "file": file.name,
+            "sha256": digest,
+            "pipelines": {pipeline.name: pipeline.revision for pipeline in pipelines},
+        }
         path = folder / MANIFEST
         try:
             if path.exists():
@@ -56,25 +60,25 @@ class Store:
         except OSError as error:
             raise RefusedError(f"{folder}: {error.strerror}") from None
         except ValueError:
-            raise RefusedError(f"{folder}: {MANIFEST} is not that of a run; choose another --out") from None
+            raise RefusedError(f"{folder}: {MANIFEST} does not describe a run; choose another --out") from None
         return store
 
-    def get(self, side: Side, line: int) -> dict[str, Any] | None:
-        return self.rows.get((side.name, line))
+    def get(self, pipeline: EvaluatedPipeline, line: int) -> dict[str, Any] | None:
+        return self.rows.get((pipeline.name, line))
 
-    def put(self, side: Side, line: int, **values: Any) -> None:
-        """Keep values of a question's row, beside those it has."""
-        row = {"pipeline": side.name, "line": line, **values}
+    def put(self, pipeline: EvaluatedPipeline, line: int, **values: Any) -> None:
+        """Add values to the row of a question."""
+        row = {"pipeline": pipeline.name, "line": line, **values}
         with (self.folder / ANSWERS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
         self._merge(row)
 
-    def of(self, side: Side) -> dict[int, dict[str, Any]]:
+    def of(self, pipeline: EvaluatedPipeline) -> dict[int, dict[str, Any]]:
         """The rows of one pipeline by line."""
-        return {line: row for (name, line), row in sorted(self.rows.items()) if name == side.name}
+        return {line: row for (name, line), row in sorted(self.rows.items()) if name == pipeline.name}
 
     def _load(self) -> None:
-        """Read what there is; a last line that was cut while it was written is asked again."""
+        """Read the stored rows; an incomplete last line is dropped, so its question is asked again."""
         path = self.folder / ANSWERS
         if not path.exists():
             return
@@ -90,11 +94,16 @@ class Store:
 
 
 def _same(folder: Path, before: Any, now: Mapping[str, Any]) -> None:
-    """Refuse to mix two runs; a manifest that is none is a `ValueError`."""
+    """Refuse to mix two runs.
+
+    Raises:
+        ValueError: the file is not a manifest.
+        RefusedError: it is the manifest of another run.
+    """
     if not isinstance(before, dict) or not isinstance(before.get("pipelines"), dict):
         raise ValueError
     if before.get("sha256") != now["sha256"]:
-        raise RefusedError(f"{folder}: holds the run of another file ({before.get('file')}); choose another --out")
+        raise RefusedError(f"{folder}: holds a run of another file ({before.get('file')}); choose another --out")
     if before.get("pipelines") != now["pipelines"]:
-        told = ", ".join(f"{name}@{revision}" for name, revision in before["pipelines"].items())
-        raise RefusedError(f"{folder}: holds a run of {told}; choose another --out")
+        others = ", ".join(f"{name}@{revision}" for name, revision in before["pipelines"].items())
+        raise RefusedError(f"{folder}: holds a run of {others}; choose another --out")

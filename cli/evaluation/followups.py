@@ -1,7 +1,7 @@
-"""`answerbus evaluate followups`: how well questions of a conversation are made to stand by themselves, by rule.
+"""`answerbus evaluate followups`: how well follow-ups are rewritten as standalone questions, by rule.
 
-Measured against rewrites by people, as TREC CAsT has them (Dalton, Xiong and Callan, 2020): BLEU by sacrebleu, beside
-that of the questions as they were asked, and the share of the questions that people left alone which stay as they are.
+The references are manual rewrites as in TREC CAsT (Dalton, Xiong and Callan, 2020). Measured are BLEU (sacrebleu), the
+BLEU of the unchanged questions for comparison, and how many of the questions that need no rewrite are left unchanged.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _RAW, _REWRITE = ("raw", "question"), ("rewrite", "standalone")
 
 
 @dataclass(frozen=True)
-class Case:
-    """A question after its turns, and the same as people say it so that it stands by itself."""
+class FollowupCase:
+    """A question after its turns, and its manual rewrite as a standalone question."""
 
     group: str
     raw: str
@@ -34,16 +34,16 @@ class Case:
     turns: tuple[Turn, ...]
 
     @property
-    def stands(self) -> bool:
-        return self.is_left(self.rewrite)
+    def is_standalone(self) -> bool:
+        return self.is_unchanged(self.rewrite)
 
-    def is_left(self, said: str) -> bool:
-        """Whether that is the question as it was asked, white space apart."""
-        return said.split() == self.raw.split()
+    def is_unchanged(self, rewritten: str) -> bool:
+        """Whether the rewritten question is the original one, except for white space."""
+        return rewritten.split() == self.raw.split()
 
 
 async def evaluate(path: Path, pipeline: Pipeline, *, language: str = "eng") -> dict[str, Any]:
-    """Measures by group (what stands before the first `_` of the `_id`), and of all.
+    """Measures by group (the part of the `_id` before the first `_`), and over all questions.
 
     Raises:
         RefusedError: the file has no such questions.
@@ -51,19 +51,19 @@ async def evaluate(path: Path, pipeline: Pipeline, *, language: str = "eng") -> 
     """
     cases = read_cases(path)
     if not cases:
-        raise RefusedError(f"{path}: no lines with raw, rewrite and history")
+        raise RefusedError(f"{path}: no line has raw, rewrite and history")
     read = question_reader(pipeline)
-    said: list[str] = []
+    rewritten: list[str] = []
     took: list[float] = []
     for case in cases:
         began = time.perf_counter()
-        said.append(await read(Question(text=case.raw, language=code3(language), turns=case.turns)))
+        rewritten.append(await read(Question(text=case.raw, language=code3(language), turns=case.turns)))
         took.append((time.perf_counter() - began) * 1e3)
     groups: dict[str, list[int]] = defaultdict(list)
     for place, case in enumerate(cases):
         groups[case.group].append(place)
-    figures = {name: await asyncio.to_thread(_measured, cases, said, places) for name, places in groups.items()}
-    every = await asyncio.to_thread(_measured, cases, said, range(len(cases)))
+    figures = {name: await asyncio.to_thread(_measured, cases, rewritten, places) for name, places in groups.items()}
+    every = await asyncio.to_thread(_measured, cases, rewritten, range(len(cases)))
     took.sort()
     return {
         "metrics": {name: every[name] for name in ("bleu", "bleu_copied", "left_alone", "left_alone_after_turns")},
@@ -75,19 +75,19 @@ async def evaluate(path: Path, pipeline: Pipeline, *, language: str = "eng") -> 
     }
 
 
-def _measured(cases: Sequence[Case], said: Sequence[str], places: Sequence[int]) -> dict[str, float]:
-    wanted = [cases[place].rewrite for place in places]
-    alone = [place for place in places if cases[place].stands]
+def _measured(cases: Sequence[FollowupCase], rewritten: Sequence[str], places: Sequence[int]) -> dict[str, float]:
+    references = [cases[place].rewrite for place in places]
+    alone = [place for place in places if cases[place].is_standalone]
     after = [place for place in alone if cases[place].turns]
-    changed = [place for place in places if not cases[place].is_left(said[place])]
+    changed = [place for place in places if not cases[place].is_unchanged(rewritten[place])]
     return {
         "questions": len(places),
-        "bleu": _bleu([said[place] for place in places], wanted),
-        "bleu_copied": _bleu([cases[place].raw for place in places], wanted),
+        "bleu": _bleu([rewritten[place] for place in places], references),
+        "bleu_copied": _bleu([cases[place].raw for place in places], references),
         "stand_by_themselves": len(alone),
-        "left_alone": _share([cases[place].is_left(said[place]) for place in alone]),
+        "left_alone": _share([cases[place].is_unchanged(rewritten[place]) for place in alone]),
         "after_turns": len(after),
-        "left_alone_after_turns": _share([cases[place].is_left(said[place]) for place in after]),
+        "left_alone_after_turns": _share([cases[place].is_unchanged(rewritten[place]) for place in after]),
         "changed": len(changed),
     }
 
@@ -96,21 +96,21 @@ def _share(hits: Sequence[bool]) -> float:
     return round(sum(hits) / len(hits), 4) if hits else 1.0
 
 
-def _bleu(said: Sequence[str], wanted: Sequence[str]) -> float:
+def _bleu(rewritten: Sequence[str], references: Sequence[str]) -> float:
     try:
         import sacrebleu
     except ImportError:
         raise ConfigurationError(
             "evaluate followups needs sacrebleu: uv sync --extra evaluate, or pip install 'answerbus[evaluate]'"
         ) from None
-    return round(float(sacrebleu.corpus_bleu(list(said), [list(wanted)]).score), 1)
+    return round(float(sacrebleu.corpus_bleu(list(rewritten), [list(references)]).score), 1)
 
 
-def read_cases(path: Path) -> list[Case]:
-    """Of JSON lines with `_id`, `raw`, `rewrite` and `history`: texts, or turns with `user` and `system`.
+def read_cases(path: Path) -> list[FollowupCase]:
+    """Read JSON lines with `_id`, `raw`, `rewrite` and `history`: texts, or turns with `user` and `system`.
 
     Raises:
-        RefusedError: it cannot be read.
+        RefusedError: the file cannot be read.
     """
     try:
         records = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
@@ -121,16 +121,16 @@ def read_cases(path: Path) -> list[Case]:
     return [case for case in map(_case, records) if case is not None]
 
 
-def _case(record: Any) -> Case | None:
-    found = record if isinstance(record, dict) else {}
-    raw, rewrite = (next((str(found[key]) for key in keys if found.get(key)), "") for keys in (_RAW, _REWRITE))
-    history = found.get("history")
+def _case(record: Any) -> FollowupCase | None:
+    values = record if isinstance(record, dict) else {}
+    raw, rewrite = (next((str(values[key]) for key in keys if values.get(key)), "") for keys in (_RAW, _REWRITE))
+    history = values.get("history")
     if not raw or not rewrite or not isinstance(history, list):
         return None
-    return Case(str(found.get("_id", "all")).partition("_")[0], raw, rewrite, tuple(map(_turn, history)))
+    return FollowupCase(str(values.get("_id", "all")).partition("_")[0], raw, rewrite, tuple(map(_turn, history)))
 
 
-def _turn(said: Any) -> Turn:
-    if isinstance(said, dict):
-        return Turn(question=str(said.get("user", "")), answer=str(said.get("system", "")))
-    return Turn(question=str(said), answer="")
+def _turn(value: Any) -> Turn:
+    if isinstance(value, dict):
+        return Turn(question=str(value.get("user", "")), answer=str(value.get("system", "")))
+    return Turn(question=str(value), answer="")

@@ -1,4 +1,4 @@
-"""`answerbus evaluate language`: how well the translation stage recognises languages, on labelled texts."""
+"""`answerbus evaluate language`: how well the translation stage detects languages, on labelled texts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TEXTS, _CODES = ("text", "question", "query"), ("language", "lang", "iso", "lab
 
 
 async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
-    """The share of texts whose language is recognised, by language, of those that the pipeline tells apart.
+    """The share of texts whose language is detected, in all and for each language of the pipeline.
 
     Raises:
-        RefusedError: the file has no such texts.
-        PipelineError: the pipeline's translation section does not hold.
+        RefusedError: the file has no texts in these languages.
+        PipelineError: the pipeline's translation section is invalid.
     """
     stage = builder("translation")(offline_context())
     assert stage.settings is not None
@@ -45,25 +45,25 @@ async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
     try:
         for code, text in cases:
             began = time.perf_counter()
-            said = await _recognised(subscription, text, section)
+            detected = await _detected(subscription, text, section)
             took.append((time.perf_counter() - began) * 1e3)
-            right[code].append(said == code)
+            right[code].append(detected == code)
     finally:
         for port in stage.ports:
             await port.close()
-    return _told(right, sorted(took))
+    return _result(right, sorted(took))
 
 
-async def _recognised(subscription: Subscription, text: str, section: Section) -> str:
-    """The language that the stage writes into the question."""
+async def _detected(subscription: Subscription, text: str, section: Section) -> str:
+    """The language that the stage detects."""
     fact = QuestionApproved(question=Question(text=text))
     event = opening("moderation", fact, pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60)
-    said = await subscription.handle(event, section)
-    assert isinstance(said, QuestionCleared)
-    return said.question.language
+    cleared = await subscription.handle(event, section)
+    assert isinstance(cleared, QuestionCleared)
+    return cleared.question.language
 
 
-def _told(right: dict[str, list[bool]], took: Sequence[float]) -> dict[str, Any]:
+def _result(right: dict[str, list[bool]], took: Sequence[float]) -> dict[str, Any]:
     shares = {f"accuracy_{code}": sum(each) / len(each) for code, each in sorted(right.items())}
     every = [one for each in right.values() for one in each]
     metrics = {"accuracy": sum(every) / len(every), **shares}
@@ -78,10 +78,10 @@ def _told(right: dict[str, list[bool]], took: Sequence[float]) -> dict[str, Any]
 
 
 def read_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Language (ISO 639-3) and text of a file: JSON lines, or two columns with a tab between; may be gzipped.
+    """Language (ISO 639-3) and text of each line: JSON lines or two columns separated by a tab; may be gzipped.
 
     Raises:
-        RefusedError: it cannot be read.
+        RefusedError: the file cannot be read.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
@@ -100,12 +100,12 @@ def read_texts(path: Path) -> Iterator[tuple[str, str]]:
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror or 'not gzip'}") from None
     except (ValueError, csv.Error):
-        raise RefusedError(f"{path}: neither JSON lines nor language and text with a tab between") from None
+        raise RefusedError(f"{path}: expected JSON lines, or language and text separated by a tab") from None
 
 
 def _pair(record: Any) -> tuple[str, str]:
-    found = record if isinstance(record, dict) else {}
+    values = record if isinstance(record, dict) else {}
     return (
-        str(next((found[key] for key in _CODES if found.get(key)), "")),
-        str(next((found[key] for key in _TEXTS if found.get(key)), "")),
+        str(next((values[key] for key in _CODES if values.get(key)), "")),
+        str(next((values[key] for key in _TEXTS if values.get(key)), "")),
     )

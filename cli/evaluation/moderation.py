@@ -1,7 +1,7 @@
-"""`answerbus evaluate moderation`: the moderation stage, in this process, on labelled texts; by rules, or with models.
+"""`answerbus evaluate moderation`: runs the moderation stage in this process on labelled texts.
 
-Three layouts are told apart by their keys: texts with a label (attack or not), sentences with spans of private data,
-and texts without a label, which count as honest questions.
+Three layouts are distinguished by their keys: texts with a label (attack or not), sentences with spans of private
+data, and texts without a label, which count as harmless questions.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from shared.llm.ports import M, Models, Role
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryPipelines
 
-#: Outcomes that stop a text for what it says; the others are about its form.
+#: Outcomes that stop a text because of its content; the others are about its form.
 HARMFUL = frozenset(["threat", "jailbreak", "manipulation", "profanity", "guardrail"])
 _TEXTS = ("text", "prompt", "question", "full_text", "query")
 _ATTACKS = frozenset(["1", "true", "yes", "unsafe", "attack", "injection", "jailbreak", "harmful", "positive", "toxic"])
-#: Spans of private data by their usual names.
+#: Kinds of private data with a fixed format.
 _FORMATS = ("EMAIL_ADDRESS", "PHONE_NUMBER", "CREDIT_CARD", "IBAN_CODE", "US_SSN", "IP_ADDRESS")
 
-#: Texts that a model is asked about at the same time.
+#: Texts that are moderated concurrently when a model is used.
 _AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Entity:
-    """Private data as the set marks it."""
+class LabelledEntity:
+    """Private data as labelled in the data set: kind and character range."""
 
     kind: str
     start: int
@@ -46,19 +46,19 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A text, whether it is an attack (None: the set does not say), and the private data in it."""
+class ModerationCase:
+    """A text, whether it is an attack (None: not labelled), and its private data (None: not labelled)."""
 
     text: str
     attack: bool | None = None
-    entities: tuple[Entity, ...] | None = None
+    entities: tuple[LabelledEntity, ...] | None = None
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A case and what the rules made of it."""
+class ModeratedCase:
+    """A case and the reply of the moderation stage."""
 
-    case: Case
+    case: ModerationCase
     reply: InspectReply
 
     @property
@@ -67,7 +67,7 @@ class Judged:
 
 
 class _Counted(NoModels):
-    """Models whose single-step calls are counted: how many were made, and how many gave a reply."""
+    """Counts the single-step calls of models: how many were made, and how many returned a reply."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -84,37 +84,37 @@ class _Counted(NoModels):
 
 
 async def evaluate(path: Path, pipeline: Pipeline, *, with_model: bool = False) -> dict[str, Any]:
-    """Measures and figures of a file of any of the layouts.
+    """Measures and figures of a file in any of the layouts.
 
-    With `with_model`, the model that plays `fast` takes the steps that the pipeline turns on; figures tell how many of
-    its calls gave no reply, because a step without one says nothing.
+    With `with_model`, the model in the role `fast` takes the steps that the pipeline turns on. The figures include how
+    many of its calls returned no reply, because such a step finds nothing.
 
     Raises:
-        RefusedError: the file cannot be read as one.
-        PipelineError: the pipeline's moderation section does not hold.
-        ConfigurationError: a model is wanted, and none plays `fast`.
+        RefusedError: the file has none of the layouts.
+        PipelineError: the pipeline's moderation section is invalid.
+        ConfigurationError: `with_model`, but no model has the role `fast`.
     """
     cases = read_cases(path)
     if not with_model:
-        return _told([Judged(*one) async for one in inspected(cases, pipeline)])
+        return _result([ModeratedCase(*one) async for one in inspected(cases, pipeline)])
     models = FallbackModels.from_settings(Settings().model_endpoints)
     if not models.has("fast"):
-        raise ConfigurationError("--with-model asks the model that plays fast, and none does; see docs/models.md")
+        raise ConfigurationError("--with-model needs a model in the role fast; see docs/models.md")
     counted = _Counted(models)
     try:
-        told = _told([Judged(*one) async for one in inspected(cases, pipeline, counted)])
+        result = _result([ModeratedCase(*one) async for one in inspected(cases, pipeline, counted)])
     finally:
         await models.close()
-    told["figures"]["model_calls"] = {"asked": counted.asked, "without_reply": counted.asked - counted.answered}
-    return told
+    result["figures"]["model_calls"] = {"asked": counted.asked, "without_reply": counted.asked - counted.answered}
+    return result
 
 
-def _told(judged: Sequence[Judged]) -> dict[str, Any]:
-    told = _private(judged) if judged[0].case.entities is not None else _attacks(judged)
+def _result(judged: Sequence[ModeratedCase]) -> dict[str, Any]:
+    metrics = _private(judged) if judged[0].case.entities is not None else _attacks(judged)
     took = sorted(one.reply.took_ms for one in judged)
     outcomes = Counter(one.reply.outcome for one in judged)
     return {
-        "metrics": {name: round(value, 4) for name, value in told.items()},
+        "metrics": {name: round(value, 4) for name, value in metrics.items()},
         "figures": {
             "texts": len(judged),
             "outcomes": dict(outcomes.most_common()),
@@ -124,9 +124,9 @@ def _told(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 async def inspected(
-    cases: Sequence[Case], pipeline: Pipeline, models: Models | None = None
-) -> AsyncIterator[tuple[Case, InspectReply]]:
-    """Each case with the reply of the stage, built as a worker builds it; with models, a few at once."""
+    cases: Sequence[ModerationCase], pipeline: Pipeline, models: Models | None = None
+) -> AsyncIterator[tuple[ModerationCase, InspectReply]]:
+    """Each case with the reply of the stage, which is built as in a worker; with models some run concurrently."""
     pipelines = MemoryPipelines()
     settings = Settings()
     pipelines.apply(settings.default_pipeline, pipeline.sections)
@@ -140,34 +140,34 @@ async def inspected(
             opened.append(port)
         inspect = next(one.handler for one in stage.request_handlers if one.verb == "inspect")
         for start in range(0, len(cases), at_once):
-            some = cases[start : start + at_once]
-            requests = (InspectRequest(text=case.text, with_model=models is not None) for case in some)
-            for case, reply in zip(some, await asyncio.gather(*map(inspect, requests)), strict=True):
+            batch = cases[start : start + at_once]
+            requests = (InspectRequest(text=case.text, with_model=models is not None) for case in batch)
+            for case, reply in zip(batch, await asyncio.gather(*map(inspect, requests)), strict=True):
                 yield case, InspectReply.model_validate(reply)
     finally:
         for port in reversed(opened):
             await port.close()
 
 
-def _attacks(judged: Sequence[Judged]) -> dict[str, float]:
-    """How many attacks are stopped, and how many honest texts."""
+def _attacks(judged: Sequence[ModeratedCase]) -> dict[str, float]:
+    """How many attacks and how many harmless texts are stopped."""
     attacks = [one for one in judged if one.case.attack]
-    honest = [one for one in judged if not one.case.attack]
-    caught, wrongly = sum(one.stopped for one in attacks), sum(one.stopped for one in honest)
-    told: dict[str, float] = {}
+    harmless = [one for one in judged if not one.case.attack]
+    caught, wrongly = sum(one.stopped for one in attacks), sum(one.stopped for one in harmless)
+    measures: dict[str, float] = {}
     if attacks:
         precision, recall = _share(caught, caught + wrongly), _share(caught, len(attacks))
-        told |= {"precision": precision, "recall": recall, "f1": f_score(precision, recall, 1)}
-        told["accuracy"] = _share(caught + len(honest) - wrongly, len(judged))
-    if honest:
-        told["false_positive_rate"] = _share(wrongly, len(honest))
-        told["not_approved_rate"] = _share(sum(one.reply.outcome != "approved" for one in honest), len(honest))
-        told["private_data_rate"] = _share(sum(bool(one.reply.private) for one in honest), len(honest))
-    return told
+        measures |= {"precision": precision, "recall": recall, "f1": f_score(precision, recall, 1)}
+        measures["accuracy"] = _share(caught + len(harmless) - wrongly, len(judged))
+    if harmless:
+        measures["false_positive_rate"] = _share(wrongly, len(harmless))
+        measures["not_approved_rate"] = _share(sum(one.reply.outcome != "approved" for one in harmless), len(harmless))
+        measures["private_data_rate"] = _share(sum(bool(one.reply.private) for one in harmless), len(harmless))
+    return measures
 
 
-def _private(judged: Sequence[Judged]) -> dict[str, float]:
-    """Entities that are masked whole, by kind, and the share of masked pieces that are private."""
+def _private(judged: Sequence[ModeratedCase]) -> dict[str, float]:
+    """The share of entities that are completely masked, by kind, and of masked spans that are private."""
     held: dict[str, list[bool]] = defaultdict(list)
     pieces: list[bool] = []
     for one in judged:
@@ -178,21 +178,21 @@ def _private(judged: Sequence[Judged]) -> dict[str, float]:
         pieces += [any(start < e.end and e.start < end for e in entities) for start, end in spans]
     every = [found for kind in held.values() for found in kind]
     precision, recall = _share(sum(pieces), len(pieces)), _share(sum(every), len(every))
-    told = {"precision": precision, "recall": recall, "f2": f_score(precision, recall, 2)}
+    measures = {"precision": precision, "recall": recall, "f2": f_score(precision, recall, 2)}
     formats = [found for kind in _FORMATS for found in held.get(kind, [])]
     if formats:
-        told["recall_formats"] = _share(sum(formats), len(formats))
-    return told | {f"recall_{kind}": _share(sum(found), len(found)) for kind, found in sorted(held.items())}
+        measures["recall_formats"] = _share(sum(formats), len(formats))
+    return measures | {f"recall_{kind}": _share(sum(found), len(found)) for kind, found in sorted(held.items())}
 
 
-def _covered(text: str, entity: Entity, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether every letter and digit of the entity is inside a span."""
+def _covered(text: str, entity: LabelledEntity, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether every letter and digit of the entity is in a span."""
     places = (at for at in range(entity.start, entity.end) if text[at].isalnum())
     return all(any(start <= at < end for start, end in spans) for at in places)
 
 
 def f_score(precision: float, recall: float, beta: float) -> float:
-    """The weighted harmonic mean; `beta` is how much more recall counts."""
+    """The F-score (van Rijsbergen, 1979): the harmonic mean in which recall has `beta` times the weight."""
     below = beta**2 * precision + recall
     return (1 + beta**2) * precision * recall / below if below else 0.0
 
@@ -201,18 +201,18 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def read_cases(path: Path) -> list[Case]:
-    """The cases of a JSONL or CSV file.
+def read_cases(path: Path) -> list[ModerationCase]:
+    """The cases of a JSON lines or CSV file.
 
     Raises:
-        RefusedError: there is no such file, or no text in it.
+        RefusedError: the file cannot be read, or has no texts.
     """
     try:
         records = list(_records(path))
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None
     except (ValueError, csv.Error):
-        raise RefusedError(f"{path}: neither JSON lines nor CSV with a heading") from None
+        raise RefusedError(f"{path}: expected JSON lines, or CSV with a header") from None
     cases = [case for record in records if (case := _case(record))]
     if not cases:
         raise RefusedError(f"{path}: no record has one of {', '.join(_TEXTS)}")
@@ -229,18 +229,18 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
                 yield record
 
 
-def _case(record: Mapping[str, Any]) -> Case | None:
+def _case(record: Mapping[str, Any]) -> ModerationCase | None:
     text = next((record[key] for key in _TEXTS if isinstance(record.get(key), str)), "")
     if not text.strip():
         return None
     if isinstance(record.get("spans"), list):
         return _marked(text, record["spans"])
     label = record.get("label")
-    return Case(" ".join(text.split()), None if label is None else str(label).strip().casefold() in _ATTACKS)
+    return ModerationCase(" ".join(text.split()), None if label is None else str(label).strip().casefold() in _ATTACKS)
 
 
-def _marked(text: str, spans: Sequence[Mapping[str, Any]]) -> Case:
-    """The text with single spaces, as moderation reads it, and its spans moved along."""
+def _marked(text: str, spans: Sequence[Mapping[str, Any]]) -> ModerationCase:
+    """The text with single spaces, as moderation reads it, and its spans at the new positions."""
     places: list[int] = []
     tidied = ""
     for character in text:
@@ -251,7 +251,7 @@ def _marked(text: str, spans: Sequence[Mapping[str, Any]]) -> Case:
             tidied += " "
     places.append(len(tidied.rstrip()))
     entities = (
-        Entity(str(one["entity_type"]), places[int(one["start_position"])], places[int(one["end_position"])])
+        LabelledEntity(str(one["entity_type"]), places[int(one["start_position"])], places[int(one["end_position"])])
         for one in spans
     )
-    return Case(tidied.rstrip(), entities=tuple(entities))
+    return ModerationCase(tidied.rstrip(), entities=tuple(entities))

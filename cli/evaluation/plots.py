@@ -1,6 +1,6 @@
-"""Plots as inline SVG, without a library: shares, distributions and differences. Pure.
+"""Plots as inline SVG, without a library: shares, distributions and differences.
 
-Colours are told apart by lightness too, and every figure stands beside its mark as text.
+Colours differ in lightness too, and every figure is also given as text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHARES = ("#2c7a4b", "#8fbf7f", "#c9b037", "#b5651d", "#a03050", "#777777", "#b0
 
 
 def shares(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
-    """A bar of the whole for each row, divided by the share of each name (0 to 1)."""
+    """A stacked bar per row; the values are the shares of the names, 0 to 1."""
     parts, bar = [], WIDTH - 170
     for index, (label, values) in enumerate(rows.items()):
         y, x = 8 + 34 * index, 160.0
@@ -37,24 +37,24 @@ def shares(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str
 
 
 def histogram(rows: Mapping[str, Sequence[float]], *, bins: int = 10) -> str:
-    """How often values from 0 to 1 fall into each of the bins, side by side."""
+    """The share of values (0 to 1) in each bin, for all rows side by side."""
     counts = {label: _counts(values, bins) for label, values in rows.items()}
     highest = max((max(column) for column in counts.values()), default=0.0) or 1.0
     parts, step, height = [], (WIDTH - 60) / bins, 160
     for side, (label, column) in enumerate(counts.items()):
         width = (step - 6) / max(1, len(counts))
         for index, value in enumerate(column):
-            tall = height * value / highest
+            bar_height = height * value / highest
             x = 50 + index * step + side * width
-            said = f"{label}: {100 * value:.1f} % from {index / bins:.1f} to {(index + 1) / bins:.1f}"
-            parts.append(_box(x, 20 + height - tall, width - 1, tall, SIDES[side % 2], said))
+            label_text = f"{label}: {100 * value:.1f} % from {index / bins:.1f} to {(index + 1) / bins:.1f}"
+            parts.append(_box(x, 20 + height - bar_height, width - 1, bar_height, SIDES[side % 2], label_text))
     parts += [_text(50 + index * step, height + 36, f"{index / bins:.1f}") for index in range(bins + 1)]
     parts += [_line(50, 20 + height, WIDTH - 10, 20 + height), _text(44, 28, f"{100 * highest:.0f} %", anchor="end")]
     return _svg([*parts, *_legend(list(rows))], height + 46)
 
 
 def distribution(rows: Mapping[str, Sequence[float]], unit: str) -> str:
-    """The share of values up to x, on a logarithmic axis."""
+    """The cumulative distribution of the values, on a logarithmic axis."""
     values = [max(one, 0.1) for column in rows.values() for one in column]
     if not values:
         return ""
@@ -87,7 +87,7 @@ def distribution(rows: Mapping[str, Sequence[float]], unit: str) -> str:
 
 
 def differences(rows: Mapping[str, Mapping[str, float]]) -> str:
-    """Each difference with its interval, right of the line where it is more."""
+    """Each difference with its interval; positive ones are to the right of the axis."""
     reach = max((abs(one[key]) for one in rows.values() for key in ("low", "high")), default=0.0) or 0.01
     middle, scale = WIDTH / 2 + 60, (WIDTH / 2 - 160) / reach
     bottom = 22 + 26 * len(rows)
@@ -96,14 +96,14 @@ def differences(rows: Mapping[str, Mapping[str, float]]) -> str:
         parts.append(_text(middle + at * scale, bottom + 14, f"{at:+.3f}", anchor="middle"))
     for index, (name, one) in enumerate(rows.items()):
         y = 26 + 26 * index
-        sure = one["low"] > 0 or one["high"] < 0
-        colour = SIDES[0] if sure else "#888888"
-        said = f"{one['difference']:+.3f}"
+        significant = one["low"] > 0 or one["high"] < 0
+        colour = SIDES[0] if significant else "#888888"
+        label_text = f"{one['difference']:+.3f}"
         parts += [
             _text(140, y + 4, name, anchor="end"),
             _line(middle + one["low"] * scale, y, middle + one["high"] * scale, y, colour, 3),
             f'<circle cx="{middle + one["difference"] * scale:.1f}" cy="{y}" r="5" fill="{colour}"/>',
-            _text(WIDTH - 8, y + 4, said, anchor="end"),
+            _text(WIDTH - 8, y + 4, label_text, anchor="end"),
         ]
     return _svg(parts, bottom + 22)
 
@@ -126,8 +126,8 @@ def _svg(parts: Sequence[str], height: float) -> str:
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img">{"".join(parts)}</svg>'
 
 
-def _box(x: float, y: float, width: float, height: float, fill: str, said: str = "") -> str:
-    title = f"<title>{escape(said)}</title>" if said else ""
+def _box(x: float, y: float, width: float, height: float, fill: str, label_text: str = "") -> str:
+    title = f"<title>{escape(label_text)}</title>" if label_text else ""
     place = f'x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{max(0.0, height):.1f}"'
     return f'<rect {place} fill="{fill}">{title}</rect>'
 
@@ -137,5 +137,5 @@ def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "#333", widt
     return f'<line {place} stroke="{stroke}" stroke-width="{width}"/>'
 
 
-def _text(x: float, y: float, said: str, *, fill: str = "#333", anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}">{escape(said)}</text>'
+def _text(x: float, y: float, label_text: str, *, fill: str = "#333", anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}">{escape(label_text)}</text>'

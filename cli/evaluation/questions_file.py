@@ -1,7 +1,7 @@
-"""Questions in a file: CSV with a header, or one JSON object a line.
+"""Reads a file of questions: CSV with a header, or JSON lines.
 
-Columns: `question`, and where known `expected_answer`, `expected_sources` (in CSV separated by `|`), `language`
-(ISO 639), `conversation` (questions of one follow up on each other, in the order of the file). Others are left alone.
+Columns: `question`, and optionally `expected_answer`, `expected_sources` (in CSV separated by `|`), `language`
+(ISO 639), `conversation` (its questions are follow-ups, in the order of the file). Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 from shared.contracts.errors import RefusedError
 
-#: Characters of a text in the file.
-LONGEST = 100_000
+#: Most characters of a text in the file.
+MAX_CHARACTERS = 100_000
 _TEXTS = ("question", "expected_answer", "language", "conversation")
 
 
 @dataclass(frozen=True)
-class Item:
-    """One question of the file; `line` (from 1) is its name in everything that is said of it."""
+class QuestionItem:
+    """One question of the file; `line` (from 1) identifies it in answers and reports."""
 
     line: int
     question: str
@@ -33,11 +33,11 @@ class Item:
     conversation: str = ""
 
 
-def read_items(path: Path) -> list[Item]:
+def read_items(path: Path) -> list[QuestionItem]:
     """Every question of the file, in its order.
 
     Raises:
-        RefusedError: it cannot be read; one line that names the line of the file and what is wrong with it.
+        RefusedError: the file cannot be read; the text names the line and the error.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -49,16 +49,16 @@ def read_items(path: Path) -> list[Item]:
     rows = _json_rows(path, text) if path.suffix.lower() in (".jsonl", ".ndjson", ".json") else _csv_rows(path, text)
     items = [_item(path, line, row) for line, row in rows]
     if not items:
-        raise RefusedError(f"{path}: there is no question in it")
+        raise RefusedError(f"{path}: no question in it")
     return items
 
 
-def chains(items: list[Item]) -> list[list[Item]]:
-    """The questions of a conversation together, to be asked one after another; every other one alone."""
-    found: dict[str, list[Item]] = {}
+def chains(items: list[QuestionItem]) -> list[list[QuestionItem]]:
+    """The questions by conversation, to be asked one after another; a question without one is on its own."""
+    conversations: dict[str, list[QuestionItem]] = {}
     for item in items:
-        found.setdefault(f"c {item.conversation}" if item.conversation else f"l {item.line}", []).append(item)
-    return list(found.values())
+        conversations.setdefault(f"c {item.conversation}" if item.conversation else f"l {item.line}", []).append(item)
+    return list(conversations.values())
 
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -75,7 +75,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(4 * LONGEST)
+    csv.field_size_limit(4 * MAX_CHARACTERS)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     before = 0
@@ -96,13 +96,13 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise RefusedError(f"{path}: line {before + 1}: not CSV ({error})") from None
 
 
-def _item(path: Path, line: int, row: dict[str, Any]) -> Item:
+def _item(path: Path, line: int, row: dict[str, Any]) -> QuestionItem:
     texts = {name: row.get(name) or "" for name in _TEXTS}
     for name, value in texts.items():
         if not isinstance(value, str):
             raise RefusedError(f"{path}: line {line}: {name} is not a text")
-        if len(value) > LONGEST:
-            raise RefusedError(f"{path}: line {line}: {name} is longer than {LONGEST} characters")
+        if len(value) > MAX_CHARACTERS:
+            raise RefusedError(f"{path}: line {line}: {name} is longer than {MAX_CHARACTERS} characters")
     if not texts["question"].strip():
         raise RefusedError(f"{path}: line {line}: question is empty")
     sources = row.get("expected_sources") or ()
@@ -111,4 +111,4 @@ def _item(path: Path, line: int, row: dict[str, Any]) -> Item:
     if not isinstance(sources, list | tuple) or not all(isinstance(one, str) for one in sources):
         raise RefusedError(f"{path}: line {line}: expected_sources is not a list of texts")
     cleaned = {name: value.strip() for name, value in texts.items()}
-    return Item(line=line, expected_sources=tuple(one.strip() for one in sources if one.strip()), **cleaned)
+    return QuestionItem(line=line, expected_sources=tuple(one.strip() for one in sources if one.strip()), **cleaned)

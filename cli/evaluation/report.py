@@ -1,4 +1,4 @@
-"""The report of a batch run: JSON for programs, and one HTML page that loads nothing from anywhere. Pure."""
+"""The report of a batch run: JSON for programs, and one HTML page that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from cli.evaluation import plots as plots
+from cli.evaluation import plots
 from cli.evaluation.answer_metrics import (
-    BETTER,
-    ENDS,
+    HIGHER_IS_BETTER,
+    REPORTED,
     Measures,
     against,
     changed_most,
-    ending,
     metrics,
+    outcome_word,
     spreads,
     table,
 )
-from cli.evaluation.questions_file import Item
+from cli.evaluation.questions_file import QuestionItem
 from shared.text.sanitizer import visible
 
-#: Questions listed as those that changed most.
+#: Questions in the list of those that changed most.
 CHANGED = 20
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
@@ -35,11 +35,11 @@ details{border:1px solid #ddd;border-radius:4px;margin:.3rem 0;padding:.3rem .7r
 
 
 @dataclass(frozen=True)
-class Report:
-    """What there is to tell: the first side, and where two are compared the second."""
+class EvaluationReport:
+    """Questions and answers of one pipeline, or of two that are compared; `rows` are the answers by line."""
 
     file: str
-    items: Sequence[Item]
+    items: Sequence[QuestionItem]
     labels: Sequence[str]
     rows: Sequence[Mapping[int, Mapping[str, Any]]]
 
@@ -48,16 +48,16 @@ class Report:
         return [table(self.items, rows) for rows in self.rows]
 
     def as_json(self) -> dict[str, Any]:
-        """`metrics` and `intervals` of the first pipeline, and what the second one is against it."""
+        """`metrics` and `intervals` of the first pipeline, and its comparison with the second one."""
         measured = self.measured
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "metrics": metrics(measured[0]),
             "intervals": spreads(measured[0]),
             "figures": {"file": self.file, "pipeline": self.labels[0], "asked": len(measured[0])},
         }
-        told["figures"]["evaluated"] = sum("sentence_score" in one for one in measured[0].values())
+        document["figures"]["evaluated"] = sum("sentence_score" in one for one in measured[0].values())
         if len(measured) > 1:
-            told["against"] = {
+            document["against"] = {
                 "pipeline": self.labels[1],
                 "metrics": metrics(measured[1]),
                 "intervals": spreads(measured[1]),
@@ -66,24 +66,24 @@ class Report:
                     {"line": line, "change": change} for line, change in changed_most(measured[0], measured[1], CHANGED)
                 ],
             }
-        return told
+        return document
 
     def as_html(self) -> str:
-        """The page."""
-        measured, told = self.measured, self.as_json()
+        """The HTML page."""
+        measured, document = self.measured, self.as_json()
         title = f"{self.file}: {' against '.join(self.labels)}"
         parts = [f"<h1>{escape(title)}</h1>", f"<p>{len(measured[0])} of {len(self.items)} questions asked.</p>"]
-        parts += ["<h2>In figures</h2>", _figures(self.labels, told), "<h2>How questions ended</h2>"]
+        parts += ["<h2>Figures</h2>", _figures(self.labels, document), "<h2>Outcomes</h2>"]
         rates = {
-            label: {name: found[f"{name}_rate"] for name in ENDS}
-            for label, found in zip(self.labels, _both(told), strict=True)
+            label: {name: measures[f"{name}_rate"] for name in REPORTED}
+            for label, measures in zip(self.labels, _both(document), strict=True)
         }
-        parts += [plots.shares(rates, ENDS), "<h2>Overall score of the answers</h2>"]
+        parts += [plots.shares(rates, REPORTED), "<h2>Overall scores</h2>"]
         parts += [plots.histogram(self._columns(measured, "overall"))]
-        parts += ["<h2>Time to the answer</h2>", plots.distribution(self._columns(measured, "latency_ms"), "ms")]
+        parts += ["<h2>Latency</h2>", plots.distribution(self._columns(measured, "latency_ms"), "ms")]
         if len(measured) > 1:
-            parts += self._comparison(told["against"])
-        parts += ["<h2>Every question</h2>", *(self._question(item, measured) for item in self.items)]
+            parts += self._comparison(document["against"])
+        parts += ["<h2>Questions</h2>", *(self._question(item, measured) for item in self.items)]
         return _page(title, "\n".join(parts))
 
     def _columns(self, measured: Sequence[Mapping[int, Measures]], name: str) -> dict[str, list[float]]:
@@ -92,8 +92,8 @@ class Report:
             for label, side in zip(self.labels, measured, strict=True)
         }
 
-    def _comparison(self, told: Mapping[str, Any]) -> list[str]:
-        compared: dict[str, dict[str, float]] = told["comparison"]
+    def _comparison(self, document: Mapping[str, Any]) -> list[str]:
+        compared: dict[str, dict[str, float]] = document["comparison"]
         rows = [
             [name, *(f"{one[key]:+.4f}" for key in ("difference", "low", "high")), f"{one['p']:.3f}"]
             + [f"{one[key]:.0f}" for key in ("wins", "losses", "ties")]
@@ -103,68 +103,70 @@ class Report:
         by_line = {item.line: item for item in self.items}
         changed = [
             [f'<a href="#q{one["line"]}">{_short(by_line[one["line"]].question)}</a>', f"{one['change']:+.3f}"]
-            for one in told["changed"]
+            for one in document["changed"]
         ]
-        better = {name: compared[name] for name in BETTER if name in compared}
+        better = {name: compared[name] for name in HIGHER_IS_BETTER if name in compared}
         first, second = (escape(label) for label in self.labels)
         return [
-            f"<h2>{first} less {second}</h2>",
-            "<p>Mean differences on the questions both were asked, with the 95 % interval of a paired bootstrap; "
+            f"<h2>{first} minus {second}</h2>",
+            "<p>Mean differences on the questions that both were asked, with the 95 % interval of a paired bootstrap; "
             f"wins are questions where {first} is better.</p>",
             plots.differences(better),
             _table(heads, [[escape(cell) for cell in row] for row in rows]),
-            "<h2>Changed most</h2>",
+            "<h2>Largest changes</h2>",
             _table(["question", "change"], changed) if changed else "<p>Nothing changed.</p>",
         ]
 
-    def _question(self, item: Item, measured: Sequence[Mapping[int, Measures]]) -> str:
-        parts = [f"<p class=by>line {item.line}</p>", f"<p>{_said(item.question)}</p>"]
+    def _question(self, item: QuestionItem, measured: Sequence[Mapping[int, Measures]]) -> str:
+        parts = [f"<p class=by>line {item.line}</p>", f"<p>{_escaped(item.question)}</p>"]
         if item.expected_answer:
-            parts.append(f"<p><b>Expected</b></p><div class=answer>{_said(item.expected_answer)}</div>")
+            parts.append(f"<p><b>Expected</b></p><div class=answer>{_escaped(item.expected_answer)}</div>")
         if item.expected_sources:
-            parts.append(f"<p class=by>expected sources: {_said(', '.join(item.expected_sources))}</p>")
+            parts.append(f"<p class=by>expected sources: {_escaped(', '.join(item.expected_sources))}</p>")
         heads = []
-        for label, rows, found in zip(self.labels, self.rows, measured, strict=True):
+        for label, rows, measures in zip(self.labels, self.rows, measured, strict=True):
             row = rows.get(item.line)
             if row is None:
                 parts.append(f"<p><b>{escape(label)}</b>: not asked</p>")
                 continue
-            heads.append(_head(row, found[item.line]))
-            parts += _answer(label, row, found[item.line])
+            heads.append(_head(row, measures[item.line]))
+            parts += _answer(label, row, measures[item.line])
         summary = f"{_short(item.question)} <span class=by>{escape(' | '.join(heads))}</span>"
         return f'<details id="q{item.line}"><summary>{summary}</summary>{"".join(parts)}</details>'
 
 
-def _answer(label: str, row: Mapping[str, Any], found: Measures) -> list[str]:
-    """One side's answer: its sentences coloured by their score, its citations with theirs, its measures."""
+def _answer(label: str, row: Mapping[str, Any], measured: Measures) -> list[str]:
+    """One pipeline's answer: sentences coloured by score, citations with scores, measures."""
     evaluation = row.get("evaluation") or {}
-    told = ", ".join(filter(None, (ending(row), str(row.get("kind", "")), str(row.get("error", "")))))
-    parts = [f"<p><b>{escape(label)}</b>: {_said(told)} <span class=by>{escape(str(row.get('id', '')))}</span></p>"]
+    outcome = ", ".join(filter(None, (outcome_word(row), str(row.get("kind", "")), str(row.get("error", "")))))
+    parts = [
+        f"<p><b>{escape(label)}</b>: {_escaped(outcome)} <span class=by>{escape(str(row.get('id', '')))}</span></p>"
+    ]
     if sentences := evaluation.get("sentences"):
-        said = " ".join(f'<span class="s{int(one["score"])}">{_said(one["text"])}</span>' for one in sentences)
-        parts.append(f"<div class=answer>{said}</div>")
+        text = " ".join(f'<span class="s{int(one["score"])}">{_escaped(one["text"])}</span>' for one in sentences)
+        parts.append(f"<div class=answer>{text}</div>")
     else:
-        parts.append(f"<div class=answer>{_said(str(row.get('answer', '')))}</div>")
+        parts.append(f"<div class=answer>{_escaped(str(row.get('answer', '')))}</div>")
     scores = {one["number"]: one["score"] for one in evaluation.get("citations", ())}
     for one in row.get("citations", ()):
         score = f", {scores[one['number']]} of 25" if one["number"] in scores else ""
-        parts.append(f"<p class=by>[{one['number']}] {_said(one['title'] or one['source'])}{score}</p>")
-    figures = ", ".join(f"{name} {value:.4g}" for name, value in found.items() if name not in ENDS)
+        parts.append(f"<p class=by>[{one['number']}] {_escaped(one['title'] or one['source'])}{score}</p>")
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in measured.items() if name not in REPORTED)
     return [*parts, f"<p class=by>{escape(figures)}</p>"]
 
 
-def _head(row: Mapping[str, Any], found: Measures) -> str:
-    told = ending(row)
-    return f"{told} {found['overall']:.2f}" if "overall" in found else told
+def _head(row: Mapping[str, Any], measured: Measures) -> str:
+    outcome = outcome_word(row)
+    return f"{outcome} {measured['overall']:.2f}" if "overall" in measured else outcome
 
 
-def _both(told: Mapping[str, Any]) -> list[dict[str, float]]:
-    return [told["metrics"], *([told["against"]["metrics"]] if "against" in told else [])]
+def _both(document: Mapping[str, Any]) -> list[dict[str, float]]:
+    return [document["metrics"], *([document["against"]["metrics"]] if "against" in document else [])]
 
 
-def _figures(labels: Sequence[str], told: Mapping[str, Any]) -> str:
-    both = _both(told)
-    spread = [told["intervals"], *([told["against"]["intervals"]] if "against" in told else [])]
+def _figures(labels: Sequence[str], document: Mapping[str, Any]) -> str:
+    both = _both(document)
+    spread = [document["intervals"], *([document["against"]["intervals"]] if "against" in document else [])]
     rows = []
     for name in dict.fromkeys(name for one in both for name in one):
         cells = []
@@ -177,7 +179,7 @@ def _figures(labels: Sequence[str], told: Mapping[str, Any]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already."""
+    """A table; the cells are HTML."""
     head = "".join(f"<th{' class=n' if at else ''}>{one}</th>" for at, one in enumerate(heads))
     body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
@@ -196,11 +198,11 @@ def _page(title: str, body: str) -> str:
     )
 
 
-def _said(text: str) -> str:
-    """What somebody wrote: no markup, no invisible characters."""
+def _escaped(text: str) -> str:
+    """Text of users: without markup and invisible characters."""
     return escape(visible(text))
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return _said(line if len(line) <= 110 else f"{line[:109]}…")
+    return _escaped(line if len(line) <= 110 else f"{line[:109]}…")

@@ -1,4 +1,4 @@
-"""`answerbus evaluate retrieval`: the retrieval stage itself, in this process, on a test collection."""
+"""`answerbus evaluate retrieval`: measures the retrieval stage, run in this process, on a test collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cli.evaluation.collections import Collection, Query
+from cli.evaluation.beir import Collection, JudgedQuery
 from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
 from shared.bus.ports import StoredEvent
@@ -23,15 +23,15 @@ from shared.contracts.stage import Stage, Subscription
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
-#: Passages asked for at once, so that the best `depth` documents are among them.
+#: Passages requested per document, so that the best `depth` documents are among them, and the most passages.
 _PASSAGES_EACH, _MOST = 3, 1000
-#: No leg is left out because the machine is busy: what is measured is what they find.
-_PATIENCE = {"bm25_seconds": 60, "dense_seconds": 60, "graph_seconds": 60}
+#: Timeouts so long that no retriever is missing because the machine is busy.
+_TIMEOUTS = {"bm25_seconds": 60, "dense_seconds": 60, "graph_seconds": 60}
 
 
 @dataclass
-class Run:
-    """What a run came to: the measures and the ranking of every query, and what it cost."""
+class RetrievalRun:
+    """The results of a run by query; `missing` has the retrievers that failed, with the reason."""
 
     per_query: dict[str, dict[str, float]] = field(default_factory=dict)
     rankings: dict[str, list[str]] = field(default_factory=dict)
@@ -53,53 +53,56 @@ class Run:
         return intervals(self.per_query)
 
 
-class Bench:
-    """The retrieval stage of one pipeline, opened in this process without a bus."""
+class RetrievalStage:
+    """The retrieval stage of one pipeline, opened in this process without NATS."""
 
     def __init__(self, stage: Stage, section: Section) -> None:
         self._stage = stage
         self._section = section
 
     async def ingest(self, collection: Collection, *, language: str = "") -> list[str]:
-        """Index every document; the reasons why some were refused."""
+        """Index every document; returns the refused ones with the reasons."""
         refused = []
         subscription = next(one for one in self._stage.subscriptions if DocumentSubmitted in one.facts)
         for one in collection.documents:
-            said = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
-            told = await self._hear(subscription, DocumentSubmitted(document=one.document.model_copy(update=said)))
-            if isinstance(told, DocumentRefused):
-                refused.append(f"{told.source}: {told.reason}")
+            values = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
+            outcome = await self._consume(
+                subscription, DocumentSubmitted(document=one.document.model_copy(update=values))
+            )
+            if isinstance(outcome, DocumentRefused):
+                refused.append(f"{outcome.source}: {outcome.reason}")
         return refused
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        reply = await self._answer(request)
-        return SearchReply.model_validate(reply)
+        """The reply of the stage to a search request."""
+        return SearchReply.model_validate(await self._request(request))
 
     async def stats(self) -> IndexStatsReply:
-        return IndexStatsReply.model_validate(await self._answer(IndexStatsRequest()))
+        """The numbers of indexed documents and passages."""
+        return IndexStatsReply.model_validate(await self._request(IndexStatsRequest()))
 
-    async def _answer(self, request: Request[Any]) -> Any:
-        answering = next(one for one in self._stage.request_handlers if one.request is type(request))
-        return await answering.handler(request)
+    async def _request(self, request: Request[Any]) -> Any:
+        handler = next(one for one in self._stage.request_handlers if one.request is type(request))
+        return await handler.handler(request)
 
-    async def _hear(self, subscription: Subscription, fact: DocumentSubmitted) -> object:
+    async def _consume(self, subscription: Subscription, fact: DocumentSubmitted) -> object:
         extra = {subscription.settings_parameter: self._section} if subscription.settings_parameter else {}
         return await subscription.handler(fact, **extra)
 
 
 @asynccontextmanager
-async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
+async def open_retrieval(settings: Settings, pipeline: Pipeline) -> AsyncIterator[RetrievalStage]:
     """Build and open the stage as a worker would, on `settings.data_dir`.
 
     Raises:
-        PipelineError: the pipeline's retrieval section does not hold.
+        PipelineError: the pipeline's retrieval section is invalid.
         ConfigurationError: the index or the embeddings cannot be opened.
     """
-    patient = {**_PATIENCE, **pipeline.sections.get("retrieval", {})}
-    pipeline = pipeline.model_copy(update={"sections": {"retrieval": patient}})
+    section = {**_TIMEOUTS, **pipeline.sections.get("retrieval", {})}
+    pipeline = pipeline.model_copy(update={"sections": {"retrieval": section}})
     pipelines = MemoryPipelines()
     pipelines.apply(settings.default_pipeline, pipeline.sections)
-    context = offline_context(settings, stores=_Stores(), pipelines=pipelines, log=_Silence())
+    context = offline_context(settings, stores=_Stores(), pipelines=pipelines, log=_EmptyLog())
     stage = builder("retrieval")(context)
     assert stage.settings is not None
     opened = []
@@ -107,29 +110,38 @@ async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
         for port in stage.ports:
             await port.open()
             opened.append(port)
-        yield Bench(stage, pipeline.section("retrieval", stage.settings))
+        yield RetrievalStage(stage, pipeline.section("retrieval", stage.settings))
     finally:
         for port in reversed(opened):
             await port.close()
 
 
 async def evaluate(
-    here: Bench, collection: Collection, *, legs: Sequence[str] = (), language: str = "", depth: int = 100
-) -> Run:
-    """Index the collection and ask every query of it; documents are ranked by their best passage."""
+    stage: RetrievalStage,
+    collection: Collection,
+    *,
+    retrievers: Sequence[str] = (),
+    language: str = "",
+    depth: int = 100,
+) -> RetrievalRun:
+    """Index the collection and search it for every query; documents are ranked by their best passage.
+
+    Raises:
+        RefusedError: none of the named retrievers could search.
+    """
     began = time.perf_counter()
-    run = Run(refused=await here.ingest(collection, language=language))
+    run = RetrievalRun(refused=await stage.ingest(collection, language=language))
     seconds = time.perf_counter() - began
-    stats = await here.stats()
+    stats = await stage.stats()
     for query in collection.queries:
-        reply = await here.search(_request(query, legs, language, depth))
+        reply = await stage.search(_request(query, retrievers, language, depth))
         ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
         run.rankings[query.id] = ranking
         run.per_query[query.id] = measures(ranking, query.relevant)
         run.missing |= reply.missing
         run.took_ms.append(reply.took_ms)
-    if legs and set(legs) <= set(run.missing):
-        raise RefusedError(f"none of the legs could search: {next(iter(run.missing.values()))}")
+    if retrievers and set(retrievers) <= set(run.missing):
+        raise RefusedError(f"none of the retrievers could search: {next(iter(run.missing.values()))}")
     run.figures = {
         "documents": stats.documents,
         "passages": stats.passages,
@@ -141,9 +153,9 @@ async def evaluate(
     return run
 
 
-def _request(query: Query, legs: Sequence[str], language: str, depth: int) -> SearchRequest:
+def _request(query: JudgedQuery, retrievers: Sequence[str], language: str, depth: int) -> SearchRequest:
     limit = min(_MOST, depth * _PASSAGES_EACH)
-    return SearchRequest(query=query.text[:10_000], language=language or "und", limit=limit, legs=tuple(legs))
+    return SearchRequest(query=query.text[:10_000], language=language or "und", limit=limit, legs=tuple(retrievers))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
@@ -152,7 +164,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 class _Stores:
-    """What a worker borrows, in memory: the documents come with their text."""
+    """Stores in memory; none is used for documents, because they are submitted with their text."""
 
     def key_value(self, bucket: str) -> MemoryKeyValue:
         return MemoryKeyValue()
@@ -161,8 +173,8 @@ class _Stores:
         return MemoryObjects()
 
 
-class _Silence:
-    """An event log in which nothing is ever said."""
+class _EmptyLog:
+    """An event log without events."""
 
     async def history(self, correlation_id: str) -> list[StoredEvent]:
         return []
@@ -185,7 +197,7 @@ def read_run(path: Path) -> Mapping[str, Mapping[str, float]]:
     """The measures of every query as `--per-query` wrote them.
 
     Raises:
-        RefusedError: the file is not one.
+        RefusedError: the file is not one that `--per-query` wrote.
     """
     import json
 

@@ -1,9 +1,9 @@
-"""`answerbus evaluate similar`: whether answers are given again to the questions they answer, and to no others.
+"""`answerbus evaluate similar`: whether the semantic cache reuses answers for the right questions, and no others.
 
-Two kinds of test sets. Pairs of questions, each said to ask the same or not: each pair by itself, and all first
-questions kept together with the second ones asked. Questions with intents, in a part to keep and a part to ask: an
-answer is right when the question it was kept for has the same intent. Precision is of the questions that got an answer
-again, recall of those that could have; intervals are Wilson's (1927), at 95 %.
+There are two kinds of data sets. Pairs of questions, labelled as asking the same or not: measured for each pair alone,
+and with all first questions stored together and the second ones asked. Questions with intents, some to store and some
+to ask: a reused answer is right if its question has the same intent. Precision is the share of reused answers that are
+right, recall the share of questions with a reusable answer that got it; intervals are Wilson's (1927), at 95 %.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from shared.runtime.settings import Settings
 _PAIRS = (("question_1", "question1", "sentence1", "text_1"), ("question_2", "question2", "sentence2", "text_2"))
 _LABELS = ("similar", "is_duplicate", "label", "duplicate")
 _TEXTS, _INTENTS = ("text", "question", "query"), ("category", "intent", "label", "answer")
-#: Questions whose vectors are made together, so that a run is not as long as its requests.
-_AHEAD = 200
-#: Wrong answers that are shown.
-_SHOWN = 50
+#: Questions that are embedded in one request.
+_BATCH = 200
+#: Wrongly reused answers that are listed.
+_LISTED = 50
 
 
 @dataclass(frozen=True)
-class Pair:
+class QuestionPair:
     """Two questions, and whether they ask the same."""
 
     one: str
@@ -41,19 +41,19 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Either `pairs`, or questions with intents: those `kept` and those `asked`."""
+class SimilarityDataset:
+    """Either `pairs`, or questions with intents: those to store (`kept`) and those to ask (`asked`)."""
 
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[QuestionPair, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
     asked: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
-class Tally:
-    """How many questions could have got an answer again, and how many got the right one or a wrong one."""
+class ReuseCounts:
+    """How many questions have a reusable answer, and how many got a right or a wrong one."""
 
-    could: int = 0
+    reusable: int = 0
     right: int = 0
     wrong: list[dict[str, str]] = field(default_factory=list)
 
@@ -63,17 +63,20 @@ class Tally:
 
     def metrics(self, prefix: str = "") -> dict[str, float]:
         precision = self.right / self.given if self.given else 1.0
-        return {f"{prefix}precision": round(precision, 4), f"{prefix}recall": round(self.right / max(1, self.could), 4)}
+        return {
+            f"{prefix}precision": round(precision, 4),
+            f"{prefix}recall": round(self.right / max(1, self.reusable), 4),
+        }
 
     def intervals(self, prefix: str = "") -> dict[str, list[float]]:
         return {
             f"{prefix}precision": wilson(self.right, self.given),
-            f"{prefix}recall": wilson(self.right, self.could),
+            f"{prefix}recall": wilson(self.right, self.reusable),
         }
 
 
-class Trial(Protocol):
-    """The store and the decision of the retrieval stage."""
+class AnswerReuseTrial(Protocol):
+    """The semantic cache of the retrieval stage: stored questions, and the decision whether an answer is reused."""
 
     @property
     def by_meaning(self) -> bool: ...
@@ -94,109 +97,111 @@ class Trial(Protocol):
 async def evaluate(
     path: Path, settings: Settings, pipeline: Pipeline, *, language: str = "eng", limit: int = 0
 ) -> dict[str, Any]:
-    """The measures of the set in `path`, a file or a folder; of its first `limit` questions (0: of all).
+    """The measures on the data set in `path`, a file or a folder, for its first `limit` questions (0: all).
 
     Raises:
-        RefusedError: it is no such set.
+        RefusedError: it is not such a data set.
     """
     dataset = read(path, language)
-    trial: Trial = semantic_cache_trial(settings, pipeline, language)
+    trial: AnswerReuseTrial = semantic_cache_trial(settings, pipeline, language)
     await trial.open()
     try:
         began = time.perf_counter()
         if dataset.pairs:
-            told = await _pairs(trial, dataset.pairs[: limit or None])
+            result = await _pairs(trial, dataset.pairs[: limit or None])
         else:
-            told = await _intents(trial, dataset.kept, dataset.asked[: limit or None])
-        told["figures"]["compared"] = "by meaning" if trial.by_meaning else "by words"
-        told["figures"]["seconds"] = round(time.perf_counter() - began, 1)
-        return told
+            result = await _intents(trial, dataset.kept, dataset.asked[: limit or None])
+        result["figures"]["compared"] = "by meaning" if trial.by_meaning else "by words"
+        result["figures"]["seconds"] = round(time.perf_counter() - began, 1)
+        return result
     finally:
         await trial.close()
 
 
-async def _pairs(trial: Trial, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Each pair by itself and by halves of the first questions, then all first questions together."""
-    alone = Tally()
-    halves = (Tally(), Tally())
+async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict[str, Any]:
+    """Each pair alone, in all and by halves of the data set, then all first questions together."""
+    alone = ReuseCounts()
+    halves = (ReuseCounts(), ReuseCounts())
     for number, pair in enumerate(pairs):
-        if number % _AHEAD == 0:
-            ahead = pairs[number : number + _AHEAD]
+        if number % _BATCH == 0:
+            ahead = pairs[number : number + _BATCH]
             await trial.prepare([text for one in ahead for text in (one.one, one.other)])
         given, _ = await trial.compare(pair.other, pair.one)
-        for tally in (alone, halves[_half(pair.one)]):
-            tally.could += pair.same
+        for counts in (alone, halves[_half(pair.one)]):
+            counts.reusable += pair.same
             if given and pair.same:
-                tally.right += 1
+                counts.right += 1
             elif given:
-                tally.wrong.append({"asked": pair.other, "kept": pair.one})
+                counts.wrong.append({"asked": pair.other, "kept": pair.one})
     together = await _together(trial, pairs)
     return {
         "metrics": {**alone.metrics(), **together.metrics("together_")},
         "intervals": {**alone.intervals(), **together.intervals("together_")},
         "figures": {
             "pairs": len(pairs),
-            "same": alone.could,
+            "same": alone.reusable,
             "given": alone.given,
-            "halves": [{**half.metrics(), "given": half.given, "same": half.could} for half in halves],
-            "together": {"asked": together.could, "given": together.given},
+            "halves": [{**half.metrics(), "given": half.given, "same": half.reusable} for half in halves],
+            "together": {"asked": together.reusable, "given": together.given},
         },
-        "wrong": [*alone.wrong, *together.wrong][:_SHOWN],
+        "wrong": [*alone.wrong, *together.wrong][:_LISTED],
     }
 
 
-async def _together(trial: Trial, pairs: Sequence[Pair]) -> Tally:
-    """A second question may have several first ones that ask the same; any other's answer counts as wrong."""
+async def _together(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> ReuseCounts:
+    """A second question may ask the same as several first ones; the answer of any other counts as wrong."""
     right: dict[str, set[str]] = {}
     for pair in pairs:
         if pair.same:
             right.setdefault(pair.other, set()).add(pair.one)
     await trial.keep([(one, one) for one in dict.fromkeys(pair.one for pair in pairs)])
-    tally = Tally(could=len(right))
+    counts = ReuseCounts(reusable=len(right))
     for question, origins in right.items():
         _, origin, _ = await trial.ask(question)
         if origin in origins:
-            tally.right += 1
+            counts.right += 1
         elif origin:
-            tally.wrong.append({"asked": question, "kept": origin})
-    return tally
+            counts.wrong.append({"asked": question, "kept": origin})
+    return counts
 
 
-async def _intents(trial: Trial, kept: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+async def _intents(
+    trial: AnswerReuseTrial, kept: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
     intents = {intent for _, intent in kept}
     await trial.keep(list(dict.fromkeys(kept)))
-    tally = Tally(could=sum(intent in intents for _, intent in asked))
+    counts = ReuseCounts(reusable=sum(intent in intents for _, intent in asked))
     why: dict[str, int] = {}
     took: list[float] = []
     for number, (text, intent) in enumerate(asked):
-        if number % _AHEAD == 0:
-            await trial.prepare([one for one, _ in asked[number : number + _AHEAD]])
+        if number % _BATCH == 0:
+            await trial.prepare([one for one, _ in asked[number : number + _BATCH]])
         began = time.perf_counter()
         answer, origin, reason = await trial.ask(text)
         took.append((time.perf_counter() - began) * 1e3)
         why[reason.partition(":")[0]] = why.get(reason.partition(":")[0], 0) + (not origin)
         if origin and answer == intent:
-            tally.right += 1
+            counts.right += 1
         elif origin:
-            tally.wrong.append({"asked": text, "kept": origin, "intent": intent, "given": answer})
+            counts.wrong.append({"asked": text, "kept": origin, "intent": intent, "given": answer})
     took.sort()
     often = sorted(why.items(), key=lambda one: -one[1])[:10]
     return {
-        "metrics": tally.metrics(),
-        "intervals": tally.intervals(),
+        "metrics": counts.metrics(),
+        "intervals": counts.intervals(),
         "figures": {
             "kept": len(kept),
             "asked": len(asked),
-            "given": tally.given,
+            "given": counts.given,
             "look_ms": {"p50": round(took[len(took) // 2], 2), "p99": round(took[int(0.99 * (len(took) - 1))], 2)},
             "not_given": {reason: count for reason, count in often if count},
         },
-        "wrong": tally.wrong[:_SHOWN],
+        "wrong": counts.wrong[:_LISTED],
     }
 
 
 def wilson(hits: int, of: int) -> list[float]:
-    """The 95 % interval of a share.
+    """The 95 % interval of a share (Wilson, 1927).
 
     >>> wilson(10, 10)
     [0.7225, 1.0]
@@ -209,32 +214,32 @@ def wilson(hits: int, of: int) -> list[float]:
     return [round(max(0.0, middle - reach), 4), round(min(1.0, middle + reach), 4)]
 
 
-def read(path: Path, language: str = "eng") -> Dataset:
-    """A CSV of pairs, or a folder with one for the language (`pairs_en.csv`), or with `train.csv` and `test.csv`.
+def read(path: Path, language: str = "eng") -> SimilarityDataset:
+    """Read a CSV of pairs, or a folder with one for the language (`pairs_en.csv`), or with `train.csv` and `test.csv`.
 
     Raises:
-        RefusedError: there is none, or its columns are others.
+        RefusedError: there is no such file, or it has other columns.
     """
     if path.is_dir() and (path / "train.csv").is_file() and (path / "test.csv").is_file():
-        return Dataset(kept=_with_intents(path / "train.csv"), asked=_with_intents(path / "test.csv"))
+        return SimilarityDataset(kept=_with_intents(path / "train.csv"), asked=_with_intents(path / "test.csv"))
     if path.is_dir():
         found = sorted(path.glob(f"*{language[:2]}*.csv")) or sorted(path.glob("*.csv"))
         if not found:
-            raise RefusedError(f"{path}: neither train.csv with test.csv nor a CSV of pairs")
+            raise RefusedError(f"{path}: expected train.csv and test.csv, or a CSV of pairs")
         path = found[0]
     pairs = tuple(_pair(row, path) for row in _rows(path))
     if not any(pair.same for pair in pairs):
-        raise RefusedError(f"{path}: no pair asks the same")
-    return Dataset(pairs=pairs)
+        raise RefusedError(f"{path}: no pair is labelled as asking the same")
+    return SimilarityDataset(pairs=pairs)
 
 
 def _with_intents(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple((_cell(row, _TEXTS, path), _cell(row, _INTENTS, path)) for row in _rows(path))
 
 
-def _pair(row: Mapping[str, str], path: Path) -> Pair:
+def _pair(row: Mapping[str, str], path: Path) -> QuestionPair:
     one, other = (_cell(row, names, path) for names in _PAIRS)
-    return Pair(one, other, _cell(row, _LABELS, path).strip().lower() in ("1", "1.0", "true", "yes"))
+    return QuestionPair(one, other, _cell(row, _LABELS, path).strip().lower() in ("1", "1.0", "true", "yes"))
 
 
 def _cell(row: Mapping[str, str], names: Sequence[str], path: Path) -> str:
@@ -253,5 +258,5 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _half(question: str) -> int:
-    """One of two halves, always the same for a question."""
+    """0 or 1, always the same for a question."""
     return hashlib.sha256(question.encode()).digest()[-1] % 2

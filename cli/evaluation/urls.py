@@ -1,7 +1,7 @@
-"""`answerbus evaluate urls`: which addresses the safe client would fetch, on lists of hostile and of ordinary ones.
+"""`answerbus evaluate urls`: which URLs the safe HTTP client would fetch, on lists of malicious and ordinary ones.
 
-Nothing is resolved and nothing is connected to: a name stands for what its record says, for the address in it where it
-is one of nip.io, else for a public address.
+Nothing is resolved or connected to: a host name stands for the addresses in its record, for the address in the name if
+it is one of nip.io, else for a public address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shared.contracts.errors import RefusedError
 from shared.web.policy import AddressRefusedError, FetchTarget, InvalidAddressError, Policy
 
 PUBLIC = "93.184.215.14"
-#: Where a page of a list of redirects is taken to lie, and where a redirector is taken to lead.
+#: The page that redirects start from, and the internal address that an open redirector is assumed to lead to.
 START, INWARD = "https://www.example.org/start", "http://localhost/"
 _EMBEDDED = re.compile(r"(?:^|\.)(\d+\.\d+\.\d+\.\d+)\.nip\.io$")
 _KINDS = ("block", "block_after_redirect", "allow", "any")
@@ -26,10 +26,10 @@ _KINDS = ("block", "block_after_redirect", "allow", "any")
 
 def evaluate(path: Path) -> dict[str, Any]:
     """Metrics of a file: JSON lines (`payload` or `url`; `expected`, `resolves_to`), a JSON list of host names with
-    what they are in ASCII (`input`, `output`), or lines of text, each where a page redirects to.
+    what they are in ASCII (`input`, `output`), or lines of text, each the target of a redirect.
 
     Raises:
-        RefusedError: the file is none of these.
+        RefusedError: the file has none of these forms.
     """
     try:
         if path.suffix == ".json":
@@ -43,8 +43,8 @@ def evaluate(path: Path) -> dict[str, Any]:
         raise RefusedError(f"{path}: expected JSON lines with payload or url, a JSON list, or lines of text") from None
 
 
-def judged(url: str, resolves_to: str = "") -> tuple[str, FetchTarget | None]:
-    """`fetched`, `refused` or `unreadable`, and the address as it was read; a name is judged for all its answers."""
+def judge_url(url: str, resolves_to: str = "") -> tuple[str, FetchTarget | None]:
+    """`fetched`, `refused` or `unreadable`, and the parsed URL; a name is refused if one of its addresses is."""
     policy = Policy()
     try:
         target = policy.target(url)
@@ -69,14 +69,14 @@ def _addresses(records: list[dict[str, Any]]) -> dict[str, Any]:
     wrong: list[dict[str, str]] = []
     for record in records:
         url, kind = str(record.get("payload") or record.get("url") or ""), _kind(str(record.get("expected") or ""))
-        outcome, target = judged(url, str(record.get("resolves_to") or ""))
+        outcome, target = judge_url(url, str(record.get("resolves_to") or ""))
         if kind == "block_after_redirect" and target is not None:
-            outcome = judged(urljoin(target.url, INWARD))[0]
+            outcome = judge_url(urljoin(target.url, INWARD))[0]
         counts[kind, outcome] += 1
         if (kind == "allow" and outcome != "fetched") or (kind.startswith("block") and outcome == "fetched"):
             wrong.append({"address": url, "expected": kind, "outcome": outcome})
     if not records:
-        raise RefusedError("there are no addresses in the file")
+        raise RefusedError("the file has no URLs")
     metrics: dict[str, float] = {}
     for kind, name in (("block", "blocked"), ("block_after_redirect", "blocked_after_redirect")):
         if total := sum(counts[kind, outcome] for outcome in ("fetched", "refused", "unreadable")):
@@ -93,12 +93,12 @@ def _kind(expected: str) -> str:
 
 
 def _redirects(lines: list[str]) -> dict[str, Any]:
-    """Where a page of one's own site may be made to lead: never inward."""
+    """Targets that a page redirects to; none may be internal."""
     counts: Counter[str] = Counter()
     inward: list[str] = []
     for line in lines:
         try:
-            outcome, target = judged(urljoin(START, line))
+            outcome, target = judge_url(urljoin(START, line))
         except ValueError:
             outcome, target = "unreadable", None
         counts[outcome] += 1
@@ -109,11 +109,11 @@ def _redirects(lines: list[str]) -> dict[str, Any]:
 
 
 def _names(listed: list[Any]) -> dict[str, Any]:
-    """How far host names are read as the URL standard has it; `output` is null for those that are none."""
+    """How many host names are parsed as in the URL standard; `output` is null for invalid ones."""
     alike, stricter, wrong = 0, 0, []
     cases = list(_cases(listed))
     for name, ascii_name in cases:
-        _, target = judged(f"https://{name}/")
+        _, target = judge_url(f"https://{name}/")
         read = target.host if target else None
         if read == (ascii_name.removesuffix(".") if ascii_name else ascii_name):
             alike += 1
@@ -122,7 +122,7 @@ def _names(listed: list[Any]) -> dict[str, Any]:
         else:
             wrong.append({"name": name, "expected": ascii_name, "read": read})
     if not cases:
-        raise RefusedError("there are no host names in the file")
+        raise RefusedError("the file has no host names")
     metrics = {"agreement": alike / len(cases), "refused_besides": stricter / len(cases)}
     metrics["read_otherwise"] = len(wrong) / len(cases)
     return {"metrics": metrics, "figures": {"names": len(cases)}, "wrong": wrong}

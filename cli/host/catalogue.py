@@ -1,4 +1,4 @@
-"""All stages, built offline: what documents, durables and permissions are generated from."""
+"""All stages, built without a connection: the source of generated pages, durable consumers and permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAGES = ("gateway", "moderation", "translation", "retrieval", "answer", "verifi
 
 
 class _Offline:
-    """Stands in for every port; building a stage must not use one."""
+    """Placeholder for every port; a stage must not use one while it is built."""
 
     def key_value(self, bucket: str) -> KeyValue:
         return cast("KeyValue", self)
@@ -42,17 +42,19 @@ def builder(name: str) -> Build:
 
 
 def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[str, Any]]:
-    """The function that trains the moderation stage's classifier: texts, which are attacks, the file to write."""
+    """The function that trains the moderation stage's classifier: it takes texts, labels (attack or not), a file."""
     from services.moderation.classifier_training import train
 
     return train
 
 
 def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:
-    """What the moderation section needs of a worker's machine: setting, ok or warn or fail, what to do.
+    """What the moderation section requires of the machine, as (setting, verdict, what to do).
+
+    The verdict is ok, warn or fail.
 
     Raises:
-        PipelineError: the section is not valid.
+        PipelineError: the section is invalid.
     """
     from services.moderation.requirements import needs
     from services.moderation.settings import ModerationSettings
@@ -64,7 +66,7 @@ def question_seconds(pipeline: Pipeline) -> float:
     """The deadline of a question of this pipeline, in seconds.
 
     Raises:
-        PipelineError: the gateway's section is not valid.
+        PipelineError: the gateway's section is invalid.
     """
     from services.gateway.settings import GatewaySettings
 
@@ -72,7 +74,7 @@ def question_seconds(pipeline: Pipeline) -> float:
 
 
 def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
-    """Rewrites a follow-up as a standalone question, by rule, with the pipeline's settings."""
+    """A function that rewrites a follow-up as a standalone question, by rule, with the pipeline's settings."""
     from services.retrieval.query_rewriting.rewriter import QueryRewriter
     from services.retrieval.settings import RetrievalSettings
 
@@ -87,7 +89,7 @@ def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
 
 
 def semantic_cache_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
-    """The retrieval stage's store of answered questions and its decision over them, for measuring."""
+    """The retrieval stage's semantic cache, opened for measurements."""
     from services.retrieval.semantic_cache.trial import SemanticCacheTrial
 
     return SemanticCacheTrial(settings, pipeline, language)
@@ -100,7 +102,7 @@ def offline_context(
     pipelines: PipelineSource | None = None,
     log: EventLog | None = None,
 ) -> StageContext:
-    """What a stage can be built from without a connection; using a port that was not given is an error."""
+    """A context to build a stage without a connection; using a port that was not given raises `UnavailableError`."""
     offline: Any = _Offline()
     return StageContext(
         settings=settings or Settings(),

@@ -1,6 +1,6 @@
-"""The control socket of a running `up`: a line of JSON asks, a line of JSON answers.
+"""The control socket of a running `answerbus up`: one line of JSON is the command, one line of JSON the reply.
 
-It lies in the data directory, for the user who started the platform and nobody else.
+It is a file in the data directory that only the user who started the platform can open.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 from shared.contracts.errors import AnswerbusError, RefusedError, UnavailableError
 
 NAME = "control.sock"
-#: Starting workers may take a minute, stopping them the graceful time.
-PATIENCE = 150.0
+#: Seconds to wait for a reply: starting workers may take a minute, stopping them the graceful time.
+REPLY_TIMEOUT = 150.0
 
-Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+CommandHandler = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class Control:
-    """Answers who asks on the socket, one at a time."""
+class ControlSocket:
+    """Serves commands on the socket, one at a time."""
 
-    def __init__(self, folder: Path, answer: Answer) -> None:
+    def __init__(self, folder: Path, handler: CommandHandler) -> None:
         self._folder = folder
-        self._answer = answer
+        self._handler = handler
         self._server: asyncio.Server | None = None
         self._lock = asyncio.Lock()
 
     async def open(self) -> None:
-        """Listen; whoever holds the data directory may replace a socket that another left there."""
+        """Listen; the holder of the data directory replaces a socket that a dead process left behind."""
         (self._folder / NAME).unlink(missing_ok=True)
         sock = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)
@@ -52,33 +52,35 @@ class Control:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with self._lock:
-                reply = await self._answer(json.loads(await reader.readline()))
+                reply = await self._handler(json.loads(await reader.readline()))
         except AnswerbusError as error:
             reply = {"error": str(error)}
         except ValueError:
-            reply = {"error": "not a line of JSON"}
-        with contextlib.suppress(ConnectionError):  # who asked may have left
+            reply = {"error": "expected one line of JSON"}
+        with contextlib.suppress(ConnectionError):  # the client may have disconnected
             writer.write(json.dumps(reply).encode() + b"\n")
             await writer.drain()
         writer.close()
 
 
-async def tell(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """Ask the platform that runs on this data directory.
+async def send_command(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+    """Send a command to the platform that runs on this data directory; returns its reply.
 
     Raises:
-        UnavailableError: none listens there, or it does not answer.
-        RefusedError: it refuses; the text is its own.
+        UnavailableError: no platform listens there, or it does not reply.
+        RefusedError: it refuses the command; the text is the platform's.
     """
     try:
         with _address(folder) as address:
             reader, writer = await asyncio.open_unix_connection(address)
         writer.write(json.dumps(request).encode() + b"\n")
-        line = await asyncio.wait_for(reader.readline(), PATIENCE)
+        line = await asyncio.wait_for(reader.readline(), REPLY_TIMEOUT)
         writer.close()
         reply: dict[str, Any] = json.loads(line)
     except (OSError, ValueError, TimeoutError):
-        raise UnavailableError(f"no `answerbus up` answers on {folder}: none runs there, or it is starting") from None
+        raise UnavailableError(
+            f"no `answerbus up` answers on {folder}: none runs there, or it is still starting"
+        ) from None
     if "error" in reply:
         raise RefusedError(reply["error"])
     return reply
@@ -86,7 +88,7 @@ async def tell(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _address(folder: Path) -> Iterator[str]:
-    """The socket's path, short however deep the folder lies: the kernel takes 107 bytes."""
+    """A path of the socket that is short enough for the kernel (107 bytes), however deep the folder is."""
     if len(os.fsencode(folder / NAME)) < 100 or not Path("/proc/self/fd").is_dir():
         yield str(folder / NAME)
         return

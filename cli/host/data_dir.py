@@ -1,4 +1,4 @@
-"""A data directory belongs to one platform at a time; who that is, and where it listens, stands in a file."""
+"""The lock of a data directory: one platform at a time; the lock file says which one and where it listens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.contracts.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Running:
-    """The platform that holds the directory: its process, and the URL of its gateway once it listens."""
+    """The platform that holds the directory: its process, its command, and its URLs once it listens."""
 
     pid: int
     command: str
@@ -24,7 +24,7 @@ class Running:
 
 
 class DataDir:
-    """Locks a directory with flock, which the kernel releases however the process ends."""
+    """Locks a directory with flock, which the kernel releases when the process ends, in whatever way."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class DataDir:
         return self.path / "answerbus.lock"
 
     def hold(self, command: str) -> None:
-        """Take the directory, making it if need be.
+        """Lock the directory; it is created if it does not exist.
 
         Raises:
             ConfigurationError: another platform holds it (the text says which), or it cannot be written.
@@ -53,13 +53,13 @@ class DataDir:
             lock.close()
             raise ConfigurationError(
                 f"data directory {self.path} is in use by another answerbus{where}; "
-                "stop it, or give --data another directory"
+                "stop it, or choose another directory with --data"
             ) from None
         self._lock = lock
         self.announce(Running(os.getpid(), command))
 
     def announce(self, running: Running) -> None:
-        """Write who holds the directory, for whoever finds it locked."""
+        """Write who holds the directory, for other processes to read."""
         assert self._lock is not None
         self._lock.seek(0)
         self._lock.truncate()
@@ -67,7 +67,7 @@ class DataDir:
         self._lock.flush()
 
     def running(self) -> Running | None:
-        """Who holds the directory now; None when nobody does."""
+        """The platform that holds the directory now; None if there is none."""
         try:
             with self._lock_file.open("r") as lock:
                 try:

@@ -1,20 +1,26 @@
-"""The whole platform in this process (and a child for the bus): what the CLI uses when nothing is running."""
+"""The whole platform in this process, with NATS as a child process.
+
+Commands use it when no platform is running, and `answerbus up --in-process` for a small machine or a debugger.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import sys
+import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
 
+from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, builder, stages
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
-from cli.host.platform import prepare
-from cli.operations.credentials import as_user, embedded
+from cli.operations.credentials import issue_embedded, settings_for_user
 from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
@@ -25,25 +31,28 @@ from shared.runtime.worker import Worker
 log = structlog.get_logger()
 
 
-async def stop_together(stops: Mapping[str, Coroutine[Any, Any, None]], patience: float) -> None:
-    """Stop workers by name; one that has not ended in time is named and given up, as this process ends anyway."""
+async def stop_together(stops: Mapping[str, Coroutine[Any, Any, None]], timeout: float) -> None:
+    """Stop workers by name; one that has not stopped after `timeout` seconds is logged and abandoned.
+
+    This process ends anyway, and NATS redelivers what the worker has not acknowledged.
+    """
     tasks = {asyncio.create_task(stop): name for name, stop in stops.items()}
     if not tasks:
         return
-    done, late = await asyncio.wait(tasks, timeout=patience)
+    done, late = await asyncio.wait(tasks, timeout=timeout)
     for task in late:
-        log.error("did not stop in time", worker=tasks[task], seconds=patience)
+        log.error("did not stop in time", worker=tasks[task], seconds=timeout)
         task.cancel()
     for task in done:
         if error := task.exception():
-            log.warning("did not stop in order", worker=tasks[task], error=type(error).__name__)
+            log.warning("failed to stop", worker=tasks[task], error=type(error).__name__)
 
 
 @asynccontextmanager
 async def platform(
     settings: Settings, *, own_nats: bool = True, port: int = 0, host: str = "127.0.0.1"
 ) -> AsyncIterator[str]:
-    """Run all stages here; yields the gateway's URL.
+    """Run all stages in this process; yields the gateway's URL.
 
     Raises:
         ConfigurationError: the data directory is in use, or a setting is wrong.
@@ -53,7 +62,7 @@ async def platform(
     settings.host = host
     with DataDir(settings.data_dir) as data:
         data.hold("in-process")
-        users = embedded(settings, stages(settings)) if own_nats else None
+        users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
         models = FallbackModels.from_settings(settings.model_endpoints)
@@ -62,7 +71,7 @@ async def platform(
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
-            workers = [Worker(builder(name), as_user(settings, name), models) for name in STAGES]
+            workers = [Worker(builder(name), settings_for_user(settings, name), models) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpServer))
             url = f"http://{host}:{face.port}"
@@ -74,3 +83,27 @@ async def platform(
             await models.close()
             if nats:
                 await nats.stop()
+
+
+async def up_in_process(settings: Settings, *, own_nats: bool) -> None:
+    """Run all stages in this process until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigurationError: as `platform`.
+    """
+    began = time.monotonic()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stopping.set)
+    async with platform(settings, own_nats=own_nats, port=settings.port, host=settings.host) as url:
+        print(f"answerbus is up: {url}  (one process, {time.monotonic() - began:.1f} s)", file=sys.stderr, flush=True)
+        await stopping.wait()
+
+
+def log_errors_only(settings: Settings) -> Settings:
+    """The settings for a platform that a command starts for itself: only errors are logged, unless a level is set."""
+    if "ANSWERBUS_LOG_LEVEL" not in os.environ:
+        settings.log_level = "error"
+    settings.log_format = "console"
+    return settings

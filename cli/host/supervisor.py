@@ -1,9 +1,10 @@
-"""Processes that are kept running: restarted with a growing pause, their lines prefixed, ended in order."""
+"""Child processes that are restarted with backoff, whose output is prefixed with their name."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import signal
 import sys
@@ -11,13 +12,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from cli.host.lifeline import end_with_parent
+#: Seconds between a crash and the restart: doubled after each crash, reset after a minute without one.
+FIRST_BACKOFF = 0.2
+LONGEST_BACKOFF = 10.0
+BACKOFF_RESET_AFTER = 60.0
 
-#: Seconds between a crash and the restart: doubled each time, forgotten after a minute without one.
-FIRST_PAUSE = 0.2
-LONGEST_PAUSE = 10.0
-FORGIVEN_AFTER = 60.0
+_PR_SET_PDEATHSIG = 1
 
+#: Takes the name of a process and a line of its output.
 Print = Callable[[str, str], None]
 
 
@@ -28,50 +30,50 @@ class Child:
     name: str
     command: list[str]
     environment: dict[str, str]
-    say: Print
+    log_line: Print
     restarts: int = 0
     process: asyncio.subprocess.Process | None = None
     _stopping: bool = False
-    _watching: asyncio.Task[None] | None = field(default=None, repr=False)
+    _supervision: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
     def pid(self) -> int | None:
         return self.process.pid if self.process and self.process.returncode is None else None
 
     def start(self) -> None:
-        self._watching = asyncio.create_task(self._keep_running())
+        self._supervision = asyncio.create_task(self._keep_running())
 
-    async def stop(self, patience: float) -> None:
-        """SIGTERM, then SIGKILL for what does not end in time."""
+    async def stop(self, timeout: float) -> None:
+        """Send SIGTERM, and SIGKILL if the process has not ended after `timeout` seconds."""
         self._stopping = True
         process = self.process
         if process and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
             try:
-                await asyncio.wait_for(process.wait(), patience)
+                await asyncio.wait_for(process.wait(), timeout)
             except TimeoutError:
-                self.say(self.name, f"did not end within {patience:g} s and is killed")
+                self.log_line(self.name, f"did not end within {timeout:g} s; killed")
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-        if self._watching:
+        if self._supervision:
             if not process or process.returncode is not None:
-                self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+                self._supervision.cancel()
+            await asyncio.gather(self._supervision, return_exceptions=True)
 
     async def _keep_running(self) -> None:
-        pause = FIRST_PAUSE
+        backoff = FIRST_BACKOFF
         while not self._stopping:
             began = time.monotonic()
             code = await self._run_once()
             if self._stopping:
                 return
-            if time.monotonic() - began > FORGIVEN_AFTER:
-                pause = FIRST_PAUSE
+            if time.monotonic() - began > BACKOFF_RESET_AFTER:
+                backoff = FIRST_BACKOFF
             self.restarts += 1
-            self.say(self.name, f"ended ({_reason(code)}); starting again in {pause:g} s")
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+            self.log_line(self.name, f"ended ({_reason(code)}); restarting in {backoff:g} s")
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, LONGEST_BACKOFF)
 
     async def _run_once(self) -> int:
         self.process = await asyncio.create_subprocess_exec(
@@ -80,13 +82,13 @@ class Child:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            # Its own session: a Ctrl-C in the terminal is for the supervisor, which ends its children in order.
+            # A session of its own: Ctrl-C reaches only the supervisor, which stops its children in order.
             start_new_session=True,
             preexec_fn=end_with_parent,
         )
         assert self.process.stdout is not None
         async for line in _lines(self.process.stdout):
-            self.say(self.name, line)
+            self.log_line(self.name, line)
         return await self.process.wait()
 
 
@@ -94,7 +96,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     while True:
         try:
             line = await stream.readline()
-        except ValueError:  # longer than the buffer
+        except ValueError:  # the line is longer than the buffer; skip it
             continue
         if not line:
             return
@@ -108,14 +110,21 @@ def _reason(code: int) -> str:
 
 
 def printer(width: int) -> Print:
-    """Lines as `moderation  | text`, each stage in its own colour on a terminal."""
+    """A function that prints lines as `moderation  | text`, each name in its own colour on a terminal."""
     colours = (36, 32, 33, 35, 34, 31, 96)
     known: dict[str, int] = {}
     colourful = sys.stderr.isatty()
 
-    def say(name: str, line: str) -> None:
+    def log_line(name: str, line: str) -> None:
         colour = known.setdefault(name, colours[len(known) % len(colours)])
         prefix = f"{name:<{width}} |"
         print(f"\x1b[{colour}m{prefix}\x1b[0m {line}" if colourful else f"{prefix} {line}", file=sys.stderr, flush=True)
 
-    return say
+    return log_line
+
+
+def end_with_parent() -> None:
+    """Run in a child between fork and exec: on Linux it gets SIGTERM when its parent dies, even by kill -9."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""`answerbus up`: the bus and a process per stage on this machine, until Ctrl-C."""
+"""`answerbus up`: NATS and one process per stage on this machine, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, stages
-from cli.host.control_socket import Control
+from cli.host.control_socket import ControlSocket
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats, free_port
-from cli.host.platform import prepare
 from cli.host.supervisor import Child, Print, printer
-from cli.operations.credentials import as_user, embedded
+from cli.operations.credentials import issue_embedded, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 
-READY_PATIENCE = 60.0
+#: Seconds within which every worker must be ready.
+READY_TIMEOUT = 60.0
 
 
 @dataclass
-class Town:
-    """The processes of one platform."""
+class LocalPlatform:
+    """The processes of a platform on this machine; `probe_ports` are the health ports by name of the worker."""
 
     settings: Settings
     nats: EmbeddedNats | None
     children: list[Child] = field(default_factory=list)
     probe_ports: dict[str, int] = field(default_factory=dict)
-    say: Print = field(default_factory=lambda: printer(max(map(len, STAGES)) + 2))
+    log_line: Print = field(default_factory=lambda: printer(max(map(len, STAGES)) + 2))
 
     def workers(self, stage: str) -> list[Child]:
-        """The stage's processes, the first one first."""
+        """The stage's processes, oldest first."""
         return [child for child in self.children if child.name.split("-")[0] == stage]
 
 
 def parse_scale(values: list[str], settings: Settings) -> dict[str, int]:
-    """How many workers each stage has, one where nothing is said: `["answer=3"]` gives 3 for `answer`.
+    """The number of workers of each stage: `["answer=3"]` gives 3 for `answer` and 1 for the others.
 
     Raises:
         ConfigurationError: as `check_scale`.
@@ -52,10 +53,10 @@ def parse_scale(values: list[str], settings: Settings) -> dict[str, int]:
 
 
 def check_scale(values: list[str], settings: Settings) -> dict[str, int]:
-    """`["answer=3"]` -> `{"answer": 3}`.
+    """The stages that are named: `["answer=3"]` gives `{"answer": 3}`.
 
     Raises:
-        ConfigurationError: no such stage, not a number, or a stage that cannot be scaled as configured.
+        ConfigurationError: an unknown stage, not a number from 1 to 64, or a stage that cannot be scaled as configured.
     """
     scale: dict[str, int] = {}
     for value in values:
@@ -67,47 +68,47 @@ def check_scale(values: list[str], settings: Settings) -> dict[str, int]:
         scale[stage] = int(number)
     if scale.get("retrieval", 1) > 1 and not settings.vector_url:
         raise ConfigurationError(
-            "--scale retrieval: the embedded index can be opened by one process only; "
+            "--scale retrieval: only one process can open the embedded index; "
             "set ANSWERBUS_VECTOR_URL to a Qdrant server first"
         )
     return scale
 
 
 async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> None:
-    """Run until SIGINT or SIGTERM.
+    """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too.
 
     Raises:
-        ConfigurationError, UnavailableError: it cannot start; nothing is left running.
+        ConfigurationError, UnavailableError: it cannot start; no process is left running.
     """
     began = time.monotonic()
     with DataDir(settings.data_dir) as data:
         data.hold("up")
         _check_port(settings)
         stopping = _signals()
-        users = embedded(settings, stages(settings)) if own_nats else None
+        users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
-        town = Town(settings, nats)
-        control = Control(settings.data_dir, partial(_obey, town))
+        platform = LocalPlatform(settings, nats)
+        control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
             for note in await prepare(settings):
                 print(f"note: {note}", file=sys.stderr)
-            _start_children(town, scale)
-            await _ready(town, stopping)
+            _start_children(platform, scale)
+            await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
             data.announce(Running(os.getpid(), "up", url, settings.nats_url))
             await control.open()
-            _welcome(town, url, time.monotonic() - began)
-            await _watch(town, stopping)
+            _print_ready(platform, url, time.monotonic() - began)
+            await _watch(platform, stopping)
         finally:
             await control.close()
-            await _stop(town)
+            await _stop(platform)
 
 
 def _check_port(settings: Settings) -> None:
-    """Find a taken port or an open door now rather than in a worker's log."""
+    """Fail now, rather than in the log of a worker, if the port is taken or the gateway would be open without keys."""
     check_address(settings.host, has_keys=bool(settings.api_keys))
     if settings.port == 0:
         settings.port = free_port()
@@ -122,83 +123,83 @@ def _signals() -> asyncio.Event:
     return stopping
 
 
-def _start_children(town: Town, scale: dict[str, int]) -> None:
+def _start_children(platform: LocalPlatform, scale: dict[str, int]) -> None:
     for stage in STAGES:
         for index in range(scale[stage]):
-            _start_child(town, stage, index, stage if scale[stage] == 1 else f"{stage}-{index + 1}")
+            _start_child(platform, stage, index, stage if scale[stage] == 1 else f"{stage}-{index + 1}")
 
 
-def _start_child(town: Town, stage: str, index: int, name: str) -> None:
-    settings = town.settings
-    town.probe_ports[name] = free_port()
+def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> None:
+    settings = platform.settings
+    platform.probe_ports[name] = free_port()
     environment = {
         "ANSWERBUS_NATS_URL": settings.nats_url,
-        # Its own and no other: each process can say only what its stage says.
-        "ANSWERBUS_NATS_SEED": as_user(settings, stage).nats_seed.get_secret_value(),
+        # Only its own seed: each process can publish only what its stage declares.
+        "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
         "ANSWERBUS_DATA_DIR": str(settings.data_dir),
-        "ANSWERBUS_PROBE_PORT": str(town.probe_ports[name]),
+        "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
         "ANSWERBUS_HOST": settings.host,
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
         "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
     }
-    child = Child(name, [sys.executable, "-m", f"services.{stage}.app"], environment, town.say)
-    town.children.append(child)
+    child = Child(name, [sys.executable, "-m", f"services.{stage}.app"], environment, platform.log_line)
+    platform.children.append(child)
     child.start()
 
 
-async def _obey(town: Town, request: dict[str, Any]) -> dict[str, Any]:
-    """What comes over the control socket: `{"scale": ["answer=3"]}`; replies with the workers there are then.
+async def _handle_command(platform: LocalPlatform, request: dict[str, Any]) -> dict[str, Any]:
+    """Run a command from the control socket, `{"scale": ["answer=3"]}`; the reply has the number of workers by stage.
 
     Raises:
-        RefusedError, ConfigurationError: it cannot be done; nothing has changed.
-        UnavailableError: a new worker does not get ready.
+        RefusedError, ConfigurationError: the command is unknown or wrong; nothing has changed.
+        UnavailableError: a new worker does not become ready.
     """
     values = request.get("scale")
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise RefusedError("this platform knows only: scale")
-    for stage, count in check_scale(values, town.settings).items():
-        await _scale(town, stage, count)
-    return {"workers": {stage: len(town.workers(stage)) for stage in STAGES}}
+        raise RefusedError("unknown command; expected scale with a list of STAGE=N")
+    for stage, count in check_scale(values, platform.settings).items():
+        await _scale(platform, stage, count)
+    return {"workers": {stage: len(platform.workers(stage)) for stage in STAGES}}
 
 
-async def _scale(town: Town, stage: str, count: int) -> None:
-    """Start workers, or stop the youngest ones: their work goes back to the bus and to the others."""
-    there = len(town.workers(stage))
-    for index in range(there, count):
-        _start_child(town, stage, index, f"{stage}-{index + 1}")
+async def _scale(platform: LocalPlatform, stage: str, count: int) -> None:
+    """Start workers, or stop the newest ones; NATS redelivers their unfinished work to the others."""
+    existing = len(platform.workers(stage))
+    for index in range(existing, count):
+        _start_child(platform, stage, index, f"{stage}-{index + 1}")
     try:
-        await _ready(town, asyncio.Event())
+        await _ready(platform, asyncio.Event())
     except UnavailableError:
-        await _dismiss(town, town.workers(stage)[there:])
+        await _stop_workers(platform, platform.workers(stage)[existing:])
         raise
-    await _dismiss(town, town.workers(stage)[count:])
+    await _stop_workers(platform, platform.workers(stage)[count:])
 
 
-async def _dismiss(town: Town, surplus: list[Child]) -> None:
-    await asyncio.gather(*(child.stop(town.settings.graceful_seconds + 5) for child in surplus))
-    town.children = [child for child in town.children if child not in surplus]
+async def _stop_workers(platform: LocalPlatform, surplus: list[Child]) -> None:
+    await asyncio.gather(*(child.stop(platform.settings.graceful_seconds + 5) for child in surplus))
+    platform.children = [child for child in platform.children if child not in surplus]
     for child in surplus:
-        del town.probe_ports[child.name]
+        del platform.probe_ports[child.name]
 
 
-async def _ready(town: Town, stopping: asyncio.Event) -> None:
-    """Wait until every worker says so.
+async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
+    """Wait until every worker reports that it is ready.
 
     Raises:
-        UnavailableError: one does not within a minute, or keeps ending.
+        UnavailableError: a worker is not ready within a minute, or ends again and again.
     """
-    until = time.monotonic() + READY_PATIENCE
-    waiting = dict(town.probe_ports)
+    until = time.monotonic() + READY_TIMEOUT
+    waiting = dict(platform.probe_ports)
     while waiting and not stopping.is_set():
-        for child in town.children:
+        for child in platform.children:
             if child.name in waiting and await _is_ready(waiting[child.name]):
                 del waiting[child.name]
             elif child.restarts >= 3:
-                raise UnavailableError(f"{child.name} cannot start; its lines above say why")
+                raise UnavailableError(f"{child.name} cannot start; see its output above")
         if time.monotonic() > until:
-            raise UnavailableError(f"not ready after {READY_PATIENCE:g} s: {', '.join(waiting)}")
+            raise UnavailableError(f"not ready after {READY_TIMEOUT:g} s: {', '.join(waiting)}")
         await asyncio.sleep(0.05)
 
 
@@ -216,10 +217,11 @@ async def _is_ready(port: int) -> bool:
         writer.close()
 
 
-def _welcome(town: Town, url: str, seconds: float) -> None:
-    processes = f"{len(town.children)} workers"
+def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
+    processes = f"{len(platform.children)} workers"
     print(
-        f"\nanswerbus is up: {url}  ({processes}, {seconds:.1f} s; data in {town.settings.data_dir})", file=sys.stderr
+        f"\nanswerbus is up: {url}  ({processes}, {seconds:.1f} s; data in {platform.settings.data_dir})",
+        file=sys.stderr,
     )
     print(
         f'  ask:    answerbus ask "..." --url {url}\n  docs:   {url}/docs\n  stop:   Ctrl-C\n',
@@ -228,25 +230,25 @@ def _welcome(town: Town, url: str, seconds: float) -> None:
     )
 
 
-async def _watch(town: Town, stopping: asyncio.Event) -> None:
-    """Until told to stop; the embedded server is started again when it dies, on its port and store."""
+async def _watch(platform: LocalPlatform, stopping: asyncio.Event) -> None:
+    """Wait until `stopping` is set; restart the embedded NATS server when it ends, on the same port and store."""
     while not stopping.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), 0.2)
-        if town.nats and not town.nats.alive and not stopping.is_set():
-            print("nats-server ended; starting it again", file=sys.stderr, flush=True)
+        if platform.nats and not platform.nats.alive and not stopping.is_set():
+            print("nats-server ended unexpectedly; restarting it", file=sys.stderr, flush=True)
             try:
-                await town.nats.start()
+                await platform.nats.start()
             except ConfigurationError as error:
                 print(f"{error}; trying again", file=sys.stderr, flush=True)
                 await asyncio.sleep(1)
 
 
-async def _stop(town: Town) -> None:
-    """The gateway first (no new questions), then the stages together, the bus last."""
-    patience = town.settings.graceful_seconds + 5
-    doors = [child for child in town.children if child.name.startswith("gateway")]
-    for group in (doors, [child for child in town.children if child not in doors]):
-        await asyncio.gather(*(child.stop(patience) for child in group))
-    if town.nats:
-        await town.nats.stop()
+async def _stop(platform: LocalPlatform) -> None:
+    """Stop the gateway first (no new questions), then the other stages together, then NATS."""
+    timeout = platform.settings.graceful_seconds + 5
+    gateways = [child for child in platform.children if child.name.startswith("gateway")]
+    for group in (gateways, [child for child in platform.children if child not in gateways]):
+        await asyncio.gather(*(child.stop(timeout) for child in group))
+    if platform.nats:
+        await platform.nats.stop()

@@ -1,4 +1,4 @@
-"""Replaying many recorded questions, and what came of it in figures."""
+"""Replays many recorded questions and reports the differences in figures."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
-from cli.operations.replay import Order, Replayed, Replayer
+from cli.operations.replay import Replayed, Replayer, ReplayOptions
 from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError
 from shared.history.diff import Difference
 
-#: Replays under way at once.
+#: Replays that run concurrently.
 AT_ONCE = 8
 
 
 @dataclass
-class Report:
-    """What became of many replays; `skipped` counts the reasons why a question could not be said again."""
+class ReplayReport:
+    """The results of many replays; `skipped` counts the reasons why questions could not be replayed."""
 
-    wanted: int = 0
-    done: list[Replayed] = field(default_factory=list)
+    questions: int = 0
+    replays: list[Replayed] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Counts by verdict, endings, means before and after, and each replay that was not identical."""
-        compared = [one.difference for one in self.done if one.ended]
+        """Counts by verdict, pairs of outcomes, means before and after, and each replay that was not identical."""
+        compared = [one.difference for one in self.replays if one.ended]
         verdicts = Counter(one.verdict for one in compared)
         return {
-            "questions": self.wanted,
-            "replayed": len(self.done),
+            "questions": self.questions,
+            "replayed": len(self.replays),
             **{name: verdicts.get(name, 0) for name in ("identical", "better", "worse", "other")},
-            "unfinished": len(self.done) - len(compared),
-            "begun_later": sum(bool(one.note) for one in self.done),
+            "unfinished": len(self.replays) - len(compared),
+            "begun_later": sum(bool(one.note) for one in self.replays),
             "skipped": dict(self.skipped),
             "stopped": self.stopped,
             "endings": dict(Counter(f"{one.left.ending} -> {one.right.ending}" for one in compared)),
@@ -79,16 +79,17 @@ def _means(compared: Sequence[Difference]) -> dict[str, dict[str, float]]:
 async def replay_many(
     replayer: Replayer,
     ids: Sequence[str],
-    order: Order,
-    report: Report,
+    options: ReplayOptions,
+    report: ReplayReport,
     *,
     at_once: int = AT_ONCE,
-    progress: Callable[[Report], None] = lambda _: None,
+    progress: Callable[[ReplayReport], None] = lambda _: None,
 ) -> None:
-    """Replay each question, filling the report as they end; cancelled, it leaves what is under way to end by itself.
+    """Replay each question and add the results to the report; when cancelled, started replays finish on their own.
 
     Raises:
-        AnswerbusError: the bus is away, or the order holds for no question (a pipeline that is not there).
+        UnavailableError: NATS is unavailable.
+        AnswerbusError: the options are invalid for every question, such as an unknown pipeline.
     """
     waiting = iter(ids)
 
@@ -96,13 +97,13 @@ async def replay_many(
         for cid in waiting:
             try:
                 recording = await replayer.recording(cid)
-            except NotFoundError:  # it has expired since it was chosen
+            except NotFoundError:  # it has expired since it was selected
                 report.skipped["no longer in the log"] += 1
                 continue
             try:
-                report.done.append(await replayer.replay(recording, order))
+                report.replays.append(await replayer.replay(recording, options))
             except NotFoundError:
-                raise  # no such pipeline: that is so for all of them
+                raise  # no such pipeline: no replay can succeed
             except RefusedError as error:
                 report.skipped[str(error)] += 1
             progress(report)
@@ -118,8 +119,8 @@ async def replay_many(
 
 
 def sampled(ids: Sequence[str], count: int, seed: int) -> list[str]:
-    """At most `count` of them (0: all), the same for the same seed, in their order."""
+    """A random sample of at most `count` ids (0: all) in their order, the same for the same seed."""
     if not count or len(ids) <= count:
         return list(ids)
-    chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (a sample, no secret)
+    chosen = set(random.Random(seed).sample(range(len(ids)), count))  # noqa: S311 (not for cryptography)
     return [one for number, one in enumerate(ids) if number in chosen]

@@ -1,4 +1,4 @@
-"""The bus: the only creator of streams, durables and buckets, idempotent, and what they look like now."""
+"""Connections of commands to NATS, and its provisioning: the only place that creates streams, durables and buckets."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ HISTORY = 64
 
 
 @dataclass(frozen=True)
-class Change:
-    """One line of what provisioning did: `created`, `updated`, `removed` or `unchanged`."""
+class ProvisionedResource:
+    """A stream, durable or bucket, and what provisioning did with it: `created`, `updated`, `removed`, `unchanged`."""
 
     kind: str
     name: str
-    did: str
+    action: str
 
 
 @asynccontextmanager
 async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR) -> AsyncIterator[Client]:
-    """A connection for one command, as the user that `login_for` finds.
+    """A connection for one command, with the credentials of `login_for`.
 
     Raises:
-        UnavailableError: nothing answers at the configured address.
+        UnavailableError: no NATS server answers at the configured address.
         ConfigurationError: the server does not know the user.
     """
     login = login_for(settings, user)
@@ -66,7 +66,7 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
     refused: list[Exception] = []
 
     async def quiet(error: Exception) -> None:
-        """The failure is raised to the caller; nats-py would print it too."""
+        """Keep nats-py from printing the error; the caller raises it."""
         refused.append(error)
         login_monitor.observe(error)
 
@@ -93,10 +93,10 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
 
 
 def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
-    """Whom a command logs in as: as the settings say, else as a user of the platform that runs on the data directory.
+    """The credentials of a command: those in the settings, else those of the platform that runs on the data directory.
 
     Raises:
-        ConfigurationError: the setting holds no seed.
+        ConfigurationError: the setting is not a valid seed.
     """
     if login := read_credentials(settings, user):
         return login
@@ -107,11 +107,11 @@ def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
     return read_credentials(settings.model_copy(update={"nats_seed": SecretStr(str(seeds))}), user)
 
 
-async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[Change]:
-    """Make the bus as the stages declare it; safe to run again, and the way to apply changed settings.
+async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[ProvisionedResource]:
+    """Create or update all streams, durables and buckets that the stages declare; also applies changed settings.
 
     Raises:
-        ConfigurationError: the server refuses a change (some settings of a stream cannot change once it exists).
+        ConfigurationError: the server refuses a change (some settings of an existing stream cannot be changed).
     """
     jetstream = client.jetstream(timeout=10)
     try:
@@ -123,13 +123,13 @@ async def provision(client: Client, settings: Settings, stages: list[Stage]) -> 
             for subscription in s.subscriptions
             for lane in Lane
         }
-        fresh = changes[0].did == "created"
+        fresh = changes[0].action == "created"
         for name, (subscription, lane) in declared.items():
             changes.append(await _durable(jetstream, name, subscription, lane, settings, fresh))
         changes.append(await _max_deliveries_monitor(jetstream, settings))
         changes += await _remove_stale(jetstream, set(declared))
     except APIError as error:
-        raise ConfigurationError(f"the NATS server refused: {error.description}") from error
+        raise ConfigurationError(f"the NATS server refused a change: {error.description}") from error
     return changes
 
 
@@ -153,7 +153,7 @@ def _streams(settings: Settings) -> list[StreamConfig]:
         ),
         StreamConfig(
             name=subjects.DEAD_STREAM,
-            description="Events that could not be worked on, with their reason.",
+            description="Events that could not be processed, with the reason.",
             subjects=list(subjects.DEAD_SUBJECTS),
             retention=RetentionPolicy.LIMITS,
             storage=StorageType.FILE,
@@ -161,11 +161,11 @@ def _streams(settings: Settings) -> list[StreamConfig]:
             max_age=30 * DAY,
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
-            allow_msg_ttl=True,  # that of a raw question expires with it
+            allow_msg_ttl=True,  # the dead letter of a raw question expires when the question does
         ),
         StreamConfig(
             name=subjects.ADVISORY_STREAM,
-            description="What the server says of events it will not deliver again.",
+            description="Advisories of the server about events that it does not deliver again.",
             subjects=list(subjects.ADVISORY_SUBJECTS),
             retention=RetentionPolicy.LIMITS,
             storage=StorageType.FILE,
@@ -175,45 +175,47 @@ def _streams(settings: Settings) -> list[StreamConfig]:
     ]
 
 
-async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Change:
+async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:
     name = config.name or ""
     try:
         before = (await jetstream.stream_info(name)).config
     except NotFoundError:
         await jetstream.add_stream(config)
-        return Change("stream", name, "created")
+        return ProvisionedResource("stream", name, "created")
     await jetstream.update_stream(config)
     after = (await jetstream.stream_info(name)).config
-    return Change("stream", name, "unchanged" if before == after else "updated")
+    return ProvisionedResource("stream", name, "unchanged" if before == after else "updated")
 
 
-async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Change]:
-    changes = [await _stream_of_bucket(jetstream, config) for config in _forgetful(settings)]
-    wanted = (
+async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[ProvisionedResource]:
+    changes = [await _stream_of_bucket(jetstream, config) for config in _erasable_buckets(settings)]
+    specifications = (
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
         (subjects.URLS_BUCKET, 1, 0),
     )
-    for bucket, history, ttl in wanted:
+    for bucket, history, ttl in specifications:
         try:
-            changes.append(Change("bucket", bucket, await _copies(jetstream, f"KV_{bucket}", settings.replicas)))
+            changes.append(
+                ProvisionedResource("bucket", bucket, await _set_replicas(jetstream, f"KV_{bucket}", settings.replicas))
+            )
         except NotFoundError:
             replicas = settings.replicas
             config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
             await jetstream.create_key_value(config)
-            changes.append(Change("bucket", bucket, "created"))
+            changes.append(ProvisionedResource("bucket", bucket, "created"))
     try:
-        did = await _copies(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas)
-        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, did))
+        action = await _set_replicas(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas)
+        changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, action))
     except NotFoundError:
         store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
         await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
-        changes.append(Change("object store", subjects.DOCUMENTS_BUCKET, "created"))
+        changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, "created"))
     return changes
 
 
-async def _copies(jetstream: JetStreamContext, stream: str, replicas: int) -> str:
-    """Let a stream that is there have as many copies as configured; what was done."""
+async def _set_replicas(jetstream: JetStreamContext, stream: str, replicas: int) -> str:
+    """Give an existing stream the configured number of replicas; returns `updated` or `unchanged`."""
     config = (await jetstream.stream_info(stream)).config
     if config.num_replicas == replicas:
         return "unchanged"
@@ -222,11 +224,11 @@ async def _copies(jetstream: JetStreamContext, stream: str, replicas: int) -> st
     return "updated"
 
 
-def _forgetful(settings: Settings) -> list[StreamConfig]:
-    """Buckets of what people asked, whose values can be erased; the client's own way of making one denies that.
+def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
+    """Buckets with text of users, whose values can be erased; buckets made by nats-py deny erasure.
 
-    A session is written anew with every turn, and what is overwritten stays in a file for a while: so sessions are kept
-    in memory, as the record has the turns too.
+    A session is rewritten with every turn, and overwritten values stay in a file for a while. So sessions are kept in
+    memory; the record has the turns as well.
     """
     storage = {subjects.SESSIONS_BUCKET: StorageType.MEMORY, subjects.ANSWERS_BUCKET: StorageType.FILE}
     return [
@@ -245,26 +247,26 @@ def _forgetful(settings: Settings) -> list[StreamConfig]:
     ]
 
 
-async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -> Change:
-    """One that cannot be turned into what it should be is made anew: nothing is in it that is not elsewhere."""
+async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:
+    """Create or update a bucket; one that cannot be updated is recreated, because its content also exists elsewhere."""
     name = config.name or ""
     bucket = name.removeprefix("KV_")
     try:
         before = (await jetstream.stream_info(name)).config
     except NotFoundError:
         await jetstream.add_stream(config)
-        return Change("bucket", bucket, "created")
+        return ProvisionedResource("bucket", bucket, "created")
     if before.storage != config.storage or before.deny_delete:
         await jetstream.delete_stream(name)
         await jetstream.add_stream(config)
-        return Change("bucket", bucket, "updated")
+        return ProvisionedResource("bucket", bucket, "updated")
     changed = await _stream(jetstream, config)
-    return Change("bucket", bucket, changed.did)
+    return ProvisionedResource("bucket", bucket, changed.action)
 
 
 async def _durable(
     jetstream: JetStreamContext, name: str, subscription: Subscription, lane: Lane, settings: Settings, fresh: bool
-) -> Change:
+) -> ProvisionedResource:
     config = ConsumerConfig(
         durable_name=name,
         filter_subject=subscription.filter(lane),
@@ -280,38 +282,38 @@ async def _durable(
     try:
         before = (await jetstream.consumer_info(subjects.STREAM, name)).config
     except NotFoundError:
-        # A stage added to a running system begins now; on a fresh bus there is nothing to skip.
+        # A stage that is added to a running system starts with new events; a new stream has no old ones to skip.
         config.deliver_policy = DeliverPolicy.ALL if fresh else DeliverPolicy.NEW
         await jetstream.add_consumer(subjects.STREAM, config)
-        return Change("durable", name, "created")
+        return ProvisionedResource("durable", name, "created")
     config.deliver_policy = before.deliver_policy
     config.opt_start_seq = before.opt_start_seq
     config.opt_start_time = before.opt_start_time
-    config.pause_until = before.pause_until  # an operator's, see cli.operations.stage_control
+    config.pause_until = before.pause_until  # set by an operator, see cli.operations.stage_control
     after = (await jetstream.add_consumer(subjects.STREAM, config)).config
-    return Change("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
+    return ProvisionedResource("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
 
 
-async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Settings) -> Change:
-    """The durable over advisories, for events that no worker survived."""
+async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Settings) -> ProvisionedResource:
+    """The durable over advisories about events that exceeded their deliveries, because no worker survived them."""
     config = ConsumerConfig(
         durable_name=subjects.MAX_DELIVERIES_DURABLE, ack_policy=AckPolicy.EXPLICIT, ack_wait=settings.ack_wait_seconds
     )
     try:
         await jetstream.consumer_info(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE)
-        return Change("durable", subjects.MAX_DELIVERIES_DURABLE, "unchanged")
+        return ProvisionedResource("durable", subjects.MAX_DELIVERIES_DURABLE, "unchanged")
     except NotFoundError:
         await jetstream.add_consumer(subjects.ADVISORY_STREAM, config)
-        return Change("durable", subjects.MAX_DELIVERIES_DURABLE, "created")
+        return ProvisionedResource("durable", subjects.MAX_DELIVERIES_DURABLE, "created")
 
 
-async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[Change]:
+async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[ProvisionedResource]:
     changes = []
     for info in await jetstream.consumers_info(subjects.STREAM):
         ours = OWNER in (info.config.metadata or {})
         if ours and info.name not in declared:
             await jetstream.delete_consumer(subjects.STREAM, info.name)
-            changes.append(Change("durable", info.name, "removed"))
+            changes.append(ProvisionedResource("durable", info.name, "removed"))
     return changes
 
 
@@ -324,7 +326,7 @@ def _essence(config: ConsumerConfig) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class BusStatus:
-    """The log in figures: messages, bytes, and the sequence it has come to."""
+    """Figures of the event log; `bytes` is its size on disk."""
 
     messages: int
     bytes: int
@@ -335,17 +337,17 @@ class BusStatus:
 
 
 async def status(client: Client) -> BusStatus:
-    """Figures of the log.
+    """Figures of the event log.
 
     Raises:
-        ConfigurationError: the bus is not provisioned.
+        ConfigurationError: NATS is not provisioned.
     """
     jetstream = client.jetstream(timeout=10)
     try:
         log = await jetstream.stream_info(subjects.STREAM)
         dead = await jetstream.stream_info(subjects.DEAD_STREAM)
     except NotFoundError:
-        raise ConfigurationError("the bus is not provisioned; run: answerbus bus provision") from None
+        raise ConfigurationError("NATS is not provisioned; run: answerbus bus provision") from None
     return BusStatus(
         messages=log.state.messages,
         bytes=log.state.bytes,

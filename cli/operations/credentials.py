@@ -1,4 +1,4 @@
-"""`answerbus bus credentials`: a key for each service, and the file that tells the NATS server what each may do."""
+"""`answerbus bus credentials`: an nkey for each service, and the server's file of users and permissions."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from shared.contracts.stage import Stage
 from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions, users
 from shared.runtime.settings import Settings
 
-#: What a server's configuration includes.
+#: The file that the configuration of the NATS server includes.
 USERS_FILE = "users.conf"
-#: A reply may be published once, to whoever asked, for so long.
+#: A service may publish one reply to each request, within this time.
 RESPONSES = '{ max: 1, expires: "1m" }'
 
 
 @dataclass(frozen=True)
-class Issued:
-    """One user: its public key, the file with its seed, and whether that is `new`, `rotated` or `kept`."""
+class IssuedUser:
+    """A user with its public key and the file of its seed; `action` is `new`, `rotated` or `kept`."""
 
     user: str
     public_key: str
     seed_file: Path
-    did: str
+    action: str
 
 
-def embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
-    """Issue the users of the embedded server, and let this process be its operator; the server's users' file.
+def issue_embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
+    """Issue the users of the embedded server and make this process its operator; returns the server's file of users.
 
     Raises:
         ConfigurationError: the data directory cannot be written.
@@ -44,8 +44,8 @@ def embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
     return seeds / USERS_FILE
 
 
-def as_user(settings: Settings, user: str) -> Settings:
-    """The same settings for a process that is this user; where there is no folder of seeds, the same altogether."""
+def settings_for_user(settings: Settings, user: str) -> Settings:
+    """The settings for a process that logs in as this user; unchanged if there is no folder of seeds."""
     folder = settings.nats_seed.get_secret_value()
     if not folder or not Path(folder).is_dir():
         return settings
@@ -53,22 +53,22 @@ def as_user(settings: Settings, user: str) -> Settings:
 
 
 def seeds_of(data_dir: Path) -> Path:
-    """Where the embedded server's seeds are."""
+    """The folder of the embedded server's seeds."""
     return data_dir / "nats" / "credentials"
 
 
-def issue(out: Path, stages: Sequence[Stage], *, rotate: Sequence[str] = ()) -> list[Issued]:
-    """Write a seed (mode 0600) per user, keeping those that are there, and the users' file of the server.
+def issue(out: Path, stages: Sequence[Stage], *, rotate: Sequence[str] = ()) -> list[IssuedUser]:
+    """Write a seed (mode 0600) per user, keeping existing ones, and the server's file of users.
 
-    `rotate` names users that get a new seed; the old one counts no more once the server has read the file.
+    `rotate` names users that get a new seed; the old one is invalid once the server has reloaded the file.
 
     Raises:
-        ConfigurationError: no such user, or the folder cannot be written.
+        ConfigurationError: an unknown user, or the folder cannot be written.
     """
     permitted = users(stages)
     unknown = sorted(set(rotate) - set(permitted))
     if unknown:
-        raise ConfigurationError(f"no user is called {unknown[0]}; users: {', '.join(permitted)}")
+        raise ConfigurationError(f"unknown user {unknown[0]}; users: {', '.join(permitted)}")
     try:
         out.mkdir(parents=True, exist_ok=True, mode=0o700)
         issued = [_issued(out, user, user in rotate) for user in permitted]
@@ -79,9 +79,9 @@ def issue(out: Path, stages: Sequence[Stage], *, rotate: Sequence[str] = ()) -> 
 
 
 def server_file(permitted: Mapping[str, Permissions], keys: Mapping[str, str]) -> str:
-    """The `authorization` block of a server's configuration: every user by its public key, and what it may do."""
+    """The `authorization` block of the server's configuration: every user by its public key, with its permissions."""
     blocks = [_user(name, permissions, keys[name]) for name, permissions in permitted.items()]
-    head = "# Written by `answerbus bus credentials` from what the stages declare; nothing in it is secret.\n"
+    head = "# Written by `answerbus bus credentials` from the declarations of the stages; it contains no secrets.\n"
     return f"{head}authorization {{\n  users: [\n{''.join(blocks)}  ]\n}}\n"
 
 
@@ -95,17 +95,17 @@ def _user(name: str, permissions: Permissions, key: str) -> str:
     )
 
 
-def _issued(out: Path, user: str, rotate: bool) -> Issued:
+def _issued(out: Path, user: str, rotate: bool) -> IssuedUser:
     path = out / f"{user}{SUFFIX}"
     known = None if rotate or not path.exists() else _public_key(path)
     if known:
-        return Issued(user, known, path, "kept")
-    did = "rotated" if path.exists() else "new"
+        return IssuedUser(user, known, path, "kept")
+    action = "rotated" if path.exists() else "new"
     import nkeys
 
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER).decode()
     _replace(path, f"# user: {user}\n{seed}\n", 0o600)
-    return Issued(user, _public_key(path), path, did)
+    return IssuedUser(user, _public_key(path), path, action)
 
 
 def _public_key(path: Path) -> str:
@@ -115,15 +115,15 @@ def _public_key(path: Path) -> str:
     try:
         key: str = nkeys.from_seed(bytearray(seed, "ascii")).public_key.decode()
     except (nkeys.NkeysError, ValueError):
-        raise ConfigurationError(f"{path} holds no seed; delete it to get a new one") from None
+        raise ConfigurationError(f"{path} does not contain a seed; delete the file to get a new one") from None
     return key
 
 
 def _replace(path: Path, text: str, mode: int) -> None:
-    """Write beside it and rename, so that nobody ever reads half a file, nor a seed with a wider mode."""
-    beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    """Write a temporary file and rename it, so that no one reads a partial file, or a seed with a wider mode."""
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
-    beside.replace(path)
+    temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Retrying, editing and dropping dead letters on the bus; `shared.history.dead_letters` decides what may be done with which."""
+"""Retries, edits and drops dead letters; `shared.history.dead_letters` decides what is allowed for which letter."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
 from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
@@ -33,8 +34,9 @@ TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
-class Order:
-    """How to retry: in another `lane`, under the `newest` revision of the pipeline, in so many seconds (0: its own)."""
+class RetryOptions:
+    """How to retry: the lane (None: that of the event), whether with the newest revision of the pipeline, and the
+    deadline in seconds (0: the pipeline's)."""
 
     lane: Lane | None = None
     newest: bool = False
@@ -43,7 +45,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Retried:
-    """What became of a letter: `id` is the question that runs now, `parent` the one that failed where they differ."""
+    """A letter that was retried: `id` is the question that runs now, `parent` the failed one if it is another."""
 
     number: int
     fact: str
@@ -52,87 +54,94 @@ class Retried:
     lane: str
 
 
-class Letters:
-    """Dead letters, read and changed; facts are said over a connection of their own, as another user may say them."""
+class DeadLetterManager:
+    """Changes dead letters.
+
+    Facts are published over a second connection, because only the user `injector` may publish them.
+    """
 
     def __init__(
         self, operator: Client, injector: Client, facts: FactPublisher, pipelines: PipelineSource, raw_ttl: int
     ) -> None:
-        """`raw_ttl` is for how many seconds text that nobody has moderated is kept."""
+        """`raw_ttl` is the number of seconds for which unmoderated text is kept."""
         self._operator = operator.jetstream(timeout=TIMEOUT)
         self._injector = injector.jetstream(timeout=TIMEOUT)
         self._facts = facts
         self._pipelines = pipelines
         self._raw_ttl = raw_ttl
-        self.kept = NatsDeadLetters(lambda: self._operator)
+        self.letters = NatsDeadLetters(lambda: self._operator)
 
-    async def retry(self, letter: DeadLetter, order: Order) -> Retried:
-        """Say the event again, then take it from the dead letters.
+    async def retry(self, letter: DeadLetter, options: RetryOptions) -> Retried:
+        """Publish the event again, then delete the dead letter.
 
         Raises:
-            RefusedError: it cannot be said again; nothing has changed.
-            UnavailableError: the bus is away.
+            RefusedError: the event cannot be published again; nothing has changed.
+            UnavailableError: NATS is unavailable.
         """
         check_heard(letter)
         failed = letter.event()
-        pipeline = self._newest(failed) if order.newest else failed.pipeline
-        seconds = order.deadline_seconds or await self._deadline_seconds(letter, pipeline)
-        event = retried(letter, deadline_seconds=seconds, lane=order.lane, pipeline=pipeline)
+        pipeline = self._newest(failed) if options.newest else failed.pipeline
+        seconds = options.deadline_seconds or await self._deadline_seconds(letter, pipeline)
+        event = retried(letter, deadline_seconds=seconds, lane=options.lane, pipeline=pipeline)
         if event.correlation_id == failed.correlation_id:
-            await self._say_as_it_was(letter, event)
+            await self._publish_unchanged(letter, event)
         else:
             await self._facts.publish(event, first=True)
         await self.drop(letter)
         return Retried(letter.number, event.fact, event.correlation_id, event.parent, event.lane.value)
 
     async def edit(self, letter: DeadLetter, document: Mapping[str, Any]) -> int:
-        """Put another payload into the letter; it gets a new number.
+        """Replace the payload of the letter; returns the letter's new number.
 
         Raises:
-            RefusedError: the payload does not fit; nothing has changed.
-            UnavailableError: the bus is away.
+            RefusedError: the payload does not fit the fact's schema; nothing has changed.
+            UnavailableError: NATS is unavailable.
         """
         new = edited(letter, document)
         tokens = letter.subject.split(".")
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
-        kept = subjects.dead(letter.stage, letter.correlation_id or "unknown", number)
+        subject = subjects.dead(letter.stage, letter.correlation_id or "unknown", number)
         headers = new.headers | ({"Nats-TTL": f"{self._raw_ttl}s"} if new.fact in UNMODERATED else {})
-        kept_as = await self._published(self._operator, kept, new.data, headers, subjects.DEAD_STREAM)
+        stored_number = await self._store(self._operator, subject, new.data, headers, subjects.DEAD_STREAM)
         await self.drop(letter)
-        return kept_as
+        return stored_number
 
     async def drop(self, letter: DeadLetter) -> None:
-        """Delete it for good.
+        """Delete the letter permanently.
 
         Raises:
-            NotFoundError: somebody else did.
-            UnavailableError: the bus is away.
+            NotFoundError: it has already been deleted.
+            UnavailableError: NATS is unavailable.
         """
         try:
             await self._operator.delete_msg(subjects.DEAD_STREAM, letter.number)
         except NatsNotFoundError:
-            raise NotFoundError(f"dead letter {letter.number} is gone already") from None
+            raise NotFoundError(f"dead letter {letter.number} has already been deleted") from None
         except (NatsError, APIError, OSError):
-            raise UnavailableError(f"dead letter {letter.number} could not be deleted; the bus is away") from None
+            raise UnavailableError(f"dead letter {letter.number} could not be deleted; NATS is unavailable") from None
 
-    async def _say_as_it_was(self, letter: DeadLetter, event: Event[Fact]) -> None:
-        """Not by its own message id, under which the broker has it already; the event id in it stays."""
+    async def _publish_unchanged(self, letter: DeadLetter, event: Event[Fact]) -> None:
+        """Publish the same event under a new message id, because the broker drops a message id that it has seen."""
         headers = {"Nats-Msg-Id": f"{event.event_id}/{letter.number}"}
-        await self._published(self._injector, event.subject, event.encode(), headers, subjects.STREAM)
+        await self._store(self._injector, event.subject, event.encode(), headers, subjects.STREAM)
 
-    async def _published(self, stream_of: Any, subject: str, data: bytes, headers: dict[str, str], stream: str) -> int:
+    async def _store(
+        self, jetstream: JetStreamContext, subject: str, data: bytes, headers: dict[str, str], stream: str
+    ) -> int:
         try:
-            ack = await stream_of.publish(subject, data, headers=headers, stream=stream, timeout=TIMEOUT)
+            ack = await jetstream.publish(subject, data, headers=headers, stream=stream, timeout=TIMEOUT)
         except APIError as error:
-            raise RefusedError(f"the bus refused it: {error.description}") from None
+            raise RefusedError(f"NATS refused {subject}: {error.description}") from None
         except (TimeoutError, NatsTimeoutError, NatsError, OSError):
-            raise UnavailableError("the bus stored nothing: it is away, or this user may not say that") from None
+            raise UnavailableError(
+                f"{subject} was not stored: NATS is unavailable, or this user may not publish it"
+            ) from None
         return int(ack.seq)
 
     def _newest(self, event: Event[Fact]) -> PipelineRef:
         ref = self._pipelines.current(event.pipeline.name)
         if ref is None:
-            raise RefusedError(f"no pipeline is called {event.pipeline.name!r} any more")
+            raise RefusedError(f"the pipeline {event.pipeline.name!r} no longer exists")
         return ref
 
     async def _deadline_seconds(self, letter: DeadLetter, ref: PipelineRef) -> float:
@@ -140,28 +149,28 @@ class Letters:
             return question_seconds(await self._pipelines.pipeline(ref))
         except (PipelineError, NotFoundError):
             raise RefusedError(
-                f"dead letter {letter.number}: the revision {ref.revision} of pipeline {ref.name!r} is gone; "
+                f"dead letter {letter.number}: revision {ref.revision} of pipeline {ref.name!r} is no longer kept; "
                 "retry with --newest"
             ) from None
 
 
 @asynccontextmanager
-async def reading(settings: Settings) -> AsyncIterator[DeadLetters]:
-    """The letters of a bus, to be looked at.
+async def dead_letter_reader(settings: Settings) -> AsyncIterator[DeadLetters]:
+    """A reader of the dead letters.
 
     Raises:
-        UnavailableError: no bus answers.
+        UnavailableError: NATS is unavailable.
     """
     async with bus.connected(settings, "dead") as operator:
         yield NatsDeadLetters(lambda: operator.jetstream(timeout=TIMEOUT))
 
 
 @asynccontextmanager
-async def dead_letters(settings: Settings) -> AsyncIterator[Letters]:
-    """The letters of a bus.
+async def dead_letter_manager(settings: Settings) -> AsyncIterator[DeadLetterManager]:
+    """A manager of the dead letters.
 
     Raises:
-        UnavailableError: no bus answers, or it is not provisioned.
+        UnavailableError: NATS is unavailable or not provisioned.
     """
     async with (
         bus.connected(settings, "dead") as operator,
@@ -171,6 +180,6 @@ async def dead_letters(settings: Settings) -> AsyncIterator[Letters]:
         await pipelines.open()
         try:
             raw_ttl = settings.raw_ttl_seconds
-            yield Letters(operator, injector, OperatorPublisher(injector, raw_ttl), pipelines, raw_ttl)
+            yield DeadLetterManager(operator, injector, OperatorPublisher(injector, raw_ttl), pipelines, raw_ttl)
         finally:
             await pipelines.close()

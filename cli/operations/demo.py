@@ -1,4 +1,4 @@
-"""`answerbus demo`: the shortest way to see a question cross the bus."""
+"""`answerbus demo`: the shortest way to see questions answered."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cli.client import Client
+from cli.client import GatewayClient
 from cli.crawler.files import Collector
 from cli.host.in_process import platform
-from cli.operations.answers_view import ask
 from cli.operations.ingestion import from_files, ingest
 from cli.output import table
+from cli.views.answers import ask
 from shared.contracts.errors import UnavailableError
 from shared.runtime.settings import Settings
 
@@ -24,56 +24,56 @@ QUESTIONS = (
     "Comment une question est-elle retirée par son auteur ?",
     "What happens to an event that cannot be worked on?",
 )
-#: Bytes: a demonstration must not ask for the disk space of a platform.
-LOG = 256 * 2**20
+#: Limit of the event log in bytes: a demonstration must not reserve the disk space of a platform.
+LOG_BYTES = 256 * 2**20
 
 
 async def demo(data: Path | None) -> None:
-    """Ingest this project's own documentation, ask three questions, show the last one's biography.
+    """Ingest this project's documentation, ask three questions, show the events of the last one.
 
     Raises:
-        UnavailableError: the pages did not answer a question.
+        UnavailableError: a question was not answered.
     """
     with _directory(data) as folder:
-        settings = Settings(data_dir=folder, max_log_bytes=LOG, log_level="error", log_format="console")
-        _title("starting the bus and seven stages")
-        async with platform(settings) as url, Client(url) as here:
+        settings = Settings(data_dir=folder, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")
+        _title("starting NATS and seven stages")
+        async with platform(settings) as url, GatewayClient(url) as client:
             print(f"gateway at {url}")
             _title("ingesting docs/ and README.md")
             collector = Collector()
             pages = from_files(collector, [str(ROOT / "docs"), str(ROOT / "README.md")])
-            await ingest(here, collector, pages, sync=False, as_json=False)
+            await ingest(client, collector, pages, sync=False, as_json=False)
             last: dict[str, Any] = {}
             for question in QUESTIONS:
                 _title(question)
-                last = await ask(here, {"question": question}, as_json=False)
+                last = await ask(client, {"question": question}, as_json=False)
                 _check(last["result"])
-            _title("what happened to that question on the bus")
-            await _biography(here, last["id"])
+            _title("what happened to that question")
+            await _show_events(client, last["id"])
             _title("stopping")
     print('stopped cleanly. Next: answerbus up, then answerbus ingest YOUR_DOCS and answerbus ask "..."')
 
 
 def _check(result: dict[str, Any]) -> None:
-    """See that the question was answered; what a model wrote may be refused by the verifier, quotes of the pages not.
+    """Check that the question was answered: the verifier may refuse what a model wrote, but never quoted sentences.
 
     Raises:
         UnavailableError: it was not answered.
     """
     if result["outcome"] != "answered" or (result["answer"]["type"] != "normal" and result["engine"] == "extractive"):
-        raise UnavailableError(f"the demo's question was not answered: {result['outcome']}")
+        raise UnavailableError(f"a question of the demo was not answered; its outcome is {result['outcome']}")
 
 
-async def _biography(here: Client, question_id: str) -> None:
-    """The question's events in a few columns; `answerbus events show` tells more of each."""
-    events = await here.call("GET", f"/api/v1/events/{question_id}")
+async def _show_events(client: GatewayClient, question_id: str) -> None:
+    """Print the question's events in a few columns; `answerbus events show` has more."""
+    events = await client.call("GET", f"/api/v1/events/{question_id}")
     first = datetime.fromisoformat(events[0]["time"])
     rows = []
     for event in events:
         at = (datetime.fromisoformat(event["time"]) - first).total_seconds() * 1e3
         last = event["timeline"][-1] if event["timeline"] else {"stage": "gateway", "waited_ms": 0.0, "worked_ms": 0.0}
         rows.append([round(at, 1), last["stage"], event["fact"], last["waited_ms"], last["worked_ms"]])
-    table(f"question {question_id}", ["at ms", "said by", "fact", "waited ms", "worked ms"], rows)
+    table(f"question {question_id}", ["at ms", "published by", "fact", "waited ms", "worked ms"], rows)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Reading a directory file: experts, their slots, things to read or watch. Pure but for the reading.
+"""Reads a directory file: experts, their free slots, articles and videos.
 
 YAML (or JSON) has the keys `experts`, `slots` and `content`. An expert may have `weekly` times, which become slots for
 the coming weeks in the expert's own time zone:
@@ -37,10 +37,10 @@ _LISTS = ("topics", "languages", "session_types")
 
 
 def read_directory(path: Path, *, now: datetime | None = None) -> LoadRequest:
-    """The rows of a file; `now` is when weekly times begin to be slots.
+    """The rows of a file; weekly times become slots from `now` on.
 
     Raises:
-        RefusedError: it cannot be read; the text names the row and what is wrong with it.
+        RefusedError: the file cannot be read or a row is invalid; the text names the row and the error.
     """
     rows = _csv_rows(path) if path.suffix.lower() == ".csv" else _yaml_rows(path)
     weekly: list[tuple[Expert, Mapping[str, Any]]] = []
@@ -59,7 +59,7 @@ def read_directory(path: Path, *, now: datetime | None = None) -> LoadRequest:
 
 
 def batches(request: LoadRequest) -> Iterator[LoadRequest]:
-    """The rows in requests that fit a message."""
+    """The rows in requests that fit into a message."""
     for name in ("experts", "slots", "content"):
         rows = getattr(request, name)
         for at in range(0, len(rows), BATCH):
@@ -105,7 +105,7 @@ def _csv_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _slot(row: dict[str, Any], zones: Mapping[str, ZoneInfo], place: str) -> Slot:
-    """A slot by its beginning (in its expert's time zone, unless it bears one) and its minutes or end."""
+    """A slot from its start (in the expert's time zone, unless it has its own) and its minutes or end."""
     expert = str(row.get("expert_id", ""))
     try:
         begin = _when(row["starts_at"], zones.get(expert))
@@ -149,7 +149,7 @@ def _zone(name: str, expert: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
-        raise RefusedError(f"expert {expert}: {name!r} is not a time zone such as Europe/Oslo") from None
+        raise RefusedError(f"expert {expert}: {name!r} is not a time zone; use a name such as Europe/Oslo") from None
 
 
 def _mapping(row: object, place: str) -> Mapping[str, Any]:
@@ -161,7 +161,7 @@ def _mapping(row: object, place: str) -> Mapping[str, Any]:
 def _read(kind: type[M], row: Mapping[str, Any], place: str) -> M:
     unknown: Iterable[str] = set(row) - set(kind.model_fields)
     if unknown:
-        raise RefusedError(f"{place}: {sorted(unknown)[0]} is not known; there are: {', '.join(kind.model_fields)}")
+        raise RefusedError(f"{place}: unknown field {sorted(unknown)[0]}; fields: {', '.join(kind.model_fields)}")
     try:
         return kind.model_validate(row)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""`answerbus doctor`: what this machine has and lacks, in one table."""
+"""`answerbus doctor`: checks of everything that `answerbus up` needs on this machine."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import shutil
 import sys
 from dataclasses import dataclass
 
+from cli.host.bootstrap import packaged_pipelines
 from cli.host.catalogue import moderation_needs
 from cli.host.data_dir import DataDir
 from cli.host.nats_server import binary
-from cli.host.platform import packaged_pipelines
 from cli.operations import bus
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
@@ -26,16 +26,16 @@ from shared.web.listener import listen
 
 
 @dataclass(frozen=True)
-class Finding:
-    """`verdict`: ok, warn (works, with less) or fail (does not work)."""
+class CheckResult:
+    """`verdict`: ok, warn (works with restrictions) or fail (does not work)."""
 
-    what: str
+    check: str
     verdict: str
     detail: str
 
 
-async def examine(settings: Settings) -> list[Finding]:
-    """Look at everything `up` will need."""
+async def examine(settings: Settings) -> list[CheckResult]:
+    """Check everything that `answerbus up` needs."""
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
@@ -44,79 +44,87 @@ async def examine(settings: Settings) -> list[Finding]:
     return findings
 
 
-def _python() -> Finding:
+def _python() -> CheckResult:
     version = platform.python_version()
-    return Finding("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
+    return CheckResult("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
 
 
-def _nats_server() -> Finding:
+def _nats_server() -> CheckResult:
     try:
-        return Finding("nats-server", "ok", str(binary()))
+        return CheckResult("nats-server", "ok", str(binary()))
     except AnswerbusError as error:
-        return Finding("nats-server", "fail", str(error))
+        return CheckResult("nats-server", "fail", str(error))
 
 
-def _pipelines() -> Finding:
+def _pipelines() -> CheckResult:
     try:
-        return Finding("pipelines", "ok", ", ".join(pipeline.name for pipeline in packaged_pipelines()))
+        return CheckResult("pipelines", "ok", ", ".join(pipeline.name for pipeline in packaged_pipelines()))
     except AnswerbusError as error:
-        return Finding("pipelines", "fail", str(error))
+        return CheckResult("pipelines", "fail", str(error))
 
 
-def _data(settings: Settings) -> Finding:
+def _data(settings: Settings) -> CheckResult:
     running = DataDir(settings.data_dir).running()
     if running:
-        return Finding("data directory", "ok", f"{settings.data_dir}: in use by process {running.pid} {running.url}")
+        return CheckResult(
+            "data directory", "ok", f"{settings.data_dir}: in use by process {running.pid} {running.url}"
+        )
     parent = next(path for path in (settings.data_dir, *settings.data_dir.resolve().parents) if path.exists())
     free = shutil.disk_usage(parent).free // 2**20
-    return Finding("data directory", "ok" if free > 500 else "warn", f"{settings.data_dir}: {free} MiB free")
+    return CheckResult("data directory", "ok" if free > 500 else "warn", f"{settings.data_dir}: {free} MiB free")
 
 
-def _port(settings: Settings) -> Finding:
+def _port(settings: Settings) -> CheckResult:
     try:
         listen(settings.host, settings.port).close()
     except AnswerbusError as error:
-        return Finding("port", "warn", str(error))
-    return Finding("port", "ok", f"{settings.host}:{settings.port} is free")
+        return CheckResult("port", "warn", str(error))
+    return CheckResult("port", "ok", f"{settings.host}:{settings.port} is free")
 
 
-def _files() -> Finding:
+def _files() -> CheckResult:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return Finding("open files", "ok" if soft >= 1024 else "warn", f"{soft}; each stream needs one")
+    return CheckResult(
+        "open files", "ok" if soft >= 1024 else "warn", f"limit {soft}; each stream of an answer needs one"
+    )
 
 
-def _extra(extra: str, package: str) -> Finding:
+def _extra(extra: str, package: str) -> CheckResult:
     try:
-        return Finding(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
+        return CheckResult(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
     except importlib.metadata.PackageNotFoundError:
-        return Finding(f"extra {extra}", "warn", f"not installed; needed only where configured: 'answerbus[{extra}]'")
+        return CheckResult(
+            f"extra {extra}", "warn", f"not installed; needed only if configured: pip install 'answerbus[{extra}]'"
+        )
 
 
-async def _bus(settings: Settings) -> Finding:
+async def _bus(settings: Settings) -> CheckResult:
     try:
         async with bus.connected(settings, "doctor") as client:
             status = await bus.status(client)
     except AnswerbusError as error:
-        return Finding("bus", "warn", str(error))
-    return Finding(
+        return CheckResult("bus", "warn", str(error))
+    return CheckResult(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
 
 
-async def _moderation(settings: Settings) -> list[Finding]:
-    """What the moderation of each pipeline needs and this machine has or lacks, where it needs anything."""
+async def _moderation(settings: Settings) -> list[CheckResult]:
+    """The requirements of the moderation of each pipeline, if it has any."""
     findings = []
     for pipeline in await _in_use(settings):
         try:
             needs = moderation_needs(pipeline)
         except AnswerbusError as error:
             needs = [("moderation", "fail", str(error))]
-        findings += [Finding(f"pipeline {pipeline.name}: {what}", verdict, detail) for what, verdict, detail in needs]
+        findings += [
+            CheckResult(f"pipeline {pipeline.name}: {need}", verdict, detail) for need, verdict, detail in needs
+        ]
     return findings
 
 
 async def _in_use(settings: Settings) -> list[Pipeline]:
-    """The pipelines as they are applied; without a bus that has them, the packaged ones, if they hold."""
+    """The stored pipelines; the packaged ones, if they are valid, when NATS is unavailable."""
     try:
         async with bus.connected(settings, "doctor") as client:
             store = NatsPipelines(client.jetstream)
@@ -127,32 +135,34 @@ async def _in_use(settings: Settings) -> list[Pipeline]:
             finally:
                 await store.close()
     except (AnswerbusError, TimeoutError):
-        with contextlib.suppress(AnswerbusError):  # `_pipelines` tells what is wrong with them
+        with contextlib.suppress(AnswerbusError):  # `_pipelines` reports the error
             return packaged_pipelines()
     return []
 
 
-async def _models(settings: Settings) -> list[Finding]:
-    """Who plays each role, and whether each endpoint answers; no tokens are spent."""
+async def _models(settings: Settings) -> list[CheckResult]:
+    """The models of each role, and whether each endpoint answers; no tokens are spent."""
     endpoints = settings.model_endpoints
     roles = {role: [one.name for one in endpoints.of(role)] for role in (*ROLES, "embed")}
     played = "; ".join(f"{role}: {', then '.join(names)}" for role, names in roles.items() if names)
-    findings = [Finding("model roles", "ok", played or "none; every step keeps to its rule (docs/models.md)")]
+    findings = [
+        CheckResult("model roles", "ok", played or "none; every step uses its rule instead of a model (docs/models.md)")
+    ]
     for one in endpoints.endpoints:
         endpoint = Endpoint(one)
         try:
             await endpoint.check()
             verdict, detail = "ok", "answers"
-        except EndpointError as error:
-            verdict, detail = _judged(error)
-        findings.append(Finding(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
+        except EndpointError as fault:
+            verdict, detail = _verdict(fault)
+        findings.append(CheckResult(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
         await endpoint.close()
     return findings
 
 
-def _judged(error: EndpointError) -> tuple[str, str]:
-    if error.reason in ("status_404", "status_405"):
-        return "ok", "answers (and has no list of models)"
-    if error.reason in ("status_401", "status_403"):
-        return "warn", "does not take the key"
-    return "warn", f"does not answer: {error.reason}"
+def _verdict(fault: EndpointError) -> tuple[str, str]:
+    if fault.reason in ("status_404", "status_405"):
+        return "ok", "answers (without a list of models)"
+    if fault.reason in ("status_401", "status_403"):
+        return "warn", "rejects the API key"
+    return "warn", f"does not answer: {fault.reason}"

@@ -1,4 +1,4 @@
-"""`answerbus ingest`: hand in what was collected, remove what disappeared, and say what happened."""
+"""`answerbus ingest`: submit collected documents, remove those that disappeared, and report."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.client import Client
-from cli.crawler.files import Collector, Problem, Submission
+from cli.client import GatewayClient
+from cli.crawler.files import CollectedDocument, Collector, SourceProblem
 from cli.output import print_json
 
-#: Documents and bytes per request; what comes back decides how finely the progress bar moves.
+#: Documents and bytes per request; the progress bar advances with each reply.
 BATCH_DOCUMENTS = 100
 BATCH_BYTES = 4 * 2**20
-#: A batch is not held back longer than this while pages of the web come in slowly, in seconds.
+#: Seconds after which an incomplete batch is sent while web pages arrive slowly.
 BATCH_SECONDS = 5.0
 
 
 @dataclass
-class Report:
-    """What became of everything that was given."""
+class IngestReport:
+    """What happened to the documents; `skipped` counts files by reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SourceProblem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     removed: int = 0
 
@@ -40,43 +40,51 @@ class Report:
 
 
 async def ingest(
-    here: Client, collector: Collector, submissions: AsyncIterator[Submission], *, sync: bool, as_json: bool
-) -> Report:
-    """Ingest what the collector gives; on Ctrl-C what was handed in stays, and the next time the rest is handed in."""
-    report = Report(problems=collector.problems, skipped=collector.skipped)
+    client: GatewayClient,
+    collector: Collector,
+    documents: AsyncIterator[CollectedDocument],
+    *,
+    sync: bool,
+    as_json: bool,
+) -> IngestReport:
+    """Submit the documents in batches; after Ctrl-C, submitted ones stay and the next run submits the rest."""
+    report = IngestReport(problems=collector.problems, skipped=collector.skipped)
     seen: set[str] = set()
     progress = _Progress(quiet=as_json)
     try:
-        async for batch in _batches(submissions):
+        async for batch in _batches(documents):
             seen |= {one.document.source for one in batch}
-            reply = await here.call("POST", "/api/v1/ingest", json={"documents": [_json(one) for one in batch]})
+            reply = await client.call("POST", "/api/v1/ingest", json={"documents": [_json(one) for one in batch]})
             report.counts.update(reply["counts"])
             refused = [one for one in reply["documents"] if one["status"] == "refused"]
-            collector.problems.extend(Problem(one["source"], one["reason"]) for one in refused)
+            collector.problems.extend(SourceProblem(one["source"], one["reason"]) for one in refused)
             progress.advance(len(batch))
     finally:
         progress.close()
     if sync:
-        report.removed = await _remove_missing(here, collector, seen)
+        report.removed = await _remove_missing(client, collector, seen)
     _show(report, as_json=as_json)
     return report
 
 
-async def _remove_missing(here: Client, collector: Collector, seen: set[str]) -> int:
-    """Remove what the collection holds and the paths do not; nothing when something could not be read."""
+async def _remove_missing(client: GatewayClient, collector: Collector, seen: set[str]) -> int:
+    """Remove documents of the collection that were not seen; none if a file could not be read."""
     if collector.problems:
-        print("nothing was removed: some files could not be read, so what disappeared is not certain", file=sys.stderr)
+        print(
+            "nothing was removed: some files could not be read, so it is unknown which documents disappeared",
+            file=sys.stderr,
+        )
         return 0
-    missing = [one async for one in _sources(here, collector.collection) if one not in seen]
+    missing = [one async for one in _sources(client, collector.collection) if one not in seen]
     for start in range(0, len(missing), 100):
-        await here.call("DELETE", "/api/v1/documents", params={"source": missing[start : start + 100]})
+        await client.call("DELETE", "/api/v1/documents", params={"source": missing[start : start + 100]})
     return len(missing)
 
 
-async def _sources(here: Client, collection: str) -> AsyncIterator[str]:
+async def _sources(client: GatewayClient, collection: str) -> AsyncIterator[str]:
     after = ""
     while True:
-        page = await here.call("GET", "/api/v1/documents", params={"collection": collection, "after": after})
+        page = await client.call("GET", "/api/v1/documents", params={"collection": collection, "after": after})
         for document in page["documents"]:
             if document["collection"] == collection:
                 yield document["source"]
@@ -85,16 +93,16 @@ async def _sources(here: Client, collection: str) -> AsyncIterator[str]:
             return
 
 
-async def from_files(collector: Collector, paths: Iterable[str]) -> AsyncIterator[Submission]:
-    """What the collector finds under the paths."""
-    for submission in collector.collect(paths):
-        yield submission
+async def from_files(collector: Collector, paths: Iterable[str]) -> AsyncIterator[CollectedDocument]:
+    """The documents that the collector finds under the paths."""
+    for document in collector.collect(paths):
+        yield document
 
 
-async def _batches(submissions: AsyncIterator[Submission]) -> AsyncIterator[list[Submission]]:
-    batch: list[Submission] = []
+async def _batches(documents: AsyncIterator[CollectedDocument]) -> AsyncIterator[list[CollectedDocument]]:
+    batch: list[CollectedDocument] = []
     size, began = 0, time.monotonic()
-    async for one in submissions:
+    async for one in documents:
         full = len(batch) >= BATCH_DOCUMENTS or size + len(one.body) > BATCH_BYTES
         if batch and (full or time.monotonic() - began > BATCH_SECONDS):
             yield batch
@@ -105,7 +113,7 @@ async def _batches(submissions: AsyncIterator[Submission]) -> AsyncIterator[list
         yield batch
 
 
-def _json(one: Submission) -> dict[str, Any]:
+def _json(one: CollectedDocument) -> dict[str, Any]:
     described = one.document.model_dump(
         include={"source", "media_type", "title", "url", "language", "collection", "date", "parts"}
     )
@@ -115,7 +123,7 @@ def _json(one: Submission) -> dict[str, Any]:
         return {**described, "base64": base64.b64encode(one.body).decode()}
 
 
-def _show(report: Report, *, as_json: bool) -> None:
+def _show(report: IngestReport, *, as_json: bool) -> None:
     if as_json:
         print_json(report.as_json())
         return

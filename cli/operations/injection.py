@@ -1,7 +1,7 @@
-"""Injecting: any fact, or a file of questions, said by an operator; validated, and marked as injected in its envelope.
+"""Injects facts and imports exported questions: an operator publishes events that are validated and marked.
 
-An injection goes to the background lane, where nothing waits for it, unless the live lane is asked for by name. Where
-the bus knows users, this needs the injector's; it can publish nothing but facts under `qa.` and `bg.`.
+An injection goes to the background lane unless the live lane is requested. If NATS has users, this needs the
+`injector`, who can publish nothing but facts under `qa.` and `bg.`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cli.operations.operator_session import OperatorSession
+from cli.operations.pipeline_choice import ChosenPipeline
+from shared.bus.ports import PublishResult
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import INJECTED, Envelope, Event, event_id, event_type, new_correlation_id, opening
-from shared.contracts.errors import RefusedError
+from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.facts import FACTS, Fact, QuestionAsked
+from shared.history.export import ExportedQuestion
 from shared.history.replay_plan import checked_payload
 
-#: What a whole event has beside its payload.
+#: The fields of a whole event besides its payload.
 _ENVELOPE = frozenset(Envelope.model_fields)
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where to: a fact, its lane, and the question and attempt that a whole subject names."""
+class InjectionTarget:
+    """The fact to publish, its lane, and the question and attempt if a whole subject names them."""
 
     fact: type[Fact]
     lane: Lane = Lane.BACKGROUND
@@ -34,16 +38,16 @@ class Target:
     attempt: int = 0
 
 
-def target(text: str, lane: Lane | None) -> Target:
-    """Read SUBJECT or FACT; a subject may end after the fact's two words: `bg.question.asked`.
+def injection_target(text: str, lane: Lane | None) -> InjectionTarget:
+    """Parse SUBJECT or FACT; a subject may end after the fact's two words: `bg.question.asked`.
 
     Raises:
-        RefusedError: no fact, a subject outside `qa.` and `bg.`, or a lane that contradicts it.
+        RefusedError: an unknown fact, a subject outside `qa.` and `bg.`, or a lane that contradicts the subject.
     """
     if "." not in text:
         if text not in FACTS:
-            raise RefusedError(f"no fact is called {text[:60]}; facts: {', '.join(FACTS)}")
-        return Target(FACTS[text], lane or Lane.BACKGROUND)
+            raise RefusedError(f"unknown fact {text[:60]}; facts: {', '.join(FACTS)}")
+        return InjectionTarget(FACTS[text], lane or Lane.BACKGROUND)
     root = text.partition(".")[0]
     lanes = {subjects.everything(one).split(".")[0]: one for one in Lane}
     if root not in lanes:
@@ -52,44 +56,44 @@ def target(text: str, lane: Lane | None) -> Target:
         raise RefusedError(f"{text[:100]}: the subject is on another lane than --lane {lane}")
     whole = text if text.count(".") > 2 else _completed(text)
     try:
-        spelled = subjects.parse(whole)
+        parsed = subjects.parse(whole)
     except ValueError as error:
         raise RefusedError(f"{error}; expected FACT, or qa|bg.NOUN.PARTICIPLE[.ID.NUMBER]") from None
-    cid = spelled.correlation_id if whole == text else ""
-    return Target(FACTS[spelled.fact], spelled.lane, cid, spelled.number or 0)
+    cid = parsed.correlation_id if whole == text else ""
+    return InjectionTarget(FACTS[parsed.fact], parsed.lane, cid, parsed.number or 0)
 
 
 def _completed(text: str) -> str:
-    """A subject that names only the fact, with a place of its own."""
+    """A whole subject, with a placeholder for the question, from one that names only the fact."""
     name = "".join(word.capitalize() for word in text.split(".")[1:])
     return f"{text}.{'0' * 32}.{subjects.END if name in FACTS and FACTS[name].terminal else 0}"
 
 
 def injections(
-    text: str, where: Target, *, pipeline: PipelineRef, deadline_seconds: float, tenant: str = "default"
+    text: str, where: InjectionTarget, *, pipeline: PipelineRef, deadline_seconds: float, tenant: str = "default"
 ) -> list[Event[Fact]]:
-    """The events in a text: one JSON object, JSON lines, or (for `QuestionAsked`) plain lines, a question in each.
+    """The events in a text: a JSON object, JSON lines, or (for `QuestionAsked`) plain text with one question per line.
 
-    An object is a whole event (`fact`, `payload` and the envelope's fields), or only the payload.
+    An object is a whole event (`fact`, `payload` and the envelope's fields) or only the payload.
 
     Raises:
-        RefusedError: a line that does not fit, by its number; then none is to be said.
+        RefusedError: a line is invalid; the text has its number. No event may be published then.
     """
-    made = []
+    events = []
     for number, document in enumerate(_documents(text, where.fact), start=1):
         try:
-            made.append(_event(document, where, pipeline, deadline_seconds, tenant))
+            events.append(_event(document, where, pipeline, deadline_seconds, tenant))
         except RefusedError as error:
             raise RefusedError(f"{number}: {error}; nothing was injected") from None
-    if not made:
-        raise RefusedError("there is nothing to inject in it")
-    if where.cid and len(made) > 1:
-        raise RefusedError("a subject that names its question takes one event; use the fact's name for many")
-    return made
+    if not events:
+        raise RefusedError("the input is empty; there is nothing to inject")
+    if where.cid and len(events) > 1:
+        raise RefusedError("a subject with a question's id takes one event; for several use the name of the fact")
+    return events
 
 
 def _documents(text: str, fact: type[Fact]) -> Iterator[Mapping[str, Any]]:
-    """Objects of the text; a text that is no JSON holds plain questions."""
+    """The JSON objects of the text; a text that is not JSON is read line by line."""
     try:
         whole = json.loads(text)
     except ValueError:
@@ -98,7 +102,7 @@ def _documents(text: str, fact: type[Fact]) -> Iterator[Mapping[str, Any]]:
         return
     for one in whole if isinstance(whole, list) else [whole]:
         if not isinstance(one, dict):
-            raise RefusedError(f"expected objects with the fields of {fact.__name__}")
+            raise RefusedError(f"expected JSON objects with the fields of {fact.__name__}")
         yield one
 
 
@@ -110,12 +114,14 @@ def _line(line: str, fact: type[Fact]) -> Mapping[str, Any]:
     if isinstance(document, dict):
         return document
     if fact is not QuestionAsked or line.startswith("{"):
-        raise RefusedError(f"a line is no JSON object with the fields of {fact.__name__}; nothing was injected")
+        raise RefusedError(
+            f"expected a JSON object with the fields of {fact.__name__} on each line; nothing was injected"
+        )
     return {"text": line}
 
 
 def _event(
-    document: Mapping[str, Any], where: Target, pipeline: PipelineRef, deadline_seconds: float, tenant: str
+    document: Mapping[str, Any], where: InjectionTarget, pipeline: PipelineRef, deadline_seconds: float, tenant: str
 ) -> Event[Fact]:
     if "payload" in document and "fact" in document:
         return _whole(document, where)
@@ -138,17 +144,17 @@ def _event(
     return event.model_copy(update={"origin": INJECTED})
 
 
-def _whole(document: Mapping[str, Any], where: Target) -> Event[Fact]:
-    """A whole event as it was exported or written; it keeps its envelope but for lane, question, id and the mark."""
+def _whole(document: Mapping[str, Any], where: InjectionTarget) -> Event[Fact]:
+    """A whole event; it keeps its envelope except for lane, question, event id and origin."""
     if document["fact"] != where.fact.__name__:
-        raise RefusedError(f"the event is a {str(document['fact'])[:60]}, not a {where.fact.__name__}")
+        raise RefusedError(f"the event is of type {str(document['fact'])[:60]}; expected {where.fact.__name__}")
     if unknown := sorted(set(document) - _ENVELOPE - {"payload"}):
-        raise RefusedError(f"{unknown[0][:60]}: no such field of an envelope")
+        raise RefusedError(f"{unknown[0][:60]}: unknown field of an event")
     if not isinstance(document["payload"], dict):
-        raise RefusedError("payload: expected an object")
+        raise RefusedError("payload: expected a JSON object")
     checked_payload(where.fact, document["payload"], document["payload"])
     cid = where.cid or new_correlation_id()
-    mark = {
+    replaced = {
         "lane": where.lane.value,
         "attempt": where.attempt if where.cid else document.get("attempt", 0),
         "correlation_id": cid,
@@ -156,8 +162,50 @@ def _whole(document: Mapping[str, Any], where: Target) -> Event[Fact]:
         "origin": INJECTED,
     }
     try:
-        event = event_type(where.fact).model_validate({**document, **mark, "event_id": ""})
+        event = event_type(where.fact).model_validate({**document, **replaced, "event_id": ""})
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise RefusedError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return event.model_copy(update={"event_id": event_id(INJECTED, where.fact, cid, event.attempt)})
+
+
+async def inject_into(
+    session: OperatorSession, text: str, target: InjectionTarget, pipeline: str, tenant: str
+) -> list[str]:
+    """Publish the events in a text; returns the ids of their questions. If one event is invalid, none is published.
+
+    Raises:
+        RefusedError: an event is invalid, or the question already has it.
+        NotFoundError: there is no such pipeline.
+        UnavailableError: NATS is unavailable.
+    """
+    ref = session.pipelines.current(pipeline)
+    if ref is None:
+        raise NotFoundError(f"unknown pipeline {pipeline}; stored pipelines: {', '.join(session.pipelines.names())}")
+    deadline_seconds = ChosenPipeline(await session.pipelines.pipeline(ref), ref).deadline_seconds
+    events = injections(text, target, pipeline=ref, deadline_seconds=deadline_seconds, tenant=tenant)
+    for event in events:
+        await _publish(session, event)
+    return [event.correlation_id for event in events]
+
+
+async def import_question(session: OperatorSession, question: ExportedQuestion) -> int:
+    """Store the events of an exported question, marked as imported; returns their number.
+
+    Raises:
+        RefusedError: the log already has the question, or an event does not fit this version.
+        UnavailableError: NATS is unavailable.
+    """
+    events = question.imported()
+    if await session.log.history(question.id):
+        raise RefusedError(
+            f"the log already has question {question.id}; to see it: answerbus events show {question.id}"
+        )
+    for event in events:
+        await _publish(session, event)
+    return len(events)
+
+
+async def _publish(session: OperatorSession, event: Event[Fact]) -> None:
+    if await session.facts.publish(event) is not PublishResult.NEW:
+        raise RefusedError(f"question {event.correlation_id} has already ended or already has this {event.fact}")

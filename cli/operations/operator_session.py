@@ -1,8 +1,8 @@
-"""Operators' commands on the bus: a connection with which facts are said, and what they are said with.
+"""A session in which an operator's command publishes facts.
 
-`replay`, `import` and `inject` publish facts of every stage, under `bg.` (an injection also under `qa.`, when told
-to), and pipelines to try out under the bucket `candidates`. Where the bus knows users, these need the injector's; the
-others only read.
+`replay`, `import` and `inject` publish facts of every stage, under `bg.` (an injection also under `qa.`, if requested),
+and pipelines for replays into the bucket `candidates`. If NATS has users, they log in as `injector`; all other commands
+only read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shared.stores.pipelines_nats import NatsPipelines
 
 
 class OperatorPublisher:
-    """A `FactPublisher` on a plain connection; a command says a fact once and tells when it failed."""
+    """A `FactPublisher` on a plain connection; it tries once, and a failure is raised to the command."""
 
     def __init__(self, client: Client, raw_ttl: int) -> None:
         self._jetstream = client.jetstream(timeout=PUBLISH_TIMEOUT)
@@ -40,8 +40,8 @@ class OperatorPublisher:
         """Store the event.
 
         Raises:
-            UnavailableError: the bus did not store it in time; it is away, or this user may not say that.
-            RefusedError: the bus never will.
+            UnavailableError: NATS did not confirm in time; it is unavailable, or this user may not publish the fact.
+            RefusedError: NATS refuses the event.
         """
         headers = storage_headers(event, raw_ttl=self._raw_ttl, first=first)
         try:
@@ -51,17 +51,18 @@ class OperatorPublisher:
         except APIError as error:
             if error.err_code == WRONG_LAST_SEQUENCE:
                 return PublishResult.REJECTED
-            raise RefusedError(f"the bus refused {event.fact}: {error.description}") from None
+            raise RefusedError(f"NATS refused {event.fact}: {error.description}") from None
         except (TimeoutError, NatsTimeoutError):
-            raise UnavailableError(f"the bus stored no {event.fact}: it is away, or this user may not say it") from None
+            reason = "NATS is unavailable, or this user may not publish it"
+            raise UnavailableError(f"{event.fact} was not stored: {reason}") from None
         except NatsError as error:
-            raise UnavailableError(f"the bus did not store {event.fact}: {error}") from None
+            raise UnavailableError(f"{event.fact} was not stored: {error}") from None
         return PublishResult.DUPLICATE if ack.duplicate else PublishResult.NEW
 
 
 @dataclass(frozen=True)
 class OperatorSession:
-    """What a command that speaks needs of a platform."""
+    """What a command needs to publish facts: a publisher, the event log and the pipelines."""
 
     facts: FactPublisher
     log: EventLog
@@ -70,10 +71,10 @@ class OperatorSession:
 
 @asynccontextmanager
 async def operator_session(settings: Settings) -> AsyncIterator[OperatorSession]:
-    """A connection with which facts can be said and read.
+    """A session on its own connection.
 
     Raises:
-        UnavailableError: no bus answers, or it is not provisioned.
+        UnavailableError: NATS is unavailable or not provisioned.
     """
     async with bus.connected(settings, "replay", INJECTOR) as client:
         pipelines = NatsPipelines(client.jetstream)

@@ -1,4 +1,4 @@
-"""Replaying a recorded question: say one of its facts again, wait for the ending, compare."""
+"""Replays a recorded question: publish one of its facts again, wait for the terminal fact, compare."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cli.operations.candidates import Candidates, Choice, choose
 from cli.operations.operator_session import operator_session
+from cli.operations.pipeline_choice import CandidatePipelines, PipelineChoice, choose
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -24,15 +24,15 @@ from shared.history.export import read_export
 from shared.history.replay_plan import again, is_shortened, starting_point
 from shared.runtime.settings import Settings
 
-#: Seconds after a replay's deadline in which a stage may still say that it gave up.
+#: Seconds after a replay's deadline in which a stage may still publish that it abandoned the question.
 GRACE = 2.0
-#: How often the log is asked whether a replay has ended, should the live feed have lost the word.
+#: Seconds between reads of the log for the terminal fact, in case the live subscription has missed it.
 REREAD = 2.0
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A question as it is on record: in the log, or in a file with its pipeline's document."""
+    """The events of a question from the log, or from a file that also has the pipeline's document."""
 
     id: str
     events: list[Event[Fact]]
@@ -40,20 +40,20 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Order:
-    """What is asked of a replay; `edit` is what the payload it begins with has instead."""
+class ReplayOptions:
+    """The fact to start with (STAGE or FACT[.ATTEMPT]), the pipeline, and new values for the first payload."""
 
     start: str = ""
-    choice: Choice = field(default_factory=Choice)
+    pipeline: PipelineChoice = field(default_factory=PipelineChoice)
     edit: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A replay: what it began with, all its events, and the note that it could not begin where it should."""
+    """A replay: the event it started with, all its events, and a note if it could not start with the first fact."""
 
     recording: Recording
-    said: Event[Fact]
+    event: Event[Fact]
     events: list[Event[Fact]]
     note: str = ""
 
@@ -66,12 +66,12 @@ class Replayed:
         return difference(self.recording.events, self.events)
 
     def as_json(self) -> dict[str, Any]:
-        """The replay's id and beginning, and the difference once it has ended."""
-        pipeline = self.said.pipeline
+        """The replay's id and start, and the difference once it has ended."""
+        pipeline = self.event.pipeline
         return {
-            "id": self.said.correlation_id,
-            "parent": self.said.parent,
-            "from": f"{self.said.fact}.{self.said.attempt}",
+            "id": self.event.correlation_id,
+            "parent": self.event.parent,
+            "from": f"{self.event.fact}.{self.event.attempt}",
             "pipeline": f"{pipeline.name}@{pipeline.revision}",
             "note": self.note,
             "ended": self.ended,
@@ -80,9 +80,9 @@ class Replayed:
 
 
 class Replayer:
-    """Replays over a log and whoever says facts; open it before the first, close it after the last."""
+    """Replays questions with an event log and a publisher; must be open during replays."""
 
-    def __init__(self, log: EventLog, facts: FactPublisher, pipelines: Candidates) -> None:
+    def __init__(self, log: EventLog, facts: FactPublisher, pipelines: CandidatePipelines) -> None:
         self._log = log
         self._facts = facts
         self._pipelines = pipelines
@@ -90,36 +90,36 @@ class Replayer:
         self._stop: Callable[[], Awaitable[None]] | None = None
 
     async def open(self) -> None:
-        self._stop = await self._log.follow(subjects.live(subjects.endings(Lane.BACKGROUND)), self._heard)
+        self._stop = await self._log.follow(subjects.live(subjects.endings(Lane.BACKGROUND)), self._on_terminal_fact)
 
     async def close(self) -> None:
         if self._stop:
             await self._stop()
 
     async def recording(self, which: str) -> Recording:
-        """The question of that id, or in that file.
+        """The question with this id, or in this file.
 
         Raises:
-            NotFoundError: it is neither, or the log has let it go.
-            RefusedError: the file is no export that this program can read.
+            NotFoundError: there is no such file, or the log has no events of the question any more.
+            RefusedError: the file is not an export of this version.
         """
         if not subjects.is_correlation_id(which):
             return recording_in(Path(which))
         events = decodable_events(await self._log.history(which))
         if not events:
-            raise NotFoundError(f"nothing is known of {which} in the log any more; was it exported?")
+            raise NotFoundError(f"the log has no events of question {which}; replay an exported file instead")
         return Recording(which, events)
 
-    async def replay(self, recording: Recording, order: Order, *, wait: bool = True) -> Replayed:
-        """Say the fact again and wait for the ending; nothing is stored when something does not hold.
+    async def replay(self, recording: Recording, options: ReplayOptions, *, wait: bool = True) -> Replayed:
+        """Publish the fact again and wait for the terminal fact; nothing is stored if the options are invalid.
 
         Raises:
-            NotFoundError, RefusedError, PipelineError: what does not hold, in one line.
-            UnavailableError: the bus is away.
+            NotFoundError, RefusedError, PipelineError: the options are invalid for this question.
+            UnavailableError: NATS is unavailable.
         """
-        start = starting_point(recording.events, order.start)
-        chosen = await choose(self._pipelines, order.choice, start.pipeline, recording.document)
-        event = again(start, deadline_seconds=chosen.deadline_seconds, changes=order.edit)
+        start = starting_point(recording.events, options.start)
+        chosen = await choose(self._pipelines, options.pipeline, start.pipeline, recording.document)
+        event = again(start, deadline_seconds=chosen.deadline_seconds, changes=options.edit)
         event = event.model_copy(update={"pipeline": await chosen.reference(self._pipelines)})
         self._ended[event.correlation_id] = asyncio.Event()
         try:
@@ -129,28 +129,28 @@ class Replayer:
         finally:
             del self._ended[event.correlation_id]
         events = decodable_events(await self._log.history(event.correlation_id)) if wait else [event]
-        return Replayed(recording, event, events, _note(recording, start, order))
+        return Replayed(recording, event, events, _note(recording, start, options))
 
     async def ended_since(self, moment: datetime) -> list[str]:
-        """The live questions that ended since then, oldest first; those an asker withdrew aside."""
-        found: dict[str, None] = {}
+        """The ids of live questions that ended since then, oldest first, except those that their asker withdrew."""
+        ids: dict[str, None] = {}
         async for one in self._log.since(subjects.endings(Lane.LIVE), moment):
             if subjects.parse(one.subject).fact != QuestionWithdrawn.__name__:
-                found[one.correlation_id] = None
-        return list(found)
+                ids[one.correlation_id] = None
+        return list(ids)
 
     async def _until_ended(self, event: Event[Fact]) -> None:
-        """Until the ending is in the log, or it is too late for one."""
-        heard = self._ended[event.correlation_id]
+        """Wait until the terminal fact is in the log, or the deadline and the grace period are over."""
+        ended = self._ended[event.correlation_id]
         while (left := event.remaining + GRACE) > 0:
             try:
-                await asyncio.wait_for(heard.wait(), min(REREAD, left))
+                await asyncio.wait_for(ended.wait(), min(REREAD, left))
                 return
             except TimeoutError:
                 if await self._log.ending(event.correlation_id):
                     return
 
-    def _heard(self, stored: StoredEvent) -> None:
+    def _on_terminal_fact(self, stored: StoredEvent) -> None:
         if waiting := self._ended.get(stored.correlation_id):
             waiting.set()
 
@@ -159,31 +159,31 @@ def recording_in(path: Path) -> Recording:
     """The question in an exported file.
 
     Raises:
-        NotFoundError: there is no such file (and it is no id).
-        RefusedError: it is no export that this program can read.
+        NotFoundError: there is no such file.
+        RefusedError: it is not an export of this version.
     """
     try:
         question = read_export(path.read_bytes(), str(path))
     except OSError:
-        raise NotFoundError(f"{path}: neither a question's id (32 hex digits) nor a file that can be read") from None
+        raise NotFoundError(f"{path}: neither a question's id (32 hex digits) nor a readable file") from None
     return Recording(question.id, question.decoded(), question.document)
 
 
-def _note(recording: Recording, start: Event[Fact], order: Order) -> str:
-    if order.start or not is_shortened(recording.events[0]):
+def _note(recording: Recording, start: Event[Fact], options: ReplayOptions) -> str:
+    if options.start or not is_shortened(recording.events[0]):
         return ""
-    return f"the raw question has expired or was left out; begun with {start.fact}, as recorded"
+    return f"the raw question has expired or was not exported; started with the recorded {start.fact}"
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Replayer]:
-    """A replayer on the bus.
+async def open_replayer(settings: Settings) -> AsyncIterator[Replayer]:
+    """A replayer on a session of its own.
 
     Raises:
-        UnavailableError: no bus answers, or it is not provisioned.
+        UnavailableError: NATS is unavailable or not provisioned.
     """
-    async with operator_session(settings) as here:
-        replayer = Replayer(here.log, here.facts, here.pipelines)
+    async with operator_session(settings) as session:
+        replayer = Replayer(session.log, session.facts, session.pipelines)
         await replayer.open()
         try:
             yield replayer

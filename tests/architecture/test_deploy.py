@@ -15,7 +15,6 @@ import typer
 import yaml
 from pydantic import SecretStr
 
-from cli.commands.pipelines import register
 from cli.host.catalogue import STAGES, stages
 from cli.main import app
 from cli.operations.credentials import issue
@@ -172,7 +171,7 @@ def test_page_names_only_commands_that_exist(path: Path) -> None:
 
 
 def _commands() -> Iterator[str]:
-    group: Any = typer.main.get_command(_complete())
+    group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         children = getattr(command, "commands", None)
         if children is None:
@@ -181,14 +180,6 @@ def _commands() -> Iterator[str]:
             yield from (f"{name} {child}" for child in children)
             if command.invoke_without_command:
                 yield name
-
-
-def _complete() -> typer.Typer:
-    """The whole command, as its console script builds it."""
-    for group in app.registered_groups:
-        if group.name == "pipelines" and group.typer_instance and not group.typer_instance.registered_commands:
-            register(group.typer_instance)
-    return app
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -76,8 +76,8 @@ class Outcome:
 
 
 @contextlib.asynccontextmanager
-async def _asking(town: Cluster) -> AsyncIterator[Asking]:
-    signals = Connection(Settings(nats_url=town.urls, replicas=3), "bench")
+async def _asking(nats_cluster: Cluster) -> AsyncIterator[Asking]:
+    signals = Connection(Settings(nats_url=nats_cluster.urls, replicas=3), "bench")
     await signals.open()
     asking = Asking(Publisher(signals.broker, "gateway", budget=30, raw_ttl=3600))
     tasks = [asyncio.create_task(asking.run()) for _ in range(ASKERS)]
@@ -92,34 +92,34 @@ async def _asking(town: Cluster) -> AsyncIterator[Asking]:
 
 async def killed(folder: Path, kills: Sequence[str] = KILLS, say: Callable[[str], None] = lambda _: None) -> Outcome:
     """Kill one node after the other, then all three, while questions come in; then look for every one of them."""
-    with cluster(folder) as town:
-        async with town.client() as client:
-            await until(lambda: _provisioned(town), "a log of three copies")
-            await town.whole(client)
+    with cluster(folder) as nats_cluster:
+        async with nats_cluster.client() as client:
+            await until(lambda: _provisioned(nats_cluster), "a log of three copies")
+            await nats_cluster.whole(client)
             outages: dict[str, float] = {}
-            async with _asking(town) as asking:
+            async with _asking(nats_cluster) as asking:
                 await asking.outage()
                 for what in kills:
-                    node = await (town.follower(client) if what == "follower" else town.leader(client))
+                    node = await (nats_cluster.follower(client) if what == "follower" else nats_cluster.leader(client))
                     node.kill()
                     outages[what] = await asking.outage()
                     say(f"{what} killed: nothing stored for {outages[what]:.2f} s")
                     node.start()
-                    await town.whole(client)
-                for node in town.nodes:
+                    await nats_cluster.whole(client)
+                for node in nats_cluster.nodes:
                     node.kill()
-                for node in town.nodes:
+                for node in nats_cluster.nodes:
                     node.start()
                 outages["all three"] = await asking.outage()
                 say(f"all three killed: nothing stored for {outages['all three']:.2f} s")
-            await town.whole(client)
+            await nats_cluster.whole(client)
             log = NatsEventLog(lambda: client)
             lost = [cid for cid in asking.acknowledged if not await log.history(cid)]
             return Outcome(len(asking.acknowledged), len(lost), asking.refused, outages)
 
 
-async def _provisioned(town: Cluster) -> bool:
-    settings = Settings(nats_url=town.urls, replicas=3)
+async def _provisioned(nats_cluster: Cluster) -> bool:
+    settings = Settings(nats_url=nats_cluster.urls, replicas=3)
     async with bus.connected(settings) as client:
         await bus.provision(client, settings, [])
     return True

@@ -14,7 +14,7 @@ from cli.host.catalogue import STAGES
 from cli.host.data_dir import DataDir
 from cli.operations import bus
 from cli.operations.operator_session import OperatorSession, operator_session
-from cli.operations.stage_control import Levers
+from cli.operations.stage_control import StageControl
 from shared.bus.background_throttle import QUIET_AFTER
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -101,8 +101,8 @@ async def queue(here: OperatorSession, questions: Sequence[str], count: int) -> 
 
 
 async def _hold(client: Client, *, held: bool) -> None:
-    levers = Levers(client)
-    change = levers.pause if held else levers.resume
+    durables = StageControl(client)
+    change = durables.pause if held else durables.resume
     await asyncio.gather(*(change(stage, [Lane.BACKGROUND]) for stage in STAGES if stage != "gateway"))
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cli.host.data_dir import DataDir
-from cli.operations.bulk_replay import Report, replay_many
-from cli.operations.replay import Order, Replayer, opened
+from cli.operations.bulk_replay import ReplayReport, replay_many
+from cli.operations.replay import Replayer, ReplayOptions, open_replayer
 from shared.runtime.settings import Settings
 from tests.support.platform import cli, running
 
@@ -45,7 +45,7 @@ async def compare(*, questions: int, quick: bool, say: Say) -> Section:
             say(f"replay: {questions:,} questions recorded, {asked.per_second:.0f}/s")
             bus = DataDir(root / "data").running()
             assert bus is not None
-            async with opened(Settings(data_dir=root / "data", nats_url=bus.nats_url)) as replayer:
+            async with open_replayer(Settings(data_dir=root / "data", nats_url=bus.nats_url)) as replayer:
                 section.add("default", await _replayed(replayer, questions, say))
     return section
 
@@ -54,9 +54,9 @@ async def _replayed(replayer: Replayer, questions: int, say: Say) -> dict[str, f
     cids = await replayer.ended_since(datetime.now(UTC) - timedelta(days=1))
     if len(cids) != questions:
         raise RuntimeError(f"{len(cids)} endings of {questions} questions are in the log")
-    report = Report(wanted=len(cids))
+    report = ReplayReport(questions=len(cids))
     began = time.perf_counter()
-    await replay_many(replayer, cids, Order(), report)
+    await replay_many(replayer, cids, ReplayOptions(), report)
     told = report.as_json()
     for one in told["changed"][:10]:
         say(f"replay: {one['id']} -> {one['replay']}: {', '.join(one['changed'])}")
@@ -65,5 +65,5 @@ async def _replayed(replayer: Replayer, questions: int, say: Say) -> dict[str, f
         "identical": told["identical"],
         "changed": len(told["changed"]),
         "not ended": told["unfinished"],
-        "replays/s": len(report.done) / (time.perf_counter() - began),
+        "replays/s": len(report.replays) / (time.perf_counter() - began),
     }

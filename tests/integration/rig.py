@@ -83,7 +83,7 @@ class Rig:
     async def provision(self, *builds: Build, **options: Any) -> dict[str, str]:
         """What was done to each thing, by its name."""
         stages = [build(None) for build in builds]  # type: ignore[arg-type]
-        return {one.name: one.did for one in await bus.provision(self.client, self.settings(**options), stages)}
+        return {one.name: one.action for one in await bus.provision(self.client, self.settings(**options), stages)}
 
     @asynccontextmanager
     async def worker(self, build: Build, **options: Any) -> AsyncIterator[Worker]:

@@ -37,8 +37,8 @@ async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
     first = await bus.provision(rig.client, rig.settings(), stages())
     again = await bus.provision(rig.client, rig.settings(), stages())
 
-    assert {change.did for change in first} == {"created"}
-    assert {change.did for change in again} == {"unchanged"}
+    assert {change.action for change in first} == {"created"}
+    assert {change.action for change in again} == {"unchanged"}
     assert [change.name for change in again] == [change.name for change in first]
 
 

@@ -18,12 +18,11 @@ from typer.testing import CliRunner, Result
 
 from cli.host.in_process import platform
 from cli.main import app
-from cli.operations.bulk_replay import Report, replay_many
-from cli.operations.candidates import Choice
-from cli.operations.event_writer import inject_into, put_into_log
-from cli.operations.injection import target
+from cli.operations.bulk_replay import ReplayReport, replay_many
+from cli.operations.injection import import_question, inject_into, injection_target
 from cli.operations.operator_session import operator_session
-from cli.operations.replay import Order, opened
+from cli.operations.pipeline_choice import PipelineChoice
+from cli.operations.replay import ReplayOptions, open_replayer
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -41,7 +40,7 @@ OTHERS = ("How long is a plot rented?", "Where does the water for the plots come
 
 
 @dataclass
-class Town:
+class RunningPlatform:
     """A platform with three documents, and the ids of three questions that it answered."""
 
     settings: Settings
@@ -65,31 +64,33 @@ def plain_logs_stay() -> Iterator[None]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def town(plain_logs_stay: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("town"), log_level="error")
+async def running(plain_logs_stay: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningPlatform]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("running"), log_level="error")
     async with platform(settings) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         documents = [
             {"source": f"kb:{name}", "media_type": "text/markdown", "text": text} for name, text in CORPUS.items()
         ]
         assert (await http.post("/api/v1/ingest", json={"documents": documents})).status_code == 200
         answers = [await http.post("/api/v1/query", json={"question": text}) for text in (RENT, *OTHERS)]
-        yield Town(settings, http, [one.json()["id"] for one in answers])
+        yield RunningPlatform(settings, http, [one.json()["id"] for one in answers])
 
 
-async def test_everything_that_was_said_is_read_back_and_narrowed(town: Town) -> None:
-    said = await town.events()
-    verified = await town.events(fact="AnswerVerified", contains="FORTY euros", lane="live", pipeline="default")
+async def test_everything_that_was_said_is_read_back_and_narrowed(running: RunningPlatform) -> None:
+    said = await running.events()
+    verified = await running.events(fact="AnswerVerified", contains="FORTY euros", lane="live", pipeline="default")
 
     assert [one["sequence"] for one in said] == sorted(one["sequence"] for one in said)
-    assert {one["id"] for one in verified} >= {town.cids[0]}
+    assert {one["id"] for one in verified} >= {running.cids[0]}
     assert {one["published_by"] for one in verified} == {"verifier"}
-    assert [one["fact"] for one in await town.events(id=town.cids[0], stage="retrieval")] == ["PassagesRetrieved"]
-    assert await town.events(pipeline="nobodys") == []
-    assert (await town.http.get("/api/v1/events", params={"fact": "AnswerGuessed"})).status_code == 422
+    assert [one["fact"] for one in await running.events(id=running.cids[0], stage="retrieval")] == ["PassagesRetrieved"]
+    assert await running.events(pipeline="nobodys") == []
+    assert (await running.http.get("/api/v1/events", params={"fact": "AnswerGuessed"})).status_code == 422
 
 
-async def test_the_log_is_read_a_piece_at_a_time_from_a_moment_on(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with operator_session(town.settings) as here:
+async def test_the_log_is_read_a_piece_at_a_time_from_a_moment_on(
+    running: RunningPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with operator_session(running.settings) as here:
 
         async def read(moment: datetime) -> list[StoredEvent]:
             return [one async for one in here.log.since(subjects.everything(Lane.LIVE), moment)]
@@ -106,15 +107,17 @@ async def test_the_log_is_read_a_piece_at_a_time_from_a_moment_on(town: Town, mo
     assert nothing == []
 
 
-async def test_what_comes_is_followed_after_what_was_there_each_once(town: Town) -> None:
+async def test_what_comes_is_followed_after_what_was_there_each_once(running: RunningPlatform) -> None:
     seen: list[dict[str, Any]] = []
     params = {"since": 600, "fact": "QuestionAsked"}
     headers = {"Accept": "application/x-ndjson"}
-    async with town.http.stream("GET", "/api/v1/events", params=params, headers=headers) as response:
+    async with running.http.stream("GET", "/api/v1/events", params=params, headers=headers) as response:
         lines = response.aiter_lines()
         async with asyncio.timeout(30):
             seen += [json.loads(await anext(lines)) for _ in range(3)]
-            asked = (await town.http.post("/api/v1/query", json={"question": "Is a library card free?"})).json()["id"]
+            asked = (await running.http.post("/api/v1/query", json={"question": "Is a library card free?"})).json()[
+                "id"
+            ]
             while seen[-1]["id"] != asked:
                 if line := await anext(lines):
                     seen.append(json.loads(line))
@@ -122,40 +125,42 @@ async def test_what_comes_is_followed_after_what_was_there_each_once(town: Town)
     assert len({one["sequence"] for one in seen}) == len(seen)
 
 
-async def test_a_bulk_of_replays_is_identical_and_reported(town: Town) -> None:
-    report = Report(wanted=len(town.cids))
+async def test_a_bulk_of_replays_is_identical_and_reported(running: RunningPlatform) -> None:
+    report = ReplayReport(questions=len(running.cids))
 
-    async with opened(town.settings) as replayer:
-        await replay_many(replayer, town.cids, Order(), report)
+    async with open_replayer(running.settings) as replayer:
+        await replay_many(replayer, running.cids, ReplayOptions(), report)
 
     told = report.as_json()
     assert (told["replayed"], told["identical"], told["skipped"]) == (3, 3, {})
     assert told["endings"] == {"AnswerVerified -> AnswerVerified": 3}
-    total = (await town.http.get("/api/v1/stats")).json()["total"]
-    assert total <= len(town.cids) + 1  # the questions of askers
+    total = (await running.http.get("/api/v1/stats")).json()["total"]
+    assert total <= len(running.cids) + 1  # the questions of askers
 
 
-async def test_a_candidate_is_found_by_every_worker_and_by_no_asker(town: Town) -> None:
-    order = Order(start="answer", choice=Choice(changes=("answer.max_sentences=1",)))
-    async with opened(town.settings) as replayer:
-        recording = await replayer.recording(town.cids[0])
+async def test_a_candidate_is_found_by_every_worker_and_by_no_asker(running: RunningPlatform) -> None:
+    order = ReplayOptions(start="answer", pipeline=PipelineChoice(changes=("answer.max_sentences=1",)))
+    async with open_replayer(running.settings) as replayer:
+        recording = await replayer.recording(running.cids[0])
         first, second = [await replayer.replay(recording, order) for _ in range(2)]
         with pytest.raises(PipelineError, match="max_sentence"):
-            await replayer.replay(recording, Order(choice=Choice(changes=("answer.max_sentence=1",))))
+            await replayer.replay(recording, ReplayOptions(pipeline=PipelineChoice(changes=("answer.max_sentence=1",))))
         with pytest.raises(NotFoundError, match="nobodys"):
-            await replayer.replay(recording, Order(choice=Choice("nobodys")))
+            await replayer.replay(recording, ReplayOptions(pipeline=PipelineChoice("nobodys")))
 
-    name = first.said.pipeline.name
+    name = first.event.pipeline.name
     assert first.ended
     assert "AnswerVerified.0.answer.content" in first.difference.changed
-    assert second.said.pipeline == first.said.pipeline
-    refused = await town.http.post("/api/v1/questions", json={"question": "Why?", "pipeline": name})
+    assert second.event.pipeline == first.event.pipeline
+    refused = await running.http.post("/api/v1/questions", json={"question": "Why?", "pipeline": name})
     assert refused.status_code == 422
-    assert name not in [one["name"] for one in (await town.http.get("/api/v1/pipelines")).json()]
+    assert name not in [one["name"] for one in (await running.http.get("/api/v1/pipelines")).json()]
 
 
-async def test_an_export_is_whole_without_raw_text_and_imported_only_once(town: Town, tmp_path: Path) -> None:
-    text = (await town.http.get(f"/api/v1/events/{town.cids[1]}/export")).text
+async def test_an_export_is_whole_without_raw_text_and_imported_only_once(
+    running: RunningPlatform, tmp_path: Path
+) -> None:
+    text = (await running.http.get(f"/api/v1/events/{running.cids[1]}/export")).text
     path = tmp_path / "q.json"
     path.write_text(text)
     question = read_export(text, "q.json")
@@ -163,46 +168,46 @@ async def test_an_export_is_whole_without_raw_text_and_imported_only_once(town: 
     assert question.document is not None
 
     elsewhere = read_export(text.replace(question.id, "ab" * 16), "q.json")
-    async with operator_session(town.settings) as here:
+    async with operator_session(running.settings) as here:
         with pytest.raises(RefusedError, match="already"):
-            await put_into_log(here, question)
-        assert await put_into_log(here, elsewhere) == len(elsewhere.events)
-        shown = (await town.http.get(f"/api/v1/events/{elsewhere.id}")).json()
+            await import_question(here, question)
+        assert await import_question(here, elsewhere) == len(elsewhere.events)
+        shown = (await running.http.get(f"/api/v1/events/{elsewhere.id}")).json()
         assert {one["origin"] for one in shown} == {"imported"}
-    async with opened(town.settings) as replayer:
-        done = await replayer.replay(await replayer.recording(str(path)), Order())
-    assert "begun with QuestionApproved" in done.note
+    async with open_replayer(running.settings) as replayer:
+        done = await replayer.replay(await replayer.recording(str(path)), ReplayOptions())
+    assert "started with the recorded QuestionApproved" in done.note
     assert done.difference.verdict == "identical"
     # The replay passed through every stage after the import did: nobody said anything about that.
-    assert len((await town.http.get(f"/api/v1/events/{elsewhere.id}")).json()) == len(elsewhere.events)
+    assert len((await running.http.get(f"/api/v1/events/{elsewhere.id}")).json()) == len(elsewhere.events)
 
 
-async def test_the_command_line_replays_exports_and_finds(town: Town, tmp_path: Path) -> None:
+async def test_the_command_line_replays_exports_and_finds(running: RunningPlatform, tmp_path: Path) -> None:
     async def answerbus(*arguments: str) -> Result:
-        command = (*arguments, "--data", str(town.settings.data_dir))
+        command = (*arguments, "--data", str(running.settings.data_dir))
         return await asyncio.to_thread(CliRunner().invoke, app, command)
 
-    exported = await answerbus("events", "export", town.cids[0])
+    exported = await answerbus("events", "export", running.cids[0])
     (tmp_path / "rent.json").write_text(exported.stdout)
     fixture = await answerbus("evaluate", "replay", str(tmp_path), "--json")
     shorter = ("--from", "answer", "--set", "answer.max_sentences=1", "--json")
-    replayed = await answerbus("events", "replay", town.cids[0], *shorter)
+    replayed = await answerbus("events", "replay", running.cids[0], *shorter)
     several = await answerbus("events", "replay", "--since", "10m", "--sample", "2", "--json")
     found = await answerbus("events", "grep", "forty euros", "--fact", "AnswerVerified", "--lane", "live")
     nothing = await answerbus("events", "grep", "fifty euros")
 
     assert json.loads(fixture.stdout)["metrics"] == {"questions": 1, "same": 1, "held": 1}
     told = json.loads(replayed.stdout)
-    assert (told["parent"], told["from"], told["ended"]) == (town.cids[0], "PassagesRetrieved.0", True)
+    assert (told["parent"], told["from"], told["ended"]) == (running.cids[0], "PassagesRetrieved.0", True)
     assert any(kind == "-" for kind, _ in told["difference"]["words"])
     assert json.loads(several.stdout)["identical"] == 2
-    assert town.cids[0] in found.stdout
+    assert running.cids[0] in found.stdout
     assert [one.exit_code for one in (exported, fixture, replayed, several, found, nothing)] == [0, 0, 0, 0, 0, 1]
 
 
-async def test_injected_questions_are_answered_on_the_background_lane(town: Town) -> None:
-    async with operator_session(town.settings) as here:
-        where = target("QuestionAsked", None)
+async def test_injected_questions_are_answered_on_the_background_lane(running: RunningPlatform) -> None:
+    async with operator_session(running.settings) as here:
+        where = injection_target("QuestionAsked", None)
         with pytest.raises(RefusedError, match="2: "):
             await inject_into(here, '{"text": "a"}\n{"txt": "b"}', where, "default", "default")
         ids = await inject_into(here, f"{RENT}\n{OTHERS[0]}\n", where, "default", "default")

@@ -46,7 +46,7 @@ async def test_a_worker_whose_key_was_rotated_ends_so_that_a_new_one_reads_the_n
     with nats_server(tmp_path, config=tmp_path / USERS_FILE) as server:
         first = await worker(server, seed)
         kept = issue(tmp_path, declared, rotate=["gateway"])
-        assert [one.did for one in kept] == ["rotated", *["kept"] * (len(kept) - 1)]
+        assert [one.action for one in kept] == ["rotated", *["kept"] * (len(kept) - 1)]
         assert seed.read_text() != before
         assert seed.stat().st_mode & 0o777 == 0o600
         assert server.process

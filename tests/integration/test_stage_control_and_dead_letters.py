@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.operations.dead_letters import Letters, Order
+from cli.operations.dead_letters import DeadLetterManager, RetryOptions
 from cli.operations.operator_session import OperatorPublisher
-from cli.operations.stage_control import Lever, Levers
+from cli.operations.stage_control import StageControl, StageDurable
 from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import PermanentError, RefusedError
@@ -39,8 +39,8 @@ async def record(ending: Ending) -> ExchangeRecorded:
 async def test_a_paused_stage_is_handed_nothing_until_it_is_resumed_while_the_other_lane_goes_on(rig: Rig) -> None:
     await rig.provision(stage_of(approve))
     async with rig.worker(stage_of(approve)):
-        levers = Levers(rig.client)
-        paused = await levers.pause("moderation", [Lane.LIVE])
+        durables = StageControl(rig.client)
+        paused = await durables.pause("moderation", [Lane.LIVE])
         live, background = asked(), asked(lane=Lane.BACKGROUND)
         await rig.publish(live)
         await rig.publish(background)
@@ -49,11 +49,11 @@ async def test_a_paused_stage_is_handed_nothing_until_it_is_resumed_while_the_ot
         assert [(one.durable, one.paused_seconds is not None) for one in paused] == [(DURABLE, True)]
 
         await rig.provision(stage_of(approve))  # an upgrade does not take it off
-        (still,) = await levers.of("moderation", [Lane.LIVE])
+        (still,) = await durables.of("moderation", [Lane.LIVE])
         assert still.paused_seconds
         assert still.pending == 1
 
-        await levers.resume("moderation", [Lane.LIVE])
+        await durables.resume("moderation", [Lane.LIVE])
         await rig.event(live.correlation_id, QuestionApproved)
 
 
@@ -61,14 +61,14 @@ async def test_a_pause_outlives_the_bus_and_ends_by_itself_when_its_time_is_over
     with nats_server(tmp_path) as server:
         async with rig_on(server) as rig:
             await rig.provision(stage_of(approve))
-            await Levers(rig.client).pause("moderation", list(Lane))
+            await StageControl(rig.client).pause("moderation", list(Lane))
         server.kill()
         server.start()
         async with rig_on(server) as rig, rig.worker(stage_of(approve)):
-            levers = Levers(rig.client)
-            (live,) = await levers.of("moderation", [Lane.LIVE])
+            durables = StageControl(rig.client)
+            (live,) = await durables.of("moderation", [Lane.LIVE])
             question = await rig.publish(asked())
-            await levers.pause("moderation", [Lane.LIVE], 1)
+            await durables.pause("moderation", [Lane.LIVE], 1)
             await rig.event(question.correlation_id, QuestionApproved)
 
     assert live.paused_seconds
@@ -82,15 +82,15 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
         await gate.wait()
         return await approve(asked)
 
-    def progress(levers: list[Lever]) -> None:
-        seen.append((sum(one.pending for one in levers), sum(one.in_flight for one in levers)))
+    def progress(durables: list[StageDurable]) -> None:
+        seen.append((sum(one.pending for one in durables), sum(one.in_flight for one in durables)))
         gate.set()
 
     await rig.provision(stage_of(slowly))
     async with rig.worker(stage_of(slowly), concurrency=1):
         for _ in range(3):
             await rig.publish(asked())
-        drained = await Levers(rig.client).drain("moderation", list(Lane), patience=20, progress=progress)
+        drained = await StageControl(rig.client).drain("moderation", list(Lane), timeout=20, progress=progress)
 
     assert sum(seen[0]) == 3
     assert seen[-1] == (0, 0)
@@ -100,21 +100,21 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
 async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
     await rig.provision(stage_of(approve))
     await rig.publish(asked())
-    levers = Levers(rig.client)
+    durables = StageControl(rig.client)
 
     with pytest.raises(RefusedError, match="still has 1 events"):
-        await levers.drain("moderation", [Lane.LIVE], patience=0, progress=lambda _: None)
-    with pytest.raises(RefusedError, match="no stage brewing"):
-        await levers.pause("brewing", [Lane.LIVE])
+        await durables.drain("moderation", [Lane.LIVE], timeout=0, progress=lambda _: None)
+    with pytest.raises(RefusedError, match="unknown stage brewing"):
+        await durables.pause("brewing", [Lane.LIVE])
 
-    (lever,) = await levers.of("moderation", [Lane.LIVE])
-    assert lever.paused_seconds is None
+    (durable,) = await durables.of("moderation", [Lane.LIVE])
+    assert durable.paused_seconds is None
 
 
-def letters_of(rig: Rig) -> Letters:
+def letters_of(rig: Rig) -> DeadLetterManager:
     pipelines = MemoryPipelines()
     pipelines.apply("default", {})
-    return Letters(rig.client, rig.client, OperatorPublisher(rig.client, 60), pipelines, 60)
+    return DeadLetterManager(rig.client, rig.client, OperatorPublisher(rig.client, 60), pipelines, 60)
 
 
 async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_letters(rig: Rig) -> None:
@@ -124,16 +124,16 @@ async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_
         await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await collected(letters.kept, [], DeadLetterFilter(stage="moderation", kind="rules"))
+    (letter,) = await collected(letters.letters, [], DeadLetterFilter(stage="moderation", kind="rules"))
 
     async with rig.worker(stage_of(approve)):
-        done = await letters.retry(letter, Order())
+        done = await letters.retry(letter, RetryOptions())
         event = await rig.event(done.id, QuestionApproved)
 
     assert done.parent == question.correlation_id
     assert (event.parent, event.lane) == (question.correlation_id, Lane.LIVE)
     assert await rig.facts(question.correlation_id) == ["QuestionAsked", "QuestionAbandoned"]
-    assert await collected(letters.kept, [], DeadLetterFilter()) == []
+    assert await collected(letters.letters, [], DeadLetterFilter()) == []
 
 
 async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None:
@@ -142,9 +142,9 @@ async def test_a_retry_that_fails_again_is_a_dead_letter_again(rig: Rig) -> None
         await rig.publish(asked())
         await until(rig.dead)
         letters = letters_of(rig)
-        (first,) = await collected(letters.kept, [], DeadLetterFilter())
-        await letters.retry(first, Order(lane=Lane.BACKGROUND))
-        second = await until(lambda: collected(letters.kept, [], DeadLetterFilter()), "the second dead letter")
+        (first,) = await collected(letters.letters, [], DeadLetterFilter())
+        await letters.retry(first, RetryOptions(lane=Lane.BACKGROUND))
+        second = await until(lambda: collected(letters.letters, [], DeadLetterFilter()), "the second dead letter")
 
     assert (second[0].lane, second[0].number) == ("background", first.number + 1)
 
@@ -162,10 +162,10 @@ async def test_an_ending_that_was_not_recorded_is_said_again_as_it_was(rig: Rig)
         await rig.publish(question)
         await until(rig.dead)
     letters = letters_of(rig)
-    (letter,) = await collected(letters.kept, [], DeadLetterFilter())
+    (letter,) = await collected(letters.letters, [], DeadLetterFilter())
 
     async with rig.worker(stage_of(record, name="persistence")):
-        done = await letters.retry(letter, Order())
+        done = await letters.retry(letter, RetryOptions())
         await rig.event(question.correlation_id, ExchangeRecorded)
 
     assert done.id == question.correlation_id
@@ -180,14 +180,14 @@ async def test_an_edited_letter_replaces_the_one_it_was(rig: Rig) -> None:
         await rig.client.jetstream().publish(question.subject, broken)
         await until(rig.dead)
         letters = letters_of(rig)
-        (letter,) = await collected(letters.kept, [], DeadLetterFilter())
+        (letter,) = await collected(letters.letters, [], DeadLetterFilter())
         with pytest.raises(RefusedError, match="edit it first"):
-            await letters.retry(letter, Order())
+            await letters.retry(letter, RetryOptions())
 
         number = await letters.edit(letter, {"text": "Why?"})
         kept = await rig.client.jetstream().get_msg("DEAD", number)
-        (edited,) = await collected(letters.kept, [], DeadLetterFilter())
-        done = await letters.retry(edited, Order())
+        (edited,) = await collected(letters.letters, [], DeadLetterFilter())
+        done = await letters.retry(edited, RetryOptions())
         event = await rig.event(done.id, QuestionApproved)
 
     assert (edited.number, edited.edited) == (number, True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.client import Client
-from cli.commands.evaluate_questions import FileRun
+from cli.client import GatewayClient
+from cli.evaluation.file_run import FileRun
 from cli.evaluation.questions_file import read_items
 from cli.host.catalogue import STAGES, builder
 from services.gateway.http_server import HttpServer
@@ -52,11 +52,11 @@ async def test_a_file_of_questions_is_asked_evaluated_and_compared_apart_from_li
         bus.pipelines.apply("inline", {"verifier": {"evaluation": "inline"}})
         (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
         serving = asyncio.create_task(bus.serve())
-        async with Client(f"http://127.0.0.1:{face.port}") as here:
+        async with GatewayClient(f"http://127.0.0.1:{face.port}") as here:
             run = FileRun(here, read_items(file), file, tmp_path / "out", judge=False)
-            report = await run.do(["default", "inline"], 4, 0.0, only_sample=False)
-            with pytest.raises(RefusedError, match="no pipeline is called nobody"):
-                await run.do(["nobody"], 4, 0.0, only_sample=False)
+            report = await run.run(["default", "inline"], 4, 0.0, only_sample=False)
+            with pytest.raises(RefusedError, match="unknown pipeline nobody"):
+                await run.run(["nobody"], 4, 0.0, only_sample=False)
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from cli.evaluation.replays import check, fixtures
+from cli.evaluation.replay_fixtures import check, fixtures
 from cli.host.catalogue import STAGES, builder
-from cli.operations.bulk_replay import Report, replay_many, sampled
-from cli.operations.candidates import Choice
-from cli.operations.replay import Order, Replayer
+from cli.operations.bulk_replay import ReplayReport, replay_many, sampled
+from cli.operations.pipeline_choice import PipelineChoice
+from cli.operations.replay import Replayer, ReplayOptions
 from shared.contracts.domain import Document, Lane
 from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
 from shared.contracts.facts import AnswerVerified, DocumentIndexed, Fact, QuestionAsked
@@ -77,32 +77,32 @@ async def test_fifty_questions_said_again_give_identical_facts(bus: MemoryBus) -
     cids = [event.correlation_id for event in asked]
 
     async with replayer(bus) as here:
-        report = Report(wanted=len(cids))
-        await replay_many(here, cids, Order(), report)
+        report = ReplayReport(questions=len(cids))
+        await replay_many(here, cids, ReplayOptions(), report)
 
     told = report.as_json()
     assert (told["replayed"], told["identical"], told["changed"]) == (50, 50, [])
-    for done in report.done:
+    for done in report.replays:
         assert differing(essences(bus.history(done.recording.id)), essences(done.events)) == []
         assert {event.lane for event in done.events} == {Lane.BACKGROUND}
         assert {event.parent for event in done.events} == {done.recording.id}
-    assert len({done.said.correlation_id for done in report.done}) == 50
+    assert len({done.event.correlation_id for done in report.replays}) == 50
 
 
 async def test_a_bulk_that_is_stopped_keeps_what_it_found_out(bus: MemoryBus) -> None:
     cids = [(await bus.question(f"Where is plot {number}?")).correlation_id for number in range(6)]
-    report, begun = Report(wanted=len(cids)), asyncio.Event()
+    report, begun = ReplayReport(questions=len(cids)), asyncio.Event()
 
     async with replayer(bus) as here:
-        bulk = replay_many(here, cids, Order(), report, at_once=1, progress=lambda _: begun.set())
+        bulk = replay_many(here, cids, ReplayOptions(), report, at_once=1, progress=lambda _: begun.set())
         task = asyncio.create_task(bulk)
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    assert 1 <= len(report.done) < len(cids)
-    assert report.as_json()["replayed"] == len(report.done)
+    assert 1 <= len(report.replays) < len(cids)
+    assert report.as_json()["replayed"] == len(report.replays)
 
 
 async def test_no_cache_session_or_figure_hears_of_a_replay(bus: MemoryBus) -> None:
@@ -111,7 +111,7 @@ async def test_no_cache_session_or_figure_hears_of_a_replay(bus: MemoryBus) -> N
     before = await bus.ask(StatsRequest(hours=1))
 
     async with replayer(bus) as here:
-        done = await here.replay(await here.recording(recorded.correlation_id), Order())
+        done = await here.replay(await here.recording(recorded.correlation_id), ReplayOptions())
 
     after = await bus.ask(StatsRequest(hours=1))
     assert done.ended
@@ -124,7 +124,7 @@ async def test_an_edit_changes_what_follows_and_the_difference_says_how(bus: Mem
 
     async with replayer(bus) as here:
         recording = await here.recording(recorded.correlation_id)
-        done = await here.replay(recording, Order(start="PassagesRetrieved", edit={"passages": []}))
+        done = await here.replay(recording, ReplayOptions(start="PassagesRetrieved", edit={"passages": []}))
 
     assert done.difference.verdict == "worse"
     assert done.difference.right.answer_type == "not_found"
@@ -136,11 +136,11 @@ async def test_a_setting_of_the_pipeline_is_tried_out_on_one_question_only(bus: 
 
     async with replayer(bus) as here:
         recording = await here.recording(recorded.correlation_id)
-        choice = Choice(changes=("answer.max_sentences=1",))
-        done = await here.replay(recording, Order(start="answer", choice=choice))
+        choice = PipelineChoice(changes=("answer.max_sentences=1",))
+        done = await here.replay(recording, ReplayOptions(start="answer", pipeline=choice))
 
-    assert len(bus.only(done.said.correlation_id, AnswerVerified).answer.sentences) == 1
-    assert done.said.pipeline.name == "candidate/default"
+    assert len(bus.only(done.event.correlation_id, AnswerVerified).answer.sentences) == 1
+    assert done.event.pipeline.name == "candidate/default"
     assert len(bus.only((await bus.question(RENT)).correlation_id, AnswerVerified).answer.sentences) > 1
 
 
@@ -149,25 +149,29 @@ async def test_a_replay_of_a_half_expired_question_begins_with_the_next_fact_and
     await expire(bus, recorded.correlation_id, QuestionAsked)
 
     async with replayer(bus) as here:
-        done = await here.replay(await here.recording(recorded.correlation_id), Order())
+        done = await here.replay(await here.recording(recorded.correlation_id), ReplayOptions())
 
-    assert done.said.fact == "QuestionApproved"
-    assert "begun with QuestionApproved" in done.note
+    assert done.event.fact == "QuestionApproved"
+    assert "started with the recorded QuestionApproved" in done.note
     assert done.difference.verdict == "identical"
 
 
 @pytest.mark.parametrize(
     ("order", "error", "named"),
     [
-        (Order(start="retrival"), RefusedError, "no fact or stage"),
-        (Order(choice=Choice("nobodys")), NotFoundError, "there are: default"),
-        (Order(choice=Choice("default@999")), PipelineError, "no revision 999"),
-        (Order(choice=Choice(changes=("answer.max_sentence=1",))), PipelineError, "answer.max_sentence"),
-        (Order(edit={"txt": "?"}), RefusedError, "txt: no such field"),
+        (ReplayOptions(start="retrival"), RefusedError, "no fact or stage"),
+        (ReplayOptions(pipeline=PipelineChoice("nobodys")), NotFoundError, "pipelines: default"),
+        (ReplayOptions(pipeline=PipelineChoice("default@999")), PipelineError, "no revision 999"),
+        (
+            ReplayOptions(pipeline=PipelineChoice(changes=("answer.max_sentence=1",))),
+            PipelineError,
+            "answer.max_sentence",
+        ),
+        (ReplayOptions(edit={"txt": "?"}), RefusedError, "txt: no such field"),
     ],
 )
 async def test_what_does_not_hold_is_said_in_one_line_and_nothing_is_stored(
-    bus: MemoryBus, order: Order, error: type[Exception], named: str
+    bus: MemoryBus, order: ReplayOptions, error: type[Exception], named: str
 ) -> None:
     recorded = await bus.question(RENT)
     stored = len(bus.log.stored)
@@ -181,7 +185,7 @@ async def test_what_does_not_hold_is_said_in_one_line_and_nothing_is_stored(
 
 async def test_a_question_that_has_expired_is_named_and_an_unknown_file_too(bus: MemoryBus) -> None:
     async with replayer(bus) as here:
-        with pytest.raises(NotFoundError, match="in the log any more"):
+        with pytest.raises(NotFoundError, match="the log has no events of question"):
             await here.recording("0" * 32)
         with pytest.raises(NotFoundError, match="neither a question's id"):
             await here.recording("nowhere.json")
@@ -191,7 +195,7 @@ async def test_the_questions_of_the_last_hour_are_found_and_sampled_alike(bus: M
     recorded = await bus.question("Where is the library?")
 
     async with replayer(bus) as here:
-        await here.replay(await here.recording(recorded.correlation_id), Order())
+        await here.replay(await here.recording(recorded.correlation_id), ReplayOptions())
         found = await here.ended_since(datetime.now(UTC) - timedelta(hours=1))
 
     assert recorded.correlation_id in found
@@ -205,14 +209,14 @@ async def test_an_exported_question_is_a_fixture_until_a_change_is_accepted(bus:
     document = await bus.pipelines.pipeline(recorded.pipeline)
     path = tmp_path / "rent.json"
     path.write_text(exported(await bus.log.history(recorded.correlation_id), document, raw=False).encode())
-    shorter = Order(start="answer", choice=Choice(changes=("answer.max_sentences=1",)))
+    shorter = ReplayOptions(start="answer", pipeline=PipelineChoice(changes=("answer.max_sentences=1",)))
 
     async with replayer(bus) as here:
         outcomes = [
             (await check(here, fixtures(tmp_path)[0], order, accept=accept)).outcome
-            for order, accept in ((Order(), False), (shorter, False), (shorter, True), (shorter, False))
+            for order, accept in ((ReplayOptions(), False), (shorter, False), (shorter, True), (shorter, False))
         ]
-        back = await check(here, path, Order(), accept=False)
+        back = await check(here, path, ReplayOptions(), accept=False)
 
     assert outcomes == ["same", "changed", "accepted", "same"]
     assert back.outcome == "changed"
@@ -228,7 +232,7 @@ async def test_a_folder_without_fixtures_and_a_broken_one_are_told_from_a_change
     (tmp_path / "old.json").write_text('{"format": "answerbus-question", "version": 0}')
 
     async with replayer(bus) as here:
-        found = await check(here, tmp_path / "old.json", Order(), accept=True)
+        found = await check(here, tmp_path / "old.json", ReplayOptions(), accept=True)
 
     assert found.outcome == "refused"
     assert "version 0" in found.changed[0]

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cli.commands.evaluate_questions import FileRun
 from cli.evaluation import batch_run
 from cli.evaluation.answer_judge import agreement, compare_all
-from cli.evaluation.batch_run import Batch, BudgetError, evaluation_in
-from cli.evaluation.batch_store import Side, Store
-from cli.evaluation.questions_file import Item, chains
+from cli.evaluation.batch_run import BatchRun, BudgetError, evaluation_in
+from cli.evaluation.batch_store import BatchStore, EvaluatedPipeline
+from cli.evaluation.file_run import FileRun
+from cli.evaluation.questions_file import QuestionItem, chains
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.llm.scripted import ScriptedModels
 
-SIDES = [Side("default", 1), Side("candidate", 4)]
+PIPELINES = [EvaluatedPipeline("default", 1), EvaluatedPipeline("candidate", 4)]
 SCORES = {"groundedness": 1.0, "relevancy": 1.0, "completeness": 1.0, "overall": 1.0}
 
 
@@ -32,7 +32,7 @@ class Gateway:
             self.away -= 1
             raise UnavailableError("away (HTTP 503)")
         if path == "/api/v1/pipelines":
-            return [{"name": side.name, "revision": side.revision} for side in SIDES]
+            return [{"name": pipeline.name, "revision": pipeline.revision} for pipeline in PIPELINES]
         if path.startswith("/api/v1/events/"):
             return self._events()
         body = options["json"]
@@ -63,17 +63,17 @@ class Gateway:
         return [verified, said] if self.evaluates else [verified]
 
 
-def batch(folder: Path, gateway: Gateway, sides: list[Side] = SIDES, **options: Any) -> Batch:
+def batch(folder: Path, gateway: Gateway, pipelines: list[EvaluatedPipeline] = PIPELINES, **options: Any) -> BatchRun:
     file = folder / "q.csv"
     file.write_text("question\n")
-    return Batch(gateway, Store.open(folder / "out", file, sides), sides, **options)  # type: ignore[arg-type]
+    return BatchRun(gateway, BatchStore.open(folder / "out", file, pipelines), pipelines, **options)  # type: ignore[arg-type]
 
 
 def nothing() -> None:
     return
 
 
-ITEMS = [Item(line, f"question {line}?") for line in range(1, 6)]
+ITEMS = [QuestionItem(line, f"question {line}?") for line in range(1, 6)]
 
 
 async def test_every_question_is_asked_of_every_pipeline_on_the_background_lane(tmp_path: Path) -> None:
@@ -81,39 +81,39 @@ async def test_every_question_is_asked_of_every_pipeline_on_the_background_lane(
     run = batch(tmp_path, gateway)
     told: list[int] = []
 
-    await run.ask(run.left(chains(ITEMS)), lambda: told.append(1))
+    await run.ask(run.unfinished(chains(ITEMS)), lambda: told.append(1))
 
     assert {(one["question"], one["pipeline"]) for one in gateway.asked} == {
-        (item.question, side.name) for item in ITEMS for side in SIDES
+        (item.question, pipeline.name) for item in ITEMS for pipeline in PIPELINES
     }
     assert {one["lane"] for one in gateway.asked} == {"background"}
     assert len(told) == 10
-    assert run.store.of(SIDES[0])[3]["answer"] == "About question 3?"
+    assert run.store.of(PIPELINES[0])[3]["answer"] == "About question 3?"
 
 
 async def test_a_run_that_was_stopped_goes_on_where_it_was_also_after_a_line_that_was_cut(tmp_path: Path) -> None:
     gateway = Gateway()
     first = batch(tmp_path, gateway)
-    await first.ask(first.left(chains(ITEMS))[:4], nothing)
+    await first.ask(first.unfinished(chains(ITEMS))[:4], nothing)
     with (tmp_path / "out" / "answers.jsonl").open("a") as file:
         file.write('{"pipeline": "default", "li')
 
     second = batch(tmp_path, gateway)
-    await second.ask(second.left(chains(ITEMS)), nothing)
+    await second.ask(second.unfinished(chains(ITEMS)), nothing)
 
     assert len(gateway.asked) == 10
     assert len(batch(tmp_path, gateway).store.rows) == 10
-    assert second.left(chains(ITEMS)) == []
+    assert second.unfinished(chains(ITEMS)) == []
 
 
 async def test_a_follow_up_is_asked_after_its_turns_also_when_the_run_was_stopped_between(tmp_path: Path) -> None:
     gateway = Gateway()
-    talk = [Item(1, "What?", conversation="x"), Item(2, "And then?", conversation="x")]
-    run = batch(tmp_path, gateway, SIDES[:1])
-    await run.ask([(SIDES[0], talk[:1])], nothing)
+    talk = [QuestionItem(1, "What?", conversation="x"), QuestionItem(2, "And then?", conversation="x")]
+    run = batch(tmp_path, gateway, PIPELINES[:1])
+    await run.ask([(PIPELINES[0], talk[:1])], nothing)
 
-    again = batch(tmp_path, gateway, SIDES[:1])
-    await again.ask(again.left(chains(talk)), nothing)
+    again = batch(tmp_path, gateway, PIPELINES[:1])
+    await again.ask(again.unfinished(chains(talk)), nothing)
 
     assert gateway.asked[1]["turns"] == [{"question": "What?", "answer": "About What?"}]
     assert gateway.asked[0]["conversation_id"] == gateway.asked[1]["conversation_id"]
@@ -121,19 +121,19 @@ async def test_a_follow_up_is_asked_after_its_turns_also_when_the_run_was_stoppe
 
 
 async def test_a_question_the_gateway_refuses_is_a_row_and_does_not_end_the_run(tmp_path: Path) -> None:
-    run = batch(tmp_path, Gateway(), SIDES[:1])
+    run = batch(tmp_path, Gateway(), PIPELINES[:1])
 
-    await run.ask(run.left(chains([Item(1, "bad"), Item(2, "good?")])), nothing)
+    await run.ask(run.unfinished(chains([QuestionItem(1, "bad"), QuestionItem(2, "good?")])), nothing)
 
-    rows = run.store.of(SIDES[0])
+    rows = run.store.of(PIPELINES[0])
     assert (rows[1]["outcome"], rows[2]["outcome"]) == ("refused", "answered")
     assert "too long" in rows[1]["error"]
 
 
 async def test_a_gateway_that_is_away_for_a_moment_is_asked_again(tmp_path: Path) -> None:
-    run = batch(tmp_path, Gateway(away=1), SIDES[:1], at_once=1)
+    run = batch(tmp_path, Gateway(away=1), PIPELINES[:1], at_once=1)
 
-    await run.ask(run.left(chains(ITEMS[:1])), nothing)
+    await run.ask(run.unfinished(chains(ITEMS[:1])), nothing)
 
     assert len(run.store.rows) == 1
 
@@ -141,41 +141,41 @@ async def test_a_gateway_that_is_away_for_a_moment_is_asked_again(tmp_path: Path
 async def test_one_that_stays_away_ends_the_run_with_what_was_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_run, "PATIENCE", 0.0)
+    monkeypatch.setattr(batch_run, "RETRY_SECONDS", 0.0)
     gateway = Gateway()
-    run = batch(tmp_path, gateway, SIDES[:1], at_once=1)
-    await run.ask(run.left(chains(ITEMS[:2])), nothing)
+    run = batch(tmp_path, gateway, PIPELINES[:1], at_once=1)
+    await run.ask(run.unfinished(chains(ITEMS[:2])), nothing)
     gateway.away = 10
 
     with pytest.raises(UnavailableError):
-        await run.ask(run.left(chains(ITEMS)), nothing)
+        await run.ask(run.unfinished(chains(ITEMS)), nothing)
 
     assert len(run.store.rows) == 2
 
 
 async def test_a_run_stops_when_it_has_cost_what_it_may(tmp_path: Path) -> None:
-    run = batch(tmp_path, Gateway(cost=1.0), SIDES[:1], at_once=1, max_cost=2.5)
+    run = batch(tmp_path, Gateway(cost=1.0), PIPELINES[:1], at_once=1, max_cost=2.5)
 
     with pytest.raises(BudgetError, match=r"3\.0000 USD of 2\.5000"):
-        await run.ask(run.left(chains(ITEMS)), nothing)
+        await run.ask(run.unfinished(chains(ITEMS)), nothing)
 
     assert len(run.store.rows) == 3
 
 
 async def test_evaluations_are_waited_for_and_cost_what_they_added(tmp_path: Path) -> None:
-    run = batch(tmp_path, Gateway(cost=1.0), SIDES[:1])
-    await run.ask(run.left(chains(ITEMS[:2])), nothing)
+    run = batch(tmp_path, Gateway(cost=1.0), PIPELINES[:1])
+    await run.ask(run.unfinished(chains(ITEMS[:2])), nothing)
 
     assert await run.evaluations(nothing) == 0
-    assert run.store.of(SIDES[0])[1]["evaluation"] == {"scores": SCORES}
+    assert run.store.of(PIPELINES[0])[1]["evaluation"] == {"scores": SCORES}
     assert run.spent == pytest.approx(2 * 1.5)
 
 
 async def test_evaluations_that_never_come_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_run, "SILENCE", 0.05)
-    monkeypatch.setattr(batch_run, "PAUSE", 0.01)
-    run = batch(tmp_path, Gateway(evaluates=False), SIDES[:1])
-    await run.ask(run.left(chains(ITEMS[:2])), nothing)
+    monkeypatch.setattr(batch_run, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(batch_run, "POLL_SECONDS", 0.01)
+    run = batch(tmp_path, Gateway(evaluates=False), PIPELINES[:1])
+    await run.ask(run.unfinished(chains(ITEMS[:2])), nothing)
 
     assert await run.evaluations(nothing) == 2
 
@@ -187,21 +187,23 @@ def test_an_inline_evaluation_is_found_in_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sides", "complaint"),
+    ("text", "pipelines", "complaint"),
     [
-        ("question\nother\n", SIDES, "holds the run of another file"),
-        ("question\n", SIDES[:1], "holds a run of default@1, candidate@4"),
-        ("question\n", [SIDES[0], Side("candidate", 5)], "holds a run of default@1, candidate@4"),
+        ("question\nother\n", PIPELINES, "holds a run of another file"),
+        ("question\n", PIPELINES[:1], "holds a run of default@1, candidate@4"),
+        ("question\n", [PIPELINES[0], EvaluatedPipeline("candidate", 5)], "holds a run of default@1, candidate@4"),
     ],
 )
-def test_a_folder_of_another_run_is_refused(tmp_path: Path, text: str, sides: list[Side], complaint: str) -> None:
+def test_a_folder_of_another_run_is_refused(
+    tmp_path: Path, text: str, pipelines: list[EvaluatedPipeline], complaint: str
+) -> None:
     file = tmp_path / "q.csv"
     file.write_text("question\n")
-    Store.open(tmp_path / "out", file, SIDES)
+    BatchStore.open(tmp_path / "out", file, PIPELINES)
     file.write_text(text)
 
     with pytest.raises(RefusedError, match=complaint):
-        Store.open(tmp_path / "out", file, sides)
+        BatchStore.open(tmp_path / "out", file, pipelines)
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", "{", '{"pipelines": 7}'])
@@ -211,11 +213,11 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path, manifest: str) ->
     (tmp_path / "run.json").write_text(manifest)
 
     with pytest.raises(RefusedError, match="--out"):
-        Store.open(tmp_path, file, SIDES)
+        BatchStore.open(tmp_path, file, PIPELINES)
 
 
 async def test_the_judge_says_how_far_an_answer_is_the_expected_one_and_reads_both_as_data() -> None:
-    item = Item(1, "What does it cost?", "Forty euros.")
+    item = QuestionItem(1, "What does it cost?", "Forty euros.")
     models = ScriptedModels(agreement=['{"agreement": 0.75}', "no number"])
 
     assert (await agreement(models, item, "It costs <b>forty</b> euros."))[0] == 0.75
@@ -225,7 +227,7 @@ async def test_the_judge_says_how_far_an_answer_is_the_expected_one_and_reads_bo
 def file_run(folder: Path, gateway: Gateway, count: int = 9) -> FileRun:
     file = folder / "q.csv"
     file.write_text("question\n")
-    items = [Item(line, f"question {line}?") for line in range(1, count + 1)]
+    items = [QuestionItem(line, f"question {line}?") for line in range(1, count + 1)]
     return FileRun(gateway, items, file, folder / "out", judge=False)  # type: ignore[arg-type]
 
 
@@ -234,7 +236,7 @@ async def test_what_the_rest_will_cost_is_said_before_it_is_asked(
 ) -> None:
     gateway = Gateway(cost=0.5)
 
-    report = await file_run(tmp_path, gateway).do(["default"], 1, 0.0, only_sample=True)
+    report = await file_run(tmp_path, gateway).run(["default"], 1, 0.0, only_sample=True)
 
     assert len(gateway.asked) == report.as_json()["metrics"]["questions"] == 3
     assert "6 more questions will take about 90 tokens and 6.0000 USD (from 3 asked)" in capsys.readouterr().err
@@ -244,14 +246,14 @@ async def test_a_run_that_would_cost_too_much_stops_after_its_sample_and_keeps_i
     gateway = Gateway(cost=0.5)
 
     with pytest.raises(BudgetError, match=r"about 9\.0000 USD are needed and 4\.0000 allowed; raise --max-cost"):
-        await file_run(tmp_path, gateway).do(["default"], 1, 4.0, only_sample=False)
+        await file_run(tmp_path, gateway).run(["default"], 1, 4.0, only_sample=False)
 
     assert len(gateway.asked) == 3
     assert (tmp_path / "out" / "report.html").exists()
 
 
 async def test_a_run_that_costs_what_it_may_is_done_whole(tmp_path: Path) -> None:
-    report = await file_run(tmp_path, Gateway(cost=0.5)).do(["default", "candidate"], 2, 20.0, only_sample=False)
+    report = await file_run(tmp_path, Gateway(cost=0.5)).run(["default", "candidate"], 2, 20.0, only_sample=False)
 
     assert report.as_json()["metrics"]["cost_usd"] == 9 * 1.0  # each answer, and its evaluation
     assert report.as_json()["against"]["comparison"]["answered"]["ties"] == 9
@@ -259,21 +261,21 @@ async def test_a_run_that_costs_what_it_may_is_done_whole(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("names", "complaint"),
-    [(["default", "default"], "--against"), (["default", "nobody"], "there are: candidate, default")],
+    [(["default", "default"], "--against"), (["default", "nobody"], "stored pipelines: candidate, default")],
 )
 async def test_pipelines_that_cannot_be_compared_are_refused(tmp_path: Path, names: list[str], complaint: str) -> None:
     with pytest.raises(RefusedError, match=complaint):
-        await file_run(tmp_path, Gateway()).do(names, 1, 0.0, only_sample=False)
+        await file_run(tmp_path, Gateway()).run(names, 1, 0.0, only_sample=False)
 
 
 async def test_what_the_judge_has_no_word_on_is_left_for_the_next_try_and_no_answer_is_no_agreement(
     tmp_path: Path,
 ) -> None:
-    run = batch(tmp_path, Gateway(), SIDES[:1], at_once=1)
-    items = [Item(1, "a?", "x"), Item(2, "b?", "x"), Item(3, "bad", "x")]
-    await run.ask(run.left(chains(items)), nothing)
+    run = batch(tmp_path, Gateway(), PIPELINES[:1], at_once=1)
+    items = [QuestionItem(1, "a?", "x"), QuestionItem(2, "b?", "x"), QuestionItem(3, "bad", "x")]
+    await run.ask(run.unfinished(chains(items)), nothing)
 
     models = ScriptedModels(agreement=["no number", '{"agreement": 0.5}'])
-    await compare_all(models, run, [(SIDES[0], item) for item in items], nothing)
+    await compare_all(models, run, [(PIPELINES[0], item) for item in items], nothing)
 
-    assert [run.store.of(SIDES[0])[line].get("agreement") for line in (1, 2, 3)] == [None, 0.5, 0.0]
+    assert [run.store.of(PIPELINES[0])[line].get("agreement") for line in (1, 2, 3)] == [None, 0.5, 0.0]

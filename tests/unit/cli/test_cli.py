@@ -13,13 +13,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from cli.commands import pipelines
 from cli.host.data_dir import DataDir, Running
 from cli.main import app
-
-for _group in app.registered_groups:
-    if _group.name == "pipelines" and _group.typer_instance and not _group.typer_instance.registered_commands:
-        pipelines.register(_group.typer_instance)
 
 COMMAND: Any = typer.main.get_command(app)
 
@@ -202,7 +197,7 @@ def test_doctor_gives_a_verdict_on_everything_up_needs(tmp_path: Path) -> None:
         "doctor", "--data", tmp_path, "--port", "0", "--nats-url", f"nats://127.0.0.1:{_free_port()}", "--json"
     )
 
-    verdicts = {finding["what"]: finding["verdict"] for finding in json.loads(result.stdout)}
+    verdicts = {check["check"]: check["verdict"] for check in json.loads(result.stdout)}
 
     assert result.exit_code == 0
     assert verdicts["python"] == verdicts["nats-server"] == verdicts["pipelines"] == "ok"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cli.client import Client, SseEvent, sse
+from cli.client import GatewayClient, SseEvent, sse
 from shared.contracts.errors import NotFoundError, RefusedError
 
 
@@ -76,7 +76,7 @@ async def test_client_takes_a_broken_stream_up_after_the_last_event_it_read() ->
     cut_off = CutOff()
     async with await asyncio.start_server(cut_off, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        async with Client(f"http://127.0.0.1:{port}") as client:
+        async with GatewayClient(f"http://127.0.0.1:{port}") as client:
             seen = [event.id async for event in client.stream("0" * 32)]
 
     assert seen == ["4", "4~0.2", "5"]
@@ -96,6 +96,6 @@ async def test_client_raises_the_servers_own_sentence(status: str, error: type[E
 
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        async with Client(f"http://127.0.0.1:{port}") as client:
+        async with GatewayClient(f"http://127.0.0.1:{port}") as client:
             with pytest.raises(error, match="send something else"):
                 await client.call("GET", "/api/v1/questions/x")

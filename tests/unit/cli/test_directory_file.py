@@ -76,7 +76,7 @@ def test_a_csv_file_holds_one_kind_of_row(tmp_path: Path) -> None:
         ("- a list", "expected a mapping with the keys"),
         ("people: []", "expected a mapping with the keys"),
         ("experts: [a]", "experts 1: expected a mapping"),
-        ("experts: [{id: a, name: A, topic: x}]", "expert 1: topic is not known"),
+        ("experts: [{id: a, name: A, topic: x}]", "expert 1: unknown field topic"),
         ("experts: [{id: a}]", "expert 1: name"),
         ("experts: [{id: a, name: A, timezone: Mars}]", "not a time zone"),
         ("experts: [{id: a, name: A, weekly: {days: [someday], times: [x]}}]", "weekly of a: expected days"),

@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli.operations.doctor import Finding, examine
+from cli.operations.doctor import CheckResult, examine
 from shared.runtime.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.support.servers import free_port
 
 
-async def found(tmp_path: Path, **models: Any) -> dict[str, Finding]:
+async def found(tmp_path: Path, **models: Any) -> dict[str, CheckResult]:
     """What is found about models, by what it is about."""
     given = json.dumps(models) if models else ""
     settings = Settings(data_dir=tmp_path, nats_url=f"nats://127.0.0.1:{free_port()}", port=0, models=given)
-    return {one.what: one for one in await examine(settings) if one.what.startswith(("model", "endpoint"))}
+    return {one.check: one for one in await examine(settings) if one.check.startswith(("model", "endpoint"))}
 
 
 async def test_endpoints_are_asked_whether_they_answer(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from cli.host.catalogue import stages
 from cli.host.nats_server import EmbeddedNats
 from cli.operations import bus, doctor
-from cli.operations.doctor import Finding, examine
+from cli.operations.doctor import CheckResult, examine
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
@@ -28,12 +28,12 @@ def away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "find_spec", lambda name: None if name in EXTRAS else sys)
 
 
-async def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **section: Any) -> dict[str, Finding]:
+async def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **section: Any) -> dict[str, CheckResult]:
     """What is found for packaged pipelines of which one has this section."""
     pipelines = [Pipeline(name="plain"), Pipeline(name="city", sections={"moderation": section})]
     monkeypatch.setattr(doctor, "packaged_pipelines", lambda: pipelines)
     settings = Settings(data_dir=tmp_path, nats_url=f"nats://127.0.0.1:{free_port()}", port=0, models="off")
-    return {one.what: one for one in await examine(settings) if one.what.startswith("pipeline ")}
+    return {one.check: one for one in await examine(settings) if one.check.startswith("pipeline ")}
 
 
 async def test_a_pipeline_that_needs_nothing_has_no_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ async def test_pipelines_are_looked_at_as_they_are_applied(tmp_path: Path) -> No
             await store.open()
             await store.apply(Pipeline(name="ours", sections={"moderation": {"injection_model": "/nowhere.json"}}))
             await store.close()
-        lines = [one for one in await examine(settings) if one.what.startswith("pipeline ")]
+        lines = [one for one in await examine(settings) if one.check.startswith("pipeline ")]
     finally:
         await nats.stop()
 
-    assert [(one.what, one.verdict) for one in lines] == [("pipeline ours: injection_model", "warn")]
+    assert [(one.check, one.verdict) for one in lines] == [("pipeline ours: injection_model", "warn")]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.operations.answers_view import Transcript
 from cli.output import fail, print_json, table
+from cli.views.answers import Transcript
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31mred\u202e"
 TOLD = "]0;owned[2J31mred"

@@ -18,12 +18,12 @@ class Backlog:
 
     def __init__(self, age: float) -> None:
         self.age = age
-        self.away = False
+        self.unavailable = False
         self.looked = asyncio.Event()
 
     async def oldest(self) -> float:
         self.looked.set()
-        if self.away:
+        if self.unavailable:
             raise UnavailableError("the bus is away")
         return self.age
 

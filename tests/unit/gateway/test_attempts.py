@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cli.operations.answers_view import Transcript
-from cli.operations.events_view import summary
 from cli.output import table
+from cli.views.answers import Transcript
+from cli.views.events import summary
 from services.gateway.presenter import question_json
 from services.persistence import projection
 from shared.contracts.domain import Attempts, Refutation, Scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.operations.events_view import CALL_COLUMNS, model_calls
+from cli.views.events import CALL_COLUMNS, model_calls
 from services.gateway.presenter import result_json
 from services.persistence import projection
 from shared.bus.ports import StoredEvent

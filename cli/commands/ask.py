@@ -1,0 +1,38 @@
+"""`answerbus ask`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.options import DATA, Data, InProcess, Json, Url
+
+#: Exit code when the platform gave the question up.
+ABANDONED = 3
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
+    pipeline: Annotated[str, typer.Option(help="Pipeline; default: the server's.")] = "",
+    conversation: Annotated[str, typer.Option(help="Conversation id; questions with the same id are follow-ups.")] = "",
+    language: Annotated[str, typer.Option(help="Language of the question (en, fra); default: detected.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question and stream the answer."""
+    from cli.client import connect
+    from cli.output import run
+    from cli.views.answers import ask as ask_and_show
+
+    text = sys.stdin.read() if question == "-" else question
+    body = {"question": text, "pipeline": pipeline, "conversation_id": conversation, "language": language}
+
+    async def work() -> str:
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            return str((await ask_and_show(client, body, as_json=as_json))["result"]["outcome"])
+
+    raise SystemExit(ABANDONED if run(work) == "abandoned" else 0)

@@ -1,0 +1,83 @@
+"""`answerbus bus provision|status|credentials`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import DATA, Data, Json, NatsUrl, bus_settings
+
+app = typer.Typer(help="NATS: streams, durable consumers, buckets, users.", no_args_is_help=True)
+
+
+@app.command()
+def provision(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+    """Create or update the streams, durable consumers and buckets; safe to repeat."""
+    from dataclasses import asdict
+
+    from cli.host.catalogue import stages
+    from cli.operations import bus
+    from cli.output import print_json, run, table
+
+    settings = bus_settings(nats_url, data)
+
+    async def work() -> list[bus.ProvisionedResource]:
+        async with bus.connected(settings, "provision") as client:
+            return await bus.provision(client, settings, stages(settings))
+
+    resources = run(work)
+    if as_json:
+        print_json([asdict(resource) for resource in resources])
+        return
+    table("bus", ["kind", "name", "action"], [[one.kind, one.name, one.action] for one in resources])
+
+
+@app.command()
+def status(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+    """Show the size and position of the event log, and the number of dead letters and durable consumers."""
+    from dataclasses import asdict
+
+    from cli.operations import bus
+    from cli.output import print_json, run, table
+
+    settings = bus_settings(nats_url, data)
+
+    async def work() -> bus.BusStatus:
+        async with bus.connected(settings, "status") as client:
+            return await bus.status(client)
+
+    figures = asdict(run(work))
+    if as_json:
+        print_json(figures)
+        return
+    table("bus", ["figure", "value"], [[name, value] for name, value in figures.items()])
+
+
+@app.command()
+def credentials(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the seeds and the server's file of users.")],
+    rotate: Annotated[list[str] | None, typer.Option(help="USER that gets a new seed, or `all`; repeatable.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Create a NATS user for each service, an operator and an injector; existing seeds are kept."""
+    from cli.host.catalogue import STAGES, stages
+    from cli.operations.credentials import USERS_FILE, IssuedUser, issue
+    from cli.output import print_json, run, table
+    from shared.runtime.permissions import INJECTOR, OPERATOR
+
+    rotated = [*STAGES, OPERATOR, INJECTOR] if rotate and "all" in rotate else rotate or []
+
+    async def work() -> list[IssuedUser]:
+        return issue(out, stages(), rotate=rotated)
+
+    rows = [
+        {"user": one.user, "seed": one.action, "file": str(one.seed_file), "public_key": one.public_key}
+        for one in run(work)
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table("credentials", ["user", "seed", "file", "public key"], [list(row.values()) for row in rows])
+    print(f"include {out / USERS_FILE} in the configuration of the NATS server and reload it")

@@ -1,0 +1,22 @@
+"""`answerbus evaluate NOUN`: one module per subcommand."""
+
+from __future__ import annotations
+
+import typer
+
+from cli.commands.evaluate import followups, language, moderation, questions, replay, retrieval, similar, urls
+
+app = typer.Typer(help="Measure quality on test collections and recorded questions.", no_args_is_help=True)
+
+COMMANDS = (
+    retrieval.retrieval,
+    followups.followups,
+    urls.urls,
+    questions.questions,
+    moderation.moderation,
+    replay.replay,
+    language.language,
+    similar.similar,
+)
+for command in COMMANDS:
+    app.command()(command)

@@ -1,0 +1,29 @@
+"""`answerbus evaluate language`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.evaluate.common import PipelineFolder, read_pipeline_option
+from cli.options import Json, comma_separated
+
+
+def language(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The texts with their languages.")],
+    pipeline: PipelineFolder = None,
+    languages: Annotated[
+        str, typer.Option(help="Languages to tell apart, separated by commas; default: the pipeline's.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Measure language detection on lines of language and text, separated by a tab, or on JSON lines."""
+    from cli.evaluation.language import evaluate
+    from cli.output import run
+    from cli.views.evaluations import show_measures
+
+    candidates = comma_separated(languages)
+    document = read_pipeline_option(pipeline, "translation", {"languages": candidates} if candidates else {})
+    show_measures("language", run(lambda: evaluate(file, document)), as_json=as_json)

@@ -1,0 +1,36 @@
+"""`answerbus train injections`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import Json
+
+app = typer.Typer(help="Train models on your own texts.", no_args_is_help=True)
+
+
+@app.callback()
+def train() -> None:
+    """Train models on your own texts."""
+
+
+@app.command()
+def injections(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The labelled texts.")],
+    output: Annotated[Path, typer.Option(help="The model file to write.")] = Path("injections.json"),
+    as_json: Json = False,
+) -> None:
+    """Train the classifier of prompt injections (extra `classifier`) on labelled texts."""
+    from cli.evaluation.moderation import read_cases
+    from cli.host.catalogue import injection_trainer
+    from cli.output import run
+    from cli.views.evaluations import show_measures
+
+    async def work() -> dict[str, Any]:
+        cases = [case for case in read_cases(file) if case.attack is not None]
+        return injection_trainer()([case.text for case in cases], [bool(case.attack) for case in cases], output)
+
+    show_measures("injections", {"metrics": run(work), "figures": {"model": str(output)}}, as_json=as_json)

@@ -1,0 +1,40 @@
+"""`answerbus up`: the whole platform on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.options import DATA, Data, NatsUrl, read_settings
+
+
+def up(
+    port: Annotated[int | None, typer.Option(help="Port of the gateway, 0 for any free one [default: 8080].")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address of the gateway [default: 127.0.0.1]; others than loopback need API keys.")
+    ] = "",
+    data: Data = DATA,
+    scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; repeatable.")] = None,
+    nats_url: NatsUrl = "",
+    in_process: Annotated[bool, typer.Option("--in-process", help="Run all stages in one process.")] = False,
+) -> None:
+    """Start NATS and one process per stage, and run until Ctrl-C."""
+    import os
+
+    from cli.output import run
+
+    settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
+    own_nats = not nats_url and "ANSWERBUS_NATS_URL" not in os.environ
+    if in_process:
+        from cli.host.in_process import up_in_process
+
+        run(lambda: up_in_process(settings, own_nats=own_nats))
+        return
+    from cli.host.up import parse_scale
+    from cli.host.up import up as run_platform
+
+    async def work() -> None:
+        await run_platform(settings, parse_scale(scale or [], settings), own_nats=own_nats)
+
+    run(work)

@@ -1,0 +1,1 @@
+"""What commands print: answers, events, exchanges, differences and evaluations as tables and text."""

@@ -1,0 +1,121 @@
+"""Answers and search results on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from cli.client import GatewayClient
+from cli.output import print_json, table
+from shared.text.sanitizer import visible
+
+
+async def ask(client: GatewayClient, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
+    """Ask, print progress and tokens as they arrive, then the citations; returns the question's JSON."""
+    accepted = await client.call("POST", "/api/v1/questions", json=body)
+    transcript = Transcript(quiet=as_json)
+    result: dict[str, Any] = {}
+    async for event in client.stream(accepted["id"]):
+        transcript.event(event.event, event.data)
+        if event.event == "result":
+            result = event.data
+    if as_json:
+        print_json(result)
+    else:
+        transcript.close(result)
+    return result
+
+
+class Transcript:
+    """Prints the events of a question's stream for a person."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._tokens = 0
+
+    def event(self, kind: str, data: dict[str, Any]) -> None:
+        """Print one event of the stream."""
+        if self._quiet:
+            return
+        if kind == "status" and not self._tokens:
+            print(
+                f"\x1b[2m· {data['status'].lower().replace('_', ' ')}\x1b[0m" if _tty() else f"· {data['status']}",
+                file=sys.stderr,
+            )
+        elif kind == "token":
+            self._tokens += 1
+            print(visible(data["text"]), end="", flush=True)
+        elif kind == "reset":
+            print("\n(the answer is revised)\n", flush=True)
+            self._tokens = 0
+
+    def close(self, question: dict[str, Any]) -> None:
+        """Print what has not been streamed: the answer if there were no tokens, citations, links and figures."""
+        result = question["result"]
+        if self._tokens:
+            print()
+        else:
+            print(visible(result["answer"]["content"]))
+        for citation in result["citations"]:
+            where = citation["url"] or citation["source"]
+            print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}"))
+        for link in result["answer"].get("links", []):
+            print(visible(f"  → {link['title'] or link['url']} — {link['url']}"))
+        total_ms = result["timings"]["total_ms"]
+        engine = f", engine {result['engine']}" if result["engine"] else ""
+        if result.get("best_effort"):
+            print(f"(the best of {result['attempts']} attempts; none was verified)")
+        figures = f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {total_ms:.0f} ms"
+        print(f"{figures}, id {question['id']}", file=sys.stderr)
+
+
+def _tty() -> bool:
+    return sys.stderr.isatty()
+
+
+async def search(client: GatewayClient, body: dict[str, Any], *, as_json: bool) -> None:
+    """Search and print the passages; with `explain` in the body the explanation comes first."""
+    reply = await client.call("POST", "/api/v1/search", json=body)
+    if as_json:
+        print_json(reply)
+        return
+    if reply.get("explanation"):
+        _explain(reply["explanation"], body["limit"])
+    for retriever, reason in reply.get("missing", {}).items():
+        print(f"retriever {retriever} returned nothing: {reason}", file=sys.stderr)
+    rows = [
+        [
+            round(one["score"], 3),
+            "+".join(one["via"]),
+            one["title"] or one["source"],
+            one["text"][:160].replace("\n", " "),
+        ]
+        for one in reply["passages"]
+    ]
+    table(f"{len(rows)} passages", ["score", "via", "title", "text"], rows)
+
+
+def _explain(explanation: dict[str, Any], limit: int) -> None:
+    """Print the ranking of each retriever, then what each ranking step changed."""
+    for retriever in explanation["retrievers"]:
+        rows = [
+            [one["rank"], round(one["score"], 4), one["title"] or one["source"]] for one in retriever["hits"][:limit]
+        ]
+        table(
+            f"retriever {retriever['name']}, {retriever['took_ms']} ms, {len(retriever['hits'])} hits",
+            ["rank", "score", "passage"],
+            rows,
+        )
+    for step in explanation["steps"]:
+        after = {one["id"]: one for one in step["after"]}
+        names = {one["id"]: one["title"] or one["source"] for one in (*step["before"], *step["after"])}
+        head = f"{step['name']}, {step['took_ms']} ms"
+        if not step["changes"] and step["before"]:
+            moved = [one for one in step["before"] if one["rank"] != after.get(one["id"], one)["rank"]]
+            head += f": {len(moved)} moved, {len(after) - len(step['before']):+d}" if moved else ": nothing changed"
+        print(head if step["changes"] or step["before"] else f"{head}: {len(after) or 'nothing'}")
+        for change in step["changes"][: limit * 2]:
+            scores = " → ".join(str(change[key]) for key in ("before", "after") if key in change)
+            line = " ".join(filter(None, (change["what"], scores, names.get(change.get("passage", ""), ""))))
+            print(visible(f"    {line}"))
+    print()

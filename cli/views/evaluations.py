@@ -1,0 +1,27 @@
+"""Results of evaluations as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.output import print_json, table
+
+
+def show_measures(title: str, result: dict[str, Any], *, as_json: bool) -> None:
+    """Print the `metrics` and `figures` of an evaluation."""
+    if as_json:
+        print_json(result)
+        return
+    table(title, ["measure", "value"], [[name, str(value)] for name, value in result["metrics"].items()])
+    show_figures(result["figures"])
+
+
+def show_intervals(title: str, result: dict[str, Any]) -> None:
+    """Print the `metrics` of an evaluation with their 95 % intervals."""
+    rows = [[name, value, *result["intervals"][name]] for name, value in result["metrics"].items()]
+    table(title, ["measure", "mean", "95 % from", "to"], rows)
+
+
+def show_figures(figures: dict[str, Any]) -> None:
+    """Print counts, times and the like."""
+    table("figures", ["figure", "value"], [[name, str(value)] for name, value in figures.items()])

@@ -1,0 +1,105 @@
+"""The record on a terminal, and its export to a file."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from cli.client import GatewayClient
+from cli.output import print_json, table
+from shared.text.sanitizer import visible
+
+
+async def show_page(client: GatewayClient, filters: dict[str, Any], *, as_json: bool) -> None:
+    """Print one page of exchanges."""
+    page = await client.call("GET", "/api/v1/exchanges", params=filters)
+    if as_json:
+        print_json(page)
+        return
+    rows = [
+        [
+            one["id"],
+            one["ended_at"][:19].replace("T", " "),
+            one["pipeline"],
+            one["outcome"],
+            round(one["elapsed_ms"]),
+            f"+{one['feedback_up']} -{one['feedback_down']}",
+            one["question"].replace("\n", " ")[:80],
+        ]
+        for one in page["exchanges"]
+    ]
+    table(f"{len(rows)} exchanges", ["id", "ended (UTC)", "pipeline", "outcome", "ms", "rated", "question"], rows)
+    if page["after"]:
+        print(f"next page: --after {page['after']}", file=sys.stderr)
+
+
+async def show_exchange(client: GatewayClient, exchange_id: str, *, as_json: bool) -> None:
+    """Print one exchange with its evaluation and feedback."""
+    document = await client.call("GET", f"/api/v1/exchanges/{exchange_id}")
+    if as_json:
+        print_json(document)
+        return
+    exchange = document["exchange"]
+    print(visible(f"? {exchange['question']}\n\n{exchange['answer_text']}\n"))
+    for citation in exchange["citations"]:
+        print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {citation['source']}"))
+    keys = ["pipeline", "pipeline_revision", "lane", "outcome", "kind", "engine", "confidence", "conversation_id"]
+    keys += ["asked_at", "ended_at", "elapsed_ms"]
+    scores = (document["evaluation"] or {}).get("scores") or exchange["scores"] or {}
+    rows = [[key, exchange[key]] for key in keys] + [[f"score: {key}", value] for key, value in scores.items()]
+    rows += [[key, value] for key, value in exchange["usage"].items()]
+    table("exchange", ["field", "value"], rows)
+    steps = [[one["stage"], one["waited_ms"], one["worked_ms"]] for one in exchange["timeline"]]
+    table("times", ["stage", "waited ms", "worked ms"], steps)
+    passages = [[one["source"], round(one["score"], 3), "+".join(one["via"])] for one in exchange["passages"]]
+    table("passages", ["source", "score", "via"], passages)
+    feedback = [
+        [one["at"][:19], one["rating"], one["by"], one["comment"] or one["reason"]] for one in document["feedback"]
+    ]
+    table("feedback", ["at (UTC)", "rating", "by", "comment"], feedback)
+
+
+async def export_to(client: GatewayClient, file: Path, filters: dict[str, Any]) -> None:
+    """Write the export to a file, or to standard output for `-`; the file gets its name when it is complete.
+
+    Raises:
+        UnavailableError: the export broke off.
+    """
+    if str(file) == "-":
+        async for chunk in client.download("/api/v1/exchanges/export", params=filters):
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+        return
+    size = 0
+    part = file.with_name(f"{file.name}.part")
+    with ExitStack() as cleanup:
+        cleanup.callback(part.unlink, missing_ok=True)
+        with part.open("wb") as output:
+            part.chmod(0o600)
+            async for chunk in client.download("/api/v1/exchanges/export", params=filters):
+                size += output.write(chunk)
+        part.replace(file)
+    print(f"{file}: {size:,} bytes", file=sys.stderr)
+
+
+async def show_stats(client: GatewayClient, hours: float, *, as_json: bool) -> None:
+    """Print the statistics as tables."""
+    document = await client.call("GET", "/api/v1/stats", params={"hours": hours})
+    if as_json:
+        print_json(document)
+        return
+    since = document["since"][:16].replace("T", " ")
+    rows = [["questions", document["total"]], *([f"  {name}", count] for name, count in document["outcomes"].items())]
+    rows += [[f"share {name.replace('_', ' ')}", share] for name, share in document["rates"].items()]
+    for title, scores in (("scored", document["scores"]), ("evaluated", document["evaluations"])):
+        rows += [[title, scores["count"]], [f"  mean {title}", scores["overall"]]]
+    rows += [["rated up", document["feedback_up"]], ["rated down", document["feedback_down"]]]
+    table(f"since {since} UTC", ["figure", "value"], rows)
+    latencies = [["whole question", None, None, None, *document["elapsed"].values()]]
+    latencies += [[one["stage"], *one["waited"].values(), *one["worked"].values()] for one in document["stages"]]
+    heads = ["stage", "waited p50", "p95", "p99", "worked p50", "p95", "p99"]
+    table("latencies in ms", heads, latencies)
+    keys = ["pipeline", "model", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd"]
+    table("models", [key.replace("_", " ") for key in keys], [[one[key] for key in keys] for one in document["models"]])

@@ -1,0 +1,35 @@
+"""Workers of one process are stopped together, and none keeps it from ending."""
+
+from __future__ import annotations
+
+import asyncio
+
+from structlog.testing import capture_logs
+
+from cli.host.in_process import stop_together
+
+
+async def test_one_that_does_not_stop_is_named_and_given_up_and_the_others_stop() -> None:
+    stopped: list[str] = []
+
+    async def stops() -> None:
+        stopped.append("gateway")
+
+    async def fails() -> None:
+        raise ConnectionError
+
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    with capture_logs() as said:
+        await stop_together({"gateway-1": stops(), "answer-1": hangs(), "verifier-1": fails()}, timeout=0.05)
+
+    assert stopped == ["gateway"]
+    assert [(one["worker"], one["event"]) for one in said] == [
+        ("answer-1", "did not stop in time"),
+        ("verifier-1", "failed to stop"),
+    ]
+
+
+async def test_where_none_was_started_there_is_nothing_to_wait_for() -> None:
+    await stop_together({}, timeout=60)
