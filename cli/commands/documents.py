@@ -24,7 +24,7 @@ def index(
     """The index of sources as plain text: each id, a tab, and one line on what the document is about."""
     from cli.host.target import client
     from cli.output import print_json, run
-    from shared.contracts.requests.retrieval import KbIndexEntry
+    from shared.contracts.requests.retrieval import SourceIndexEntry
     from shared.text.sanitizer import visible
 
     async def work() -> None:
@@ -39,7 +39,7 @@ def index(
                         continue
                     listed.append(entry)
                     if not as_json:
-                        print(visible(KbIndexEntry.model_validate(entry).line()))
+                        print(visible(SourceIndexEntry.model_validate(entry).line()))
                 after = page["after"]
                 if not after:
                     break

@@ -35,7 +35,7 @@ def retrieval(
         list[str] | None,
         typer.Option("--field", help="PART=KEY of a document, PART title, text, url, id, language; may be repeated."),
     ] = None,
-    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph.")] = "",
+    retrievers: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph.")] = "",
     language: Annotated[str, typer.Option(help="Language of documents and queries (en, fra).")] = "",
     pipeline: Annotated[Path | None, typer.Option(help="Folder of a pipeline whose settings apply.")] = None,
     depth: Annotated[int, typer.Option(min=10, max=300, help="Documents ranked for a query.")] = 100,
@@ -54,7 +54,7 @@ def retrieval(
     from shared.text.languages import code3
 
     fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
-    wanted = tuple(one.strip() for one in legs.split(",") if one.strip())
+    wanted = tuple(one.strip() for one in retrievers.split(",") if one.strip())
 
     async def work() -> tuple[Run, Any]:
         before = read_run(compare) if compare else None
@@ -62,7 +62,7 @@ def retrieval(
         with _index(data) as settings:
             async with bench(settings, _pipeline(pipeline)) as here:
                 spoken = code3(language) if language else ""
-                done = await evaluate(here, collection, legs=wanted, language=spoken, depth=depth)
+                done = await evaluate(here, collection, retrievers=wanted, language=spoken, depth=depth)
         done.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return done, before
 
@@ -102,9 +102,9 @@ class _index:  # noqa: N801 (used like a function)
         self._data = data or Path(self._temporary.name if self._temporary else "")
 
     def __enter__(self) -> Any:
-        from shared.runtime.settings import Settings
+        from cli.evaluation.retrieval import embedded_settings
 
-        return Settings(data_dir=self._data, vector_url="")
+        return embedded_settings(self._data)
 
     def __exit__(self, *_: object) -> None:
         if self._temporary:
@@ -147,8 +147,8 @@ def _show(done: Run, before: Any, *, as_json: bool) -> None:
         ]
         table("against the other run", ["measure", "difference", "95 % from", "to", "p"], changed)
     table("figures", ["what", "figure"], [[name, str(value)] for name, value in told["figures"].items() if value])
-    for leg, reason in done.missing.items():
-        print(f"leg {leg} is missing: {reason}")
+    for retriever, reason in done.missing.items():
+        print(f"retriever {retriever} is missing: {reason}")
 
 
 @app.command()

@@ -28,17 +28,17 @@ def similar(
     """
     import tempfile
 
+    from cli.evaluation.retrieval import embedded_settings
     from cli.evaluation.similar_questions import evaluate
     from cli.output import print_json, run, table
     from shared.contracts.pipelines import Pipeline
     from shared.runtime.pipelines import read_pipeline
-    from shared.runtime.settings import Settings
     from shared.text.languages import code3
 
     async def work() -> dict[str, Any]:
         document = read_pipeline(pipeline) if pipeline else Pipeline(name="default")
         with tempfile.TemporaryDirectory(prefix="answerbus-evaluate-") as folder:
-            settings = Settings(data_dir=Path(folder), vector_url="")
+            settings = embedded_settings(Path(folder))
             return await evaluate(dataset, settings, document, language=code3(language), limit=limit)
 
     told = run(work)

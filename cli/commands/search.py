@@ -13,9 +13,9 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=50)] = 10,
     language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
     pipeline: Annotated[str, typer.Option(help="Pipeline whose settings apply; default: the server's.")] = "",
-    legs: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph,web.")] = "",
+    retrievers: Annotated[str, typer.Option(help="Only these, separated by commas: bm25,dense,graph,web.")] = "",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each leg found and each judgement did.")
+        bool, typer.Option("--explain", help="Show what each retriever found and each ranking step changed.")
     ] = False,
     as_question: Annotated[
         bool, typer.Option("--as-question", help="Take the steps before the search that a question takes.")
@@ -32,8 +32,8 @@ def search(
     from cli.operations.answers_view import search as look
     from cli.output import run
 
-    named = [one.strip() for one in legs.split(",") if one.strip()]
-    body = {"query": query, "limit": limit, "language": language, "pipeline": pipeline, "legs": named}
+    named = [one.strip() for one in retrievers.split(",") if one.strip()]
+    body = {"query": query, "limit": limit, "language": language, "pipeline": pipeline, "retrievers": named}
     how = {"explain": explain, "as_question": as_question}
 
     async def work() -> None:

@@ -25,7 +25,7 @@ from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
 #: Passages asked for at once, so that the best `depth` documents are among them.
 _PASSAGES_EACH, _MOST = 3, 1000
-#: No leg is left out because the machine is busy: what is measured is what they find.
+#: No retriever is left out because the machine is busy: what is measured is what they find.
 _PATIENCE = {"bm25_seconds": 60, "dense_seconds": 60, "graph_seconds": 60}
 
 
@@ -87,6 +87,11 @@ class Bench:
         return await subscription.handler(fact, **extra)
 
 
+def embedded_settings(data: Path) -> Settings:
+    """Settings for a measurement: an embedded index in the folder `data`, whatever server the environment names."""
+    return Settings(data_dir=data, vector_url="")
+
+
 @asynccontextmanager
 async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
     """Build and open the stage as a worker would, on `settings.data_dir`.
@@ -114,7 +119,7 @@ async def bench(settings: Settings, pipeline: Pipeline) -> AsyncIterator[Bench]:
 
 
 async def evaluate(
-    here: Bench, collection: Collection, *, legs: Sequence[str] = (), language: str = "", depth: int = 100
+    here: Bench, collection: Collection, *, retrievers: Sequence[str] = (), language: str = "", depth: int = 100
 ) -> Run:
     """Index the collection and ask every query of it; documents are ranked by their best passage."""
     began = time.perf_counter()
@@ -122,14 +127,14 @@ async def evaluate(
     seconds = time.perf_counter() - began
     stats = await here.stats()
     for query in collection.queries:
-        reply = await here.search(_request(query, legs, language, depth))
+        reply = await here.search(_request(query, retrievers, language, depth))
         ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
         run.rankings[query.id] = ranking
         run.per_query[query.id] = measures(ranking, query.relevant)
         run.missing |= reply.missing
         run.took_ms.append(reply.took_ms)
-    if legs and set(legs) <= set(run.missing):
-        raise RefusedError(f"none of the legs could search: {next(iter(run.missing.values()))}")
+    if retrievers and set(retrievers) <= set(run.missing):
+        raise RefusedError(f"none of the retrievers could search: {next(iter(run.missing.values()))}")
     run.figures = {
         "documents": stats.documents,
         "passages": stats.passages,
@@ -141,9 +146,11 @@ async def evaluate(
     return run
 
 
-def _request(query: Query, legs: Sequence[str], language: str, depth: int) -> SearchRequest:
+def _request(query: Query, retrievers: Sequence[str], language: str, depth: int) -> SearchRequest:
     limit = min(_MOST, depth * _PASSAGES_EACH)
-    return SearchRequest(query=query.text[:10_000], language=language or "und", limit=limit, legs=tuple(legs))
+    return SearchRequest(
+        query=query.text[:10_000], language=language or "und", limit=limit, retrievers=tuple(retrievers)
+    )
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

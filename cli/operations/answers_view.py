@@ -79,8 +79,8 @@ async def search(here: Client, body: dict[str, Any], *, as_json: bool) -> None:
         return
     if found.get("explanation"):
         _explain(found["explanation"], body["limit"])
-    for leg, reason in found.get("missing", {}).items():
-        print(f"leg {leg} is missing: {reason}", file=sys.stderr)
+    for retriever, reason in found.get("missing", {}).items():
+        print(f"retriever {retriever} is missing: {reason}", file=sys.stderr)
     rows = [
         [
             round(one["score"], 3),
@@ -94,10 +94,12 @@ async def search(here: Client, body: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _explain(told: dict[str, Any], limit: int) -> None:
-    """The rankings of the legs beside each other, then what every judgement changed."""
-    for leg in told["legs"]:
-        rows = [[one["rank"], round(one["score"], 4), one["title"] or one["source"]] for one in leg["hits"][:limit]]
-        table(f"leg {leg['name']}, {leg['took_ms']} ms, {len(leg['hits'])} found", ["rank", "score", "passage"], rows)
+    """The ranking of each retriever, then what every ranking step changed."""
+    for retriever in told["retrievers"]:
+        hits = retriever["hits"]
+        rows = [[one["rank"], round(one["score"], 4), one["title"] or one["source"]] for one in hits[:limit]]
+        title = f"retriever {retriever['name']}, {retriever['took_ms']} ms, {len(hits)} found"
+        table(title, ["rank", "score", "passage"], rows)
     for step in told["steps"]:
         after = {one["id"]: one for one in step["after"]}
         names = {one["id"]: one["title"] or one["source"] for one in (*step["before"], *step["after"])}

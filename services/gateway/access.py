@@ -10,7 +10,7 @@ from shared.contracts.requests.persistence import (
     ExportRequest,
     StatsRequest,
 )
-from shared.contracts.requests.retrieval import DocumentsRequest, KbIndexRequest, RemoveRequest, SearchRequest
+from shared.contracts.requests.retrieval import DocumentsRequest, RemoveRequest, SearchRequest, SourceIndexRequest
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access
 from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET, STREAM_SUBJECTS, live, signal
@@ -21,7 +21,7 @@ ACCESS = Access(
     asks=(
         SearchRequest,
         DocumentsRequest,
-        KbIndexRequest,
+        SourceIndexRequest,
         RemoveRequest,
         ConversationRequest,
         ExchangeRequest,

@@ -6,6 +6,6 @@ to keep such questions. Hears `DocumentSubmitted` and says `DocumentIndexed` or 
 `FeedbackGiven`, so that sources whose answers were liked, or not, move a little, and `QuestionsForgotten`, to let go of
 votes and questions.
 
-Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
+Answers `ask.retrieval.search`, `.documents`, `.source_index`, `.remove` and `.stats` (see
 `shared.contracts.requests.retrieval`). It is the only owner of the index: everybody else asks.
 """

@@ -24,7 +24,7 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections
 from shared.runtime.context import StageContext
 
-LEGS = ("bm25", "dense", "graph", "web")
+RETRIEVERS = ("bm25", "dense", "graph", "web")
 
 
 class IndexSettings(SourceSettings):
@@ -50,8 +50,8 @@ class RetrievalSettings(PromptedSection):
     )
     strategy: Literal["search", "index"] = Field(
         default="search",
-        description="`search` asks the legs for passages; `index` chooses sources by their lines in the index of "
-        "sources and takes them whole, or asks the legs where none fits.",
+        description="`search` asks the retrievers for passages; `index` chooses sources by their lines in the index of "
+        "sources and takes them whole, or asks the retrievers where none fits.",
     )
     index: IndexSettings = Field(default_factory=IndexSettings, description="How sources are chosen by their index.")
     passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
@@ -62,14 +62,14 @@ class RetrievalSettings(PromptedSection):
         description="So many passages that the turn before cited are added where they still serve; 0: none.",
     )
     per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
-    candidates: int = Field(default=100, ge=1, le=1000, description="How many every leg fetches to choose from.")
+    candidates: int = Field(default=100, ge=1, le=1000, description="How many every retriever fetches to choose from.")
     max_passage_chars: int = Field(
         default=2400, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
     )
     duplicate_share: float = Field(
         default=0.9, gt=0, le=1, description="Two passages sharing this share of their words are the same one."
     )
-    legs: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
+    retrievers: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
         default=("bm25", "dense", "graph"),
         min_length=1,
         description="How passages are found: by words, by meaning (where embeddings are configured), by links, and "
@@ -127,8 +127,8 @@ class RetrievalSettings(PromptedSection):
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The time each leg has."""
-        named = ((name, getattr(self, f"{name}_seconds")) for name in LEGS)
+        """The time each retriever has."""
+        named = ((name, getattr(self, f"{name}_seconds")) for name in RETRIEVERS)
         return {name: float(seconds) for name, seconds in named}
 
     @property

@@ -23,7 +23,7 @@ class _Waiting(Generic[W, R]):
     done: Callable[[], R] | None = None
 
 
-class Together(Generic[W, R]):
+class WriteBatcher(Generic[W, R]):
     """Hands work to `write` in groups of up to `most`, in order, and gives everyone their own result.
 
     A group that fails is written again one by one, so that only those fail that have to.

@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     )
     embed_api_key: SecretStr = Field(default=SecretStr(""), description="The endpoint's key.")
     web_search_url: str = Field(
-        default="", description="SearXNG instance for pipelines with the leg `web`, e.g. http://127.0.0.1:8888."
+        default="", description="SearXNG instance for pipelines with the retriever `web`, e.g. http://127.0.0.1:8888."
     )
     google_search_engine: str = Field(
         default="", description="Without an instance: the id of a Programmable Search Engine of Google."

@@ -1,4 +1,4 @@
-"""Retrieval as it is seen over HTTP and on the command line: the web as a leg, whole sources, the index of sources."""
+"""Retrieval over HTTP and on the command line: the retriever `web`, whole sources, the index of sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corp
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 PIPELINES = {
-    "web": "legs: [bm25, web]\n  web_seconds: 5\n",
+    "web": "retrievers: [bm25, web]\n  web_seconds: 5\n",
     "whole": "strategy: index\n",
     "told": "scenarios:\n    scenarios:\n"
     "    - {name: moorings, words: [mooring], quotable: true, text: A mooring in the harbour is nine euros.}\n",
@@ -93,30 +93,34 @@ def _search(platform: Platform, query: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-# --- the web as a leg ---
+# --- the web as a retriever ---
 
 
-def test_pipeline_with_the_leg_web_finds_pages_beside_the_documents(platform: Platform, engine: SearchEngine) -> None:
+def test_pipeline_with_the_retriever_web_finds_pages_beside_the_documents(
+    platform: Platform, engine: SearchEngine
+) -> None:
     engine.broken = False
     found = _search(platform, "rent of a garden plot", pipeline="web", language="en")
     by_source = {one["source"]: one for one in found["passages"]}
     page = by_source["web:https://news.example/gardens"]
     assert (page["via"], page["title"], page["date"]) == (["web"], "Gardens everywhere", "2024-05-01")
     assert by_source["kb:garden.md"]["score"] > page["score"]
-    assert [leg["name"] for leg in found["explanation"]["legs"]] == ["bm25", "web"]
+    assert [retriever["name"] for retriever in found["explanation"]["retrievers"]] == ["bm25", "web"]
     assert engine.asked[-1]["q"] == ["rent of a garden plot"]
 
 
-def test_search_engine_that_fails_is_a_missing_leg_and_nothing_more(platform: Platform, engine: SearchEngine) -> None:
+def test_search_engine_that_fails_is_a_missing_retriever_and_nothing_more(
+    platform: Platform, engine: SearchEngine
+) -> None:
     engine.broken = True
     found = _search(platform, "rent of a garden plot", pipeline="web")
     assert found["missing"] == {"web": "SearXNG answered 500"}
     assert found["passages"][0]["source"] == "kb:garden.md"
     shown = cli("search", "rent of a garden plot", "--pipeline", "web", "--explain", "--url", platform.url)
-    assert "leg web is missing: SearXNG answered 500" in shown.stderr
+    assert "retriever web is missing: SearXNG answered 500" in shown.stderr
 
 
-def test_fact_of_a_question_names_the_leg_that_was_missing(platform: Platform, engine: SearchEngine) -> None:
+def test_fact_of_a_question_names_the_retriever_that_was_missing(platform: Platform, engine: SearchEngine) -> None:
     engine.broken = True
     with httpx.Client(base_url=platform.url, trust_env=False, timeout=60) as http:
         asked = http.post("/api/v1/query", json={"question": "How much is a garden plot?", "pipeline": "web"}).json()
@@ -128,7 +132,7 @@ def test_fact_of_a_question_names_the_leg_that_was_missing(platform: Platform, e
 def test_web_is_not_asked_unless_the_pipeline_says_so(platform: Platform, engine: SearchEngine) -> None:
     before = len(engine.asked)
     found = _search(platform, "rent of a garden plot")
-    assert "web" not in [leg["name"] for leg in found["explanation"]["legs"]]
+    assert "web" not in [retriever["name"] for retriever in found["explanation"]["retrievers"]]
     assert len(engine.asked) == before
 
 
@@ -140,9 +144,9 @@ def test_strategy_index_loads_the_source_that_fits_whole(platform: Platform) -> 
     assert {one["source"] for one in found["passages"]} == {"kb:library.md"}
     assert {tuple(one["via"]) for one in found["passages"]} == {("index",)}
     assert "Saturdays" in " ".join(one["text"] for one in found["passages"])
-    (leg,) = found["explanation"]["legs"]
+    (retriever,) = found["explanation"]["retrievers"]
     (step,) = [one for one in found["explanation"]["steps"] if one["name"] == "sources"]
-    assert leg["name"] == "index"
+    assert retriever["name"] == "index"
     assert step["changes"][0]["what"] == "chosen: kb:library.md"
 
 
@@ -162,7 +166,7 @@ def test_strategy_index_searches_where_no_source_fits(platform: Platform) -> Non
 
 def test_strategy_index_is_explained_on_the_command_line(platform: Platform) -> None:
     shown = cli("search", "the library", "--explain", "--pipeline", "whole", "--url", platform.url).stdout
-    assert "leg index" in shown
+    assert "retriever index" in shown
     assert "chosen: kb:library.md" in shown
 
 

@@ -23,9 +23,9 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
 from shared.contracts.requests.retrieval import (
     DocumentsRequest,
-    KbIndexRequest,
     RemoveRequest,
     SearchRequest,
+    SourceIndexRequest,
 )
 from shared.text.languages import code3
 
@@ -95,10 +95,12 @@ class SearchIn(BaseModel):
     language: str = Field(default="", max_length=16)
     pipeline: str = Field(default="", max_length=100, description="Whose settings apply; default: the server's.")
     collections: list[str] = Field(default=[], max_length=100, description="Only these; default: the pipeline's.")
-    legs: list[Literal["bm25", "dense", "graph", "web"]] = Field(
+    retrievers: list[Literal["bm25", "dense", "graph", "web"]] = Field(
         default=[], description="Only these; default: the pipeline's."
     )
-    explain: bool = Field(default=False, description="Also tell what each leg found and each judgement changed.")
+    explain: bool = Field(
+        default=False, description="Also report what each retriever found and each ranking step changed."
+    )
     as_question: bool = Field(
         default=False, description="Take the steps before the search that a question takes, such as sub-questions."
     )
@@ -113,7 +115,7 @@ async def search(body: SearchIn, here: Here, _: Client) -> dict[str, Any]:
         language=code3(body.language),
         pipeline=body.pipeline,
         collections=tuple(body.collections),
-        legs=tuple(body.legs),
+        retrievers=tuple(body.retrievers),
         explain=body.explain,
         as_question=body.as_question,
     )
@@ -196,7 +198,7 @@ async def documents(
 
 
 @router.get("/documents/index")
-async def kb_index(
+async def source_index(
     request: Request,
     here: Here,
     _: Client,
@@ -208,7 +210,7 @@ async def kb_index(
 
     As plain text (`Accept: text/plain`) a source per line; `Link` leads to the next page then.
     """
-    wanted = KbIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
+    wanted = SourceIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
     reply = await here.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()

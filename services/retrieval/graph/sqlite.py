@@ -11,7 +11,7 @@ from services.retrieval.graph.ports import Counts, Entity, Graphlet, Neighbourho
 from services.retrieval.graph.sqlite_reading import Adjacencies, Expansion, Line
 from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
 from services.retrieval.graph.sqlite_writing import Names, Write, Writer
-from services.retrieval.write_batcher import Together
+from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.errors import ConfigurationError
 
 _PARAMETERS = 500
@@ -27,7 +27,7 @@ class SqliteGraph:
         self._path = folder / "graph.db"
         self._reads = Line("graph-read")
         self._writes = Line("graph-write")
-        self._together = Together(self._writes.do, self._write)
+        self._together = WriteBatcher(self._writes.do, self._write)
         self._names = Names()
         self._seen = -1
         self._near: Adjacencies | None = None

@@ -10,7 +10,7 @@ from services.retrieval.query_rewriting.model_steps import QuestionModel, Restat
 from services.retrieval.query_rewriting.settings import UnderstandingSettings
 from services.retrieval.query_rewriting.standalone import refers_back, standalone, times_asked_back
 from services.retrieval.query_rewriting.topics import Resolved
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Question
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN
@@ -81,9 +81,9 @@ class Understanding:
         )
         steps = []
         if query:
-            steps.append(Step(Explanation("query", (Change(f"also searched for: {query}"),)), _since(began)))
+            steps.append(Step(Explanation("query", (StepChange(f"also searched for: {query}"),)), _since(began)))
         if parts:
-            told = tuple(Change(f"asks: {part}") for part in parts)
+            told = tuple(StepChange(f"asks: {part}") for part in parts)
             steps.append(Step(Explanation("parts", told), _since(began)))
         return Understood(question, query or "", parts, steps=tuple(steps))
 
@@ -109,8 +109,8 @@ class Understanding:
 
 def _told(text: str, reply: Restated, why: str) -> Explanation:
     if reply.choices:
-        return Explanation("standalone", (Change(f"asked back: {reply.clarification}"),))
-    changed = (Change(f"{reply.question} ({why})"),) if reply.question != text else ()
+        return Explanation("standalone", (StepChange(f"asked back: {reply.clarification}"),))
+    changed = (StepChange(f"{reply.question} ({why})"),) if reply.question != text else ()
     return Explanation("standalone", changed)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import Field, field_validator
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.pipelines import Section
 from shared.text.analysis import SNOWBALL, normalise, stop_words, words
@@ -60,7 +60,7 @@ def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
     if not chosen:
         return question, Explanation(NAME)
     added = "; ".join(addition for addition, _ in chosen)
-    return f"{question} ({added})", Explanation(NAME, tuple(Change(f"added {why}") for _, why in chosen))
+    return f"{question} ({added})", Explanation(NAME, tuple(StepChange(f"added {why}") for _, why in chosen))
 
 
 class _Book:

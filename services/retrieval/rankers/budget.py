@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import sentences
@@ -30,16 +30,16 @@ class BudgetSettings(Section):
 def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tuple[list[Passage], Explanation]:
     """The passages in order, each cut to `max_passage_chars`, as many as fit in `max_bytes` of JSON."""
     fitting: list[Passage] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     left = settings.max_bytes
     for number, passage in enumerate(passages):
         cut = shortened(passage, settings.max_passage_chars)
         left -= len(cut.model_dump_json().encode()) + 1
         if left < 0:
-            changes += [Change("left out: no room", each.id, each.score) for each in passages[number:]]
+            changes += [StepChange("left out: no room", each.id, each.score) for each in passages[number:]]
             break
         if cut is not passage:
-            changes.append(Change(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
+            changes.append(StepChange(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
         fitting.append(cut)
     return fitting, Explanation(NAME, tuple(changes))
 

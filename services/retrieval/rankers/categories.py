@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
@@ -72,7 +72,7 @@ def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanat
     number = min(votes, key=lambda each: (-votes[each], each))
     chosen = settings.categories[number]
     filters = Filters(chosen.name, chosen.collections, chosen.sources, chosen.languages, chosen.not_before)
-    return filters, Explanation(NAME, (Change(f"{chosen.name}: {', '.join(heard[number])}"),))
+    return filters, Explanation(NAME, (StepChange(f"{chosen.name}: {', '.join(heard[number])}"),))
 
 
 def filtered(
@@ -83,9 +83,9 @@ def filtered(
     if len(kept) == len(passages):
         return kept, Explanation(NAME)
     if len(kept) < settings.fewest:
-        return list(passages), Explanation(NAME, (Change(f"{filters.category}: too few passages, filter dropped"),))
+        return list(passages), Explanation(NAME, (StepChange(f"{filters.category}: too few passages, filter dropped"),))
     changes = tuple(
-        Change(f"left out: {why}", passage.id, passage.score)
+        StepChange(f"left out: {why}", passage.id, passage.score)
         for passage in passages
         if (why := _why_not(passage, filters))
     )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
@@ -22,7 +22,7 @@ NAME = "departments"
 _NAMED, _LONGER, _TOPIC, _CAME_FROM, _FOUND = 3.0, 0.5, 2.4, 4.0, 1.0
 
 
-class Topic(Section):
+class DepartmentTopic(Section):
     """One matter of a department."""
 
     name: str = Field(min_length=1, description="Its name, shown in the answer's context.")
@@ -37,7 +37,7 @@ class Department(Section):
     names: tuple[str, ...] = Field(default=(), description="Its names and aliases, in every language.")
     urls: tuple[str, ...] = Field(default=(), description="Hosts with or without a path, without https://.")
     url: str = Field(default="", description="Its page, for askers who want to read on.")
-    topics: tuple[Topic, ...] = Field(default=(), description="What it is asked about.")
+    topics: tuple[DepartmentTopic, ...] = Field(default=(), description="What it is asked about.")
 
 
 class DepartmentSettings(Section):
@@ -73,7 +73,7 @@ class DepartmentSettings(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class DepartmentMatch:
     """The department's code, the topic's name and where to read on; empty where nothing matched."""
 
     department: str = ""
@@ -83,14 +83,14 @@ class Matter:
 
 def match(
     question: str, passages: Sequence[Passage], settings: DepartmentSettings, *, came_from: str = ""
-) -> tuple[Matter, Explanation]:
+) -> tuple[DepartmentMatch, Explanation]:
     """The department the question is for.
 
     A name or topic in the question counts by its words, `came_from` (the page it was asked from) and the pages of the
     passages by the departments' addresses; longer paths win over shorter ones.
     """
     if not settings.departments:
-        return Matter(), Explanation(NAME)
+        return DepartmentMatch(), Explanation(NAME)
     votes: defaultdict[int, float] = defaultdict(float)
     topics: Counter[tuple[int, int]] = Counter()
     for met in settings.book.find(words(question)):
@@ -107,18 +107,18 @@ def match(
             votes[owner] += weight
     number = min(votes, key=lambda each: (-votes[each], each), default=-1)
     if number < 0 or votes[number] < settings.enough:
-        return Matter(), Explanation(NAME)
+        return DepartmentMatch(), Explanation(NAME)
     matter = _matter(settings.departments[number], [topics[number, n] for n in range(settings.topics_of(number))])
     told = f"{matter.department} / {matter.topic}" if matter.topic else matter.department
-    return matter, Explanation(NAME, (Change(told, after=round(votes[number], 2)),))
+    return matter, Explanation(NAME, (StepChange(told, after=round(votes[number], 2)),))
 
 
-def _matter(department: Department, heard: Sequence[int]) -> Matter:
+def _matter(department: Department, heard: Sequence[int]) -> DepartmentMatch:
     """The department with the topic that was heard most, as `heard` counts them in order."""
     if not any(heard):
-        return Matter(department.code, "", department.url)
+        return DepartmentMatch(department.code, "", department.url)
     topic = department.topics[heard.index(max(heard))]
-    return Matter(department.code, topic.name, topic.url or department.url)
+    return DepartmentMatch(department.code, topic.name, topic.url or department.url)
 
 
 def _owner(url: str, addresses: Sequence[tuple[str, str, int]]) -> int | None:

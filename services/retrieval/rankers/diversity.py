@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 
@@ -24,13 +24,13 @@ class DiversitySettings(Section):
 def diverse(passages: Sequence[Passage], settings: DiversitySettings) -> tuple[list[Passage], Explanation]:
     """The first `passages` in order, with at most `per_source` of any source."""
     kept: list[Passage] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     sources: Counter[str] = Counter()
     for passage in passages:
         if len(kept) == settings.passages:
-            changes.append(Change("left out: beyond the number of passages", passage.id, passage.score))
+            changes.append(StepChange("left out: beyond the number of passages", passage.id, passage.score))
         elif sources[passage.source] >= settings.per_source:
-            changes.append(Change("left out: enough of this source", passage.id, passage.score))
+            changes.append(StepChange("left out: enough of this source", passage.id, passage.score))
         else:
             kept.append(passage)
             sources[passage.source] += 1

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import words
@@ -30,7 +30,7 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
     about 0.1 ms, because words are read only of those that look alike.
     """
     kept: list[_Read] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     for passage in passages:
         new = _Read(passage)
         place = next((n for n, other in enumerate(kept) if new.says_the_same(other, settings.share)), None)
@@ -40,7 +40,7 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
         first, left_out = kept[place].passage, passage
         if passage.score == first.score and passage.date > first.date:
             kept[place], left_out, first = new, first, passage
-        changes.append(Change(f"left out: says the same as {first.id}", left_out.id, left_out.score))
+        changes.append(StepChange(f"left out: says the same as {first.id}", left_out.id, left_out.score))
     return [one.passage for one in kept], Explanation(NAME, tuple(changes))
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 
@@ -42,14 +42,14 @@ class Vote:
     age: float
 
 
-class Polled(Protocol):
+class VotesBySource(Protocol):
     """Tells what is thought of a source (by its id); None when nobody voted."""
 
     def __call__(self, source: str, settings: FeedbackSettings) -> Votes | None: ...
 
 
-def nobody_voted(source: str, settings: FeedbackSettings) -> None:
-    """`Polled` where no votes are kept."""
+def no_votes(source: str, settings: FeedbackSettings) -> None:
+    """`VotesBySource` where no votes are kept."""
 
 
 def counted(votes: Iterable[Vote], settings: FeedbackSettings) -> Votes:
@@ -71,14 +71,14 @@ def weighed(
 ) -> tuple[list[Passage], Explanation]:
     """The passages, best first, with the scores of sources that have votes moved by up to `strength`."""
     weighed: list[Passage] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     for passage in passages:
         share = _share(votes(passage.source), settings)
         if not share:
             weighed.append(passage)
             continue
         score = round(passage.score + abs(passage.score) * share, 6)
-        changes.append(Change(f"{share:+.0%} for feedback", passage.id, passage.score, score))
+        changes.append(StepChange(f"{share:+.0%} for feedback", passage.id, passage.score, score))
         weighed.append(passage.model_copy(update={"score": score}))
     if changes:
         weighed.sort(key=lambda passage: -passage.score)  # stable: equals keep their order

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Met(Generic[V]):
+class PhraseMatch(Generic[V]):
     """A phrase that stands in the text from word `start` up to `end`, and what it stands for."""
 
     start: int
@@ -37,17 +37,17 @@ class PhraseBook(Generic[V]):
     def __bool__(self) -> bool:
         return bool(self._values)
 
-    def find(self, said: Sequence[str]) -> list[Met[V]]:
+    def find(self, said: Sequence[str]) -> list[PhraseMatch[V]]:
         """The phrases among the words (as `shared.text.analysis.words` gives them), from left to right.
 
         Where one phrase lies within another the longer one counts: `tax credit` is not `tax` as well.
         """
-        met: list[Met[V]] = []
+        met: list[PhraseMatch[V]] = []
         start = 0
         while start < len(said):
             length = self._longest(said, start)
             if length:
-                met.append(Met(start, start + length, self._values[tuple(said[start : start + length])]))
+                met.append(PhraseMatch(start, start + length, self._values[tuple(said[start : start + length])]))
             start += length or 1
         return met
 

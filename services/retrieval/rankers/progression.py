@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import stems
@@ -42,8 +42,8 @@ def first_few(
     if taken == len(passages):
         return list(passages), Explanation(NAME)
     covered = _coverage(held[:taken], reachable)
-    changes = [Change(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
-    changes += [Change("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
+    changes = [StepChange(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
+    changes += [StepChange("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
     return list(passages[:taken]), Explanation(NAME, tuple(changes))
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from services.retrieval.rankers.prompts import RERANK
 from shared.contracts.domain import Passage
@@ -70,7 +70,7 @@ def reasons(
     for met in _book(settings.temporal, settings.comparing).find(said):
         heard = " ".join(said[met.start : met.end])
         found += [(kind, f"the question says: {heard}") for kind in met.values]
-    changes = tuple(Change(f"{kind}: {why}") for kind, why in found)
+    changes = tuple(StepChange(f"{kind}: {why}") for kind, why in found)
     return tuple(dict.fromkeys(kind for kind, _ in found)), Explanation(NAME, changes)
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from pydantic import Field, model_validator
 
-from services.retrieval.rankers.departments import Matter
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.departments import DepartmentMatch
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
@@ -57,7 +57,9 @@ class ScenarioSettings(Section):
         return PhraseBook((phrase, number) for number, one in enumerate(self.scenarios) for phrase in one.words)
 
 
-def applying(question: str, matter: Matter, settings: ScenarioSettings) -> tuple[list[Scenario], Explanation]:
+def applicable_scenarios(
+    question: str, matter: DepartmentMatch, settings: ScenarioSettings
+) -> tuple[list[Scenario], Explanation]:
     """The scenarios that apply, those with more conditions first, as far as they fit."""
     if not settings.scenarios:
         return [], Explanation(NAME)
@@ -65,17 +67,17 @@ def applying(question: str, matter: Matter, settings: ScenarioSettings) -> tuple
     fitting = [one for number, one in enumerate(settings.scenarios) if _applies(one, matter, said=number in heard)]
     fitting.sort(key=lambda one: -sum(map(bool, (one.department, one.topic, one.words))))  # stable
     chosen: list[Scenario] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     left = settings.max_chars
     for one in fitting:
         if len(one.text) <= left:
             left -= len(one.text)
             chosen.append(one)
-        changes.append(Change(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
+        changes.append(StepChange(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
     return chosen, Explanation(NAME, tuple(changes))
 
 
-def quoted(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[Passage]:
+def quotable_passages(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[Passage]:
     """The texts that may be quoted, as passages that stand as high as the best of those found."""
     best = passages[0].score if passages else 1.0
     return [
@@ -94,7 +96,7 @@ def quoted(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[P
     ]
 
 
-def _applies(one: Scenario, matter: Matter, *, said: bool) -> bool:
+def _applies(one: Scenario, matter: DepartmentMatch, *, said: bool) -> bool:
     return (
         (not one.department or one.department.casefold() == matter.department.casefold())
         and (not one.topic or one.topic.casefold() == matter.topic.casefold())

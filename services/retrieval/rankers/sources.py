@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.pipelines import Section
-from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.contracts.requests.retrieval import SourceIndexEntry
 from shared.text.analysis import stems
 from shared.text.languages import UNKNOWN
 
@@ -31,7 +31,7 @@ class SourceSettings(Section):
 class SourceChooser:
     """The index of sources, read once; choosing takes time by the words of the question, not by the sources."""
 
-    def __init__(self, entries: Sequence[KbIndexEntry], *, language: str = UNKNOWN) -> None:
+    def __init__(self, entries: Sequence[SourceIndexEntry], *, language: str = UNKNOWN) -> None:
         self._entries = tuple(entries)
         self._language = language
         self._weights: dict[str, dict[int, float]] = {}
@@ -50,10 +50,10 @@ class SourceChooser:
         chosen = [
             (self._entries[number].source, score) for number, score in ranked[: settings.sources] if score >= least
         ]
-        changes = tuple(Change(f"chosen: {source}", after=round(score, 3)) for source, score in chosen)
+        changes = tuple(StepChange(f"chosen: {source}", after=round(score, 3)) for source, score in chosen)
         return [source for source, _ in chosen], Explanation(NAME, changes)
 
-    def by_fit(self, question: str) -> list[KbIndexEntry]:
+    def by_fit(self, question: str) -> list[SourceIndexEntry]:
         """All entries, those that share the rarest words with the question first."""
         fitting = [number for number, _ in self._ranked(question)]
         found = set(fitting)

@@ -17,7 +17,7 @@ from shared.llm.prompts import assemble
 QUESTION, PASSAGE, PASSAGES = 2000, 800, 16_000
 
 
-class Order(BaseModel):
+class RerankReply(BaseModel):
     """The reply: numbers of passages from 1, best first; those that say nothing of the question may be left out."""
 
     order: list[int] = Field(max_length=200)
@@ -42,7 +42,7 @@ class ModelReranker:
     ) -> list[Passage]:
         """Those the model does not name follow in their former order."""
         system = assemble(settings.reranking.prompt, settings.project_introduction, RULES)
-        reply = await self._models.invoke("fast", "rerank", system, brief(question, passages, why), Order)
+        reply = await self._models.invoke("fast", "rerank", system, brief(question, passages, why), RerankReply)
         named = [number - 1 for number in dict.fromkeys(reply.order) if 0 < number <= len(passages)]
         order = [*named, *(place for place in range(len(passages)) if place not in set(named))]
         # They take each other's scores, so that these fall from the first to the last as before.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, Field
 
 from services.retrieval.ports import VectorIndex
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.semantic_cache.decision import Verdict, decide
 from services.retrieval.semantic_cache.prompts import RULES
 from services.retrieval.semantic_cache.question_store import AskedQuestions, of_sources, scope_of
@@ -52,7 +52,7 @@ class Looked:
     @property
     def explained_anyway(self) -> Explanation:
         """What was decided, also where there was nothing to decide between."""
-        return self.explained if self.explained or not self.why else Explanation(NAME, (Change(self.why),))
+        return self.explained if self.explained or not self.why else Explanation(NAME, (StepChange(self.why),))
 
 
 class SimilarAnswers:
@@ -208,7 +208,7 @@ def _told(verdict: Verdict, objection: str = "") -> Looked:
 
 def _explained(verdict: Verdict, objection: str = "") -> Explanation:
     changes = tuple(
-        Change(
+        StepChange(
             f"{'taken' if verdict.taken and not objection else 'not taken'}: {one.text} ({objection or verdict.why})"
         )
         for one, _ in verdict.told

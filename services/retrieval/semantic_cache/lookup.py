@@ -14,7 +14,7 @@ from services.retrieval.semantic_cache.cache import Looked, SimilarAnswers
 from services.retrieval.semantic_cache.pending_deletion import Leftovers
 from services.retrieval.semantic_cache.question_store import AskedQuestions
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import ExchangeRecorded, FeedbackGiven, QuestionCleared
@@ -106,7 +106,8 @@ class SimilarLookup:
 
 def lookup_of(context: StageContext, index: VectorIndex, embeddings: Embeddings | None) -> SimilarLookup:
     """The lookup, with an index of questions of its own; `index` is that of the documents."""
-    here = context.settings
-    asked = AskedQuestions(index_of(here, ASKED), embeddings)
-    leftovers = Leftovers(None if here.vector_url else here.data_dir / "retrieval" / ASKED)
-    return SimilarLookup(asked, SimilarAnswers(asked, index, context.requests, context.models), context, leftovers)
+    index_of_questions = create_vector_index(context.settings, ASKED)
+    asked = AskedQuestions(index_of_questions, embeddings)
+    folder = None if index_of_questions.shared else context.settings.data_dir / "retrieval" / ASKED
+    similar = SimilarAnswers(asked, index, context.requests, context.models)
+    return SimilarLookup(asked, similar, context, Leftovers(folder))

@@ -32,7 +32,7 @@ from services.retrieval.stores.points import (
     read,
     vector_name,
 )
-from services.retrieval.write_batcher import Together
+from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -60,8 +60,10 @@ _Write = _Replacement | str
 class EdgeIndex:
     """Plays `VectorIndex` on a directory. The write-ahead log stays on: it survives kill -9 and keeps others out.
 
-    Searches run beside each other on threads of their own, writes one after another.
+    Searches run concurrently on threads of their own, writes one after another.
     """
+
+    shared = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,7 +74,7 @@ class EdgeIndex:
         self._flushed = 0.0
         self._searching: ThreadPoolExecutor | None = None
         self._writing: ThreadPoolExecutor | None = None
-        self._together = Together(self._write, self._written)
+        self._together = WriteBatcher(self._write, self._written)
 
     async def open(self) -> None:
         # Two, so that the words and the meaning of a question are looked for beside each other.

@@ -43,6 +43,8 @@ Connect = Callable[[], Any]
 class ServerIndex:
     """Plays `VectorIndex` on one collection of a Qdrant server; `connect` makes the client (default: by `url`)."""
 
+    shared = True
+
     def __init__(self, url: str, api_key: str = "", *, name: str = "answerbus", connect: Connect | None = None) -> None:
         self._url = url
         self._api_key = api_key

@@ -125,7 +125,7 @@ def test_collection_that_cannot_be_read_names_the_place(folder: Path, name: str,
 def test_evaluate_measures_the_stage_itself_and_compares_with_a_former_run(folder: Path) -> None:
     # Given a run whose measures were kept
     arguments = ["evaluate", "retrieval", str(folder), "--qrels", "qrels.tsv", "--language", "en", "--json"]
-    first = CliRunner().invoke(app, [*arguments, "--legs", "bm25", "--per-query", str(folder / "run.jsonl")])
+    first = CliRunner().invoke(app, [*arguments, "--retrievers", "bm25", "--per-query", str(folder / "run.jsonl")])
     told = json.loads(first.output)
     assert told["metrics"]["hit@1"] == told["metrics"]["nDCG@10"] == 1.0
     assert told["figures"]["passages"] == 3

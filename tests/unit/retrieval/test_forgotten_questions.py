@@ -12,7 +12,7 @@ from services.retrieval.semantic_cache.lookup import SimilarLookup, lookup_of
 from services.retrieval.semantic_cache.question_store import AskedQuestions
 from services.retrieval.semantic_cache.settings import SimilarSettings
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import PipelineRef, Reusable
 from shared.contracts.envelope import opening
 from shared.contracts.facts import ExchangeRecorded, QuestionAsked
@@ -28,13 +28,13 @@ SECRET = "zyxquwertvbnalsk"
 
 def lookup(data: Path) -> SimilarLookup:
     settings = Settings(data_dir=data)
-    return lookup_of(MemoryBus(settings=settings).context(), index_of(settings), None)
+    return lookup_of(MemoryBus(settings=settings).context(), create_vector_index(settings), None)
 
 
 async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
-    asked = AskedQuestions(index_of(Settings(data_dir=data), "asked"), None)
+    asked = AskedQuestions(create_vector_index(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
     await asked.keep(reusable, "version", event, SimilarSettings())
     await asked.close()
@@ -76,7 +76,7 @@ async def test_questions_stay_when_none_of_them_was_to_be_forgotten(tmp_path: Pa
     assert holds(tmp_path)
 
 
-class Shelf:
+class PassageStore:
     """The index of the documents, as far as it tells that one is there."""
 
     async def document(self, source: str) -> IndexedDocument:
@@ -88,7 +88,7 @@ async def test_a_question_of_which_the_record_tells_after_it_was_forgotten_is_no
     tmp_path: Path, forgotten: bool
 ) -> None:
     resources = MemoryBus(settings=Settings(data_dir=tmp_path)).context()
-    worker = lookup_of(resources, cast("VectorIndex", Shelf()), None)
+    worker = lookup_of(resources, cast("VectorIndex", PassageStore()), None)
     await worker.open()
     reusable = Reusable(question=f"Where is {SECRET}?", language="eng", answer="digest", sources=("kb:a",))
     fact = ExchangeRecorded(record=CID, outcome="answered", reusable=reusable)

@@ -170,4 +170,4 @@ def test_explanation_is_json_without_empty_fields() -> None:
     explained = weighed([_passage("x", score=1)], {"kb:a": Votes(up=1)}.get, FeedbackSettings())[1]
     told = json.loads(json.dumps(explained.as_dict()))
     change = {"what": "+10% for feedback", "passage": "kb:a/x", "before": 1.0, "after": 1.1}
-    assert told == {"judgement": "feedback", "changes": [change]}
+    assert told == {"step": "feedback", "changes": [change]}
