@@ -259,7 +259,7 @@ async def test_walk_reaches_what_the_words_of_the_question_do_not(graph: Graph) 
     # When the walk begins at what BM25 found
     walk = await GraphWalker(graph).walk("Where was the architect of Lantern House from?", seeds, 10)
     # Then it is found, before the seed that leads nowhere
-    assert [found.id for found in walk.found] == ["Lantern House/0", "Ada Whitfield/0", "Copper House/0"]
+    assert [found.id for found in walk.visited] == ["Lantern House/0", "Ada Whitfield/0", "Copper House/0"]
     assert walk.entities == ("lantern house",)
     assert walk.linked > 0
 

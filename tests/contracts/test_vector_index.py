@@ -308,10 +308,10 @@ async def test_edge_says_so_when_its_directory_is_not_an_index(tmp_path: Path) -
         await EdgeIndex(tmp_path).open()
 
 
-async def test_server_that_is_away_is_told_as_such() -> None:
+async def test_server_that_is_unavailable_is_named() -> None:
     pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
     index = ServerIndex("http://127.0.0.1:1")
-    with pytest.raises(UnavailableError, match=r"http://127\.0\.0\.1:1 is away"):
+    with pytest.raises(UnavailableError, match=r"http://127\.0\.0\.1:1 is unavailable"):
         await index.open()
     await index.close()
 

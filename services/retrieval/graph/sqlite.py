@@ -27,7 +27,7 @@ class SqliteGraph:
         self._path = folder / "graph.db"
         self._reads = Line("graph-read")
         self._writes = Line("graph-write")
-        self._together = WriteBatcher(self._writes.do, self._write)
+        self._batcher = WriteBatcher(self._writes.do, self._write)
         self._names = Names()
         self._seen = -1
         self._near: Adjacencies | None = None
@@ -41,11 +41,11 @@ class SqliteGraph:
         await self._writes.close()
 
     async def put(self, source: str, graphlet: Graphlet) -> Counts:
-        counted = await self._together.do(Write(source, graphlet))
+        counted = await self._batcher.submit(Write(source, graphlet))
         return cast("Counts", counted)
 
     async def remove(self, source: str) -> bool:
-        return bool(await self._together.do(Write(source)))
+        return bool(await self._batcher.submit(Write(source)))
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         return await self._reads.do(lambda: self._entities_named(names))

@@ -1,4 +1,4 @@
-"""How much of what was found fits into one event."""
+"""The budget: how many of the passages fit into one event."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shared.contracts.pipelines import Section
 from shared.text.analysis import sentences
 
 NAME = "budget"
-#: An event stays under 64 KB; the rest is the question, its turns and the envelope, in bytes of JSON.
+#: Bytes of JSON for passages. An event stays under 64 KB; the rest is for the question, its turns and the envelope.
 PASSAGE_BYTES = 44_000
 
 
 class BudgetSettings(Section):
-    """How long passages may be, each and together."""
+    """How long passages may be, each and in total."""
 
     max_passage_chars: int = Field(
         default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
@@ -48,7 +48,7 @@ def shortened(passage: Passage, max_chars: int) -> Passage:
     """The passage up to the last sentence that ends within `max_chars`; mid-sentence when not even the first does."""
     if len(passage.text) <= max_chars:
         return passage
-    # Read on a little, so that a sentence does not seem to end where the text was cut.
+    # A little more is read, so that a sentence does not seem to end where the text was cut.
     ends = [end for _, end in sentences(passage.text[: max_chars + 80]) if end <= max_chars]
     end = ends[-1] if ends else max_chars
     return passage.model_copy(update={"text": passage.text[:end], "end": passage.start + end})

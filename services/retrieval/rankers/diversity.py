@@ -1,4 +1,4 @@
-"""Not everything from one document: an answer stands better on several."""
+"""Limits how many passages come from one document, so that an answer rests on several."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NAME = "diversity"
 class DiversitySettings(Section):
     """How many passages, and how many of them from one document."""
 
-    passages: int = Field(default=6, ge=1, le=50, description="How many passages are kept, at most.")
-    per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
+    passages: int = Field(default=6, ge=1, le=50, description="Maximum number of passages.")
+    per_source: int = Field(default=3, ge=1, description="Maximum number of passages from one document.")
 
 
 def diverse(passages: Sequence[Passage], settings: DiversitySettings) -> tuple[list[Passage], Explanation]:

@@ -1,4 +1,4 @@
-"""Three passages first, more only while the question is not covered: a short context costs and distracts less."""
+"""Takes a few passages first and more only while the question is not covered: a short context costs less."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NAME = "progression"
 class ProgressionSettings(Section):
     """How many passages are enough."""
 
-    first: int = Field(default=3, ge=1, description="So many are always taken.")
-    step: int = Field(default=2, ge=1, description="So many more at a time.")
+    first: int = Field(default=3, ge=1, description="How many passages are always taken.")
+    step: int = Field(default=2, ge=1, description="How many are added at a time.")
     enough: float = Field(
-        default=0.8, ge=0, le=1, description="Share of the question's words that the passages must hold."
+        default=0.8, ge=0, le=1, description="Share of the question's words that the passages must contain."
     )
 
 
