@@ -25,7 +25,7 @@ def retrieved(asked: str) -> PassagesRetrieved:
     return PassagesRetrieved(question=question, passages=(FOUND,), context=Context(standalone_question=asked))
 
 
-def test_they_come_last_and_are_told_of() -> None:
+def test_earlier_passages_come_last_and_are_noted_in_the_trace() -> None:
     asked = "Is the rent of the garden plot for a year?"
 
     said = with_earlier_passages(retrieved(asked), asked, "eng", [CITED], SETTINGS)
@@ -73,7 +73,7 @@ class Record:
 @pytest.mark.parametrize(
     ("turns", "away", "asked", "count"), [((TURN,), False, 1, 2), ((TURN,), True, 1, 1), ((), False, 0, 1)]
 )
-async def test_the_record_is_asked_for_follow_ups_only_and_may_be_away(
+async def test_the_record_is_asked_for_follow_ups_only_and_may_be_unavailable(
     turns: tuple[Turn, ...], away: bool, asked: int, count: int
 ) -> None:
     record = Record(away=away)

@@ -133,5 +133,5 @@ async def test_parts_of_a_text_on_its_way_leave_all_others_alone(shelf: _Shelf) 
         ("#part=1", "#part=1", 0),
     ],
 )
-def test_part_is_told_by_its_id(source: str, text: str, number: int) -> None:
+def test_part_is_recognised_by_its_id(source: str, text: str, number: int) -> None:
     assert part_of(source) == (text, number)

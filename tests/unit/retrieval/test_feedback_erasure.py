@@ -46,7 +46,7 @@ async def test_forgotten_votes_are_off_the_disk(tmp_path: Path) -> None:
     await box.close()
 
 
-async def test_a_file_that_is_not_open_forgets_nothing_and_says_so(tmp_path: Path) -> None:
+async def test_deleting_from_a_file_that_is_not_open_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError):
         FeedbackStore(tmp_path / "votes.db").forget(["c-1"], "default")
 

@@ -120,7 +120,7 @@ async def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         await FeedbackStore(tmp_path / "votes.db").open()
 
 
-async def test_every_worker_learns_what_one_of_them_hears(tmp_path: Path) -> None:
+async def test_every_worker_records_what_one_of_them_consumes(tmp_path: Path) -> None:
     event_log = MemoryLog()
     boxes = [FeedbackStore(tmp_path / f"{number}.db") for number in range(2)]
     workers = [FeedbackRecorder(box, event_log) for box in boxes]

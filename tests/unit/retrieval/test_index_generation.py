@@ -77,7 +77,7 @@ async def test_a_removal_begins_one_where_something_was_removed() -> None:
     assert await store.get(GENERATION)
 
 
-async def test_documents_do_not_wait_for_a_store_that_is_away_which_is_told_when_it_is_back() -> None:
+async def test_documents_do_not_wait_for_an_unavailable_store_which_gets_the_generation_later() -> None:
     store = MemoryKeyValue()
     store.away = True
     generation = IndexGeneration(store)

@@ -43,7 +43,7 @@ async def test_one_text_is_one_search_as_before() -> None:
     assert (_ids(found.passages), "searches" in found.trace_summary) == (["a"], False)
 
 
-async def test_more_texts_are_told_in_the_trace_and_the_explanation() -> None:
+async def test_additional_texts_are_in_the_trace_and_the_explanation() -> None:
     retriever = FixedRetriever("bm25", _passage("a", 2.0), _passage("b", 1.0))
     found = await search_all(Searcher([retriever]), SearchQuery("text", explain=True), ("other", "third"), SETTINGS)
     assert found.trace_summary["searches"] == 3

@@ -110,7 +110,7 @@ CATEGORIES = CategorySettings(
 )
 
 
-def test_category_is_the_one_whose_words_are_said_most() -> None:
+def test_category_is_the_one_whose_words_occur_most() -> None:
     filters, explained = detect("What is the policy on per diem?", CATEGORIES)
     assert filters == Filters("travel", ("trips",), ("kb:travel/",))
     assert explained.changes[0].what == "travel: per diem"

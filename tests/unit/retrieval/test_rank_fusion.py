@@ -45,7 +45,7 @@ def test_fuse_leaves_the_ranking_of_one_retriever_as_it_is() -> None:
     assert fuse({}) == []
 
 
-def test_fuse_weighs_retrievers_as_told() -> None:
+def test_fuse_applies_the_weights_of_retrievers() -> None:
     rankings = {"bm25": _ranking("a"), "dense": _ranking("b")}
     assert _ids(fuse(rankings, weights={"dense": 2.0})) == ["b", "a"]
 

@@ -62,7 +62,7 @@ def _ids(found: SearchResult) -> list[str]:
     return [one.id for one in found.passages]
 
 
-async def test_close_scores_are_ranked_again_as_deep_as_the_pipeline_says() -> None:
+async def test_close_scores_are_reranked_to_the_configured_depth() -> None:
     reranker = LastFirst()
     found = await _search(reranker, CLOSE, depth=3)
     assert _ids(found) == ["c", "b", "a", "d"]
@@ -97,7 +97,7 @@ async def test_reranker_that_fails_or_is_late_leaves_the_order_as_it_is(reranker
     assert found.trace_summary["second_look"] == told
 
 
-async def test_rules_prefer_what_says_more_of_the_question_among_close_scores() -> None:
+async def test_rules_prefer_what_covers_more_of_the_question_among_close_scores() -> None:
     texts = ("The pool is open.", "Rent of a garden plot.", "A garden is a place for plots and rent.")
     passages = [_passage(name, score, text) for name, score, text in zip("abc", (1.0, 0.99, 0.98), texts, strict=True)]
     again = await RulesReranker().rerank(

@@ -1,4 +1,4 @@
-"""The retriever and the librarian, on an index in memory."""
+"""The handlers of questions and documents, on an index in memory."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitte
 # --- the retriever ---
 
 
-async def test_retrieve_says_the_passages_and_how_they_were_found(
+async def test_retrieve_returns_the_passages_and_how_they_were_found(
     index: ShelfIndex, documents: DocumentHandler
 ) -> None:
     # Given indexed documents
@@ -209,7 +209,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(
     assert told.context.trace["bm25"]["top_score"] == told.passages[0].score
 
 
-async def test_retrieve_says_so_with_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
+async def test_retrieve_returns_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
     told = await _found(_retriever(index), QuestionCleared(question=Question(text="Anything?")), SETTINGS)
     assert told.passages == ()
     assert told.context.trace["bm25"]["top_score"] == 0.0
@@ -254,7 +254,7 @@ async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_
     assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
 
 
-async def test_retrieve_is_tried_again_later_when_the_index_is_away(index: ShelfIndex) -> None:
+async def test_retrieve_is_retried_when_the_index_is_unavailable(index: ShelfIndex) -> None:
     index.away = True
     with pytest.raises(TransientError):
         await _found(_retriever(index), QuestionCleared(question=Question(text="tax")), SETTINGS)
@@ -270,7 +270,7 @@ async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, docum
 # --- the librarian ---
 
 
-async def test_index_says_how_many_passages_a_document_gave(index: ShelfIndex, documents: DocumentHandler) -> None:
+async def test_index_returns_the_number_of_passages(index: ShelfIndex, documents: DocumentHandler) -> None:
     told = await documents.index(_submitted("# A\none\n# B\ntwo", media_type="text/markdown"), SETTINGS)
     assert isinstance(told, DocumentIndexed)
     assert (told.source, told.chunks, told.unchanged) == ("kb:a", 2, False)
@@ -287,7 +287,7 @@ async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfInd
 
 
 @pytest.mark.parametrize("said", [{"title": "B"}, {"collection": "x"}, {"url": "https://example.org"}])
-async def test_index_works_again_when_the_same_bytes_are_told_of_otherwise(
+async def test_same_bytes_with_other_metadata_are_indexed_again(
     index: ShelfIndex, documents: DocumentHandler, said: dict[str, str]
 ) -> None:
     await documents.index(_submitted("one"), SETTINGS)
@@ -342,7 +342,7 @@ async def test_index_fetches_a_body_kept_by_reference_and_deletes_it_after(
     assert again.unchanged
 
 
-async def test_index_keeps_the_body_when_the_index_is_away(
+async def test_index_keeps_the_body_when_the_index_is_unavailable(
     index: ShelfIndex, documents: DocumentHandler, bodies: Bodies
 ) -> None:
     await bodies.put("b1", b"text")
@@ -387,7 +387,7 @@ async def test_index_keeps_the_former_version_when_the_new_one_cannot_be_read(
     assert index.shelf["kb:a"][1][0].text == "one"
 
 
-async def test_documents_are_told_page_by_page(documents: DocumentHandler) -> None:
+async def test_documents_are_listed_page_by_page(documents: DocumentHandler) -> None:
     for name in "cab":
         await documents.index(_submitted("one", f"kb:{name}"), SETTINGS)
     first = await documents.documents(DocumentsRequest(limit=2))
@@ -477,7 +477,7 @@ async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: Shelf
     await embeddings.close()
 
 
-async def test_index_tries_again_later_when_the_model_is_away(index: ShelfIndex, tmp_path: Path) -> None:
+async def test_index_is_retried_when_the_model_is_unavailable(index: ShelfIndex, tmp_path: Path) -> None:
     embedder = SpellingEmbedder()
     embedder.away = True
     embeddings = await _embeddings(tmp_path, embedder)

@@ -1,4 +1,4 @@
-"""Retrievers fail alone, and a search says which was missing."""
+"""Retrievers fail independently, and a search reports which are missing."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> No
     assert found.passages[1].via == ("graph",)
 
 
-async def test_search_explains_every_retriever_and_judgement_with_ranks_and_times() -> None:
+async def test_search_explains_every_retriever_and_ranking_step_with_ranks_and_times() -> None:
     searcher = Searcher(
         [FixedRetriever("bm25", _passage("a"), _passage("b", text="text of a"))], GraphRetriever(FixedWalk())
     )

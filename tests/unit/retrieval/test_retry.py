@@ -58,7 +58,7 @@ def refuted(**changes: object) -> AnswerRefuted:
     return AnswerRefuted.model_validate(values | changes)
 
 
-async def test_the_rewritten_question_is_searched_for_and_the_feedback_told() -> None:
+async def test_the_rewritten_question_is_searched_for_and_the_feedback_passed_on() -> None:
     searcher = Plenty()
 
     said = await tried(refuted(), searcher)

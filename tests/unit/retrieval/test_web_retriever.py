@@ -39,7 +39,7 @@ def test_engine_of_google_without_a_key_names_the_setting() -> None:
         create_web_search(Settings(google_search_engine="abc"))
 
 
-async def test_pipeline_that_wants_the_web_without_an_engine_says_what_is_missing() -> None:
+async def test_web_retriever_without_an_engine_is_reported_as_missing() -> None:
     found = await Searcher([DOCUMENTS, WebRetriever(None)]).search(SearchQuery("text"), WITH_WEB)
     assert [one.source for one in found.passages] == ["kb:a", "kb:b"]
     assert "ANSWERBUS_WEB_SEARCH_URL" in found.trace.missing["web"]
