@@ -28,7 +28,7 @@ def index(
     """Print the index of sources as plain text: per line an id, a tab, and what the document is about."""
     from cli.client import connect
     from cli.output import print_json, run
-    from shared.contracts.requests.retrieval import KbIndexEntry
+    from shared.contracts.requests.retrieval import SourceIndexEntry
     from shared.text.sanitizer import visible
 
     async def work() -> None:
@@ -43,7 +43,7 @@ def index(
                         continue
                     entries.append(entry)
                     if not as_json:
-                        print(visible(KbIndexEntry.model_validate(entry).line()))
+                        print(visible(SourceIndexEntry.model_validate(entry).line()))
                 after = page["after"]
                 if not after:
                     break

@@ -90,6 +90,11 @@ class RetrievalStage:
         return await subscription.handler(fact, **extra)
 
 
+def embedded_settings(data: Path) -> Settings:
+    """Settings for a measurement: an embedded index in the folder `data`, whatever server the environment names."""
+    return Settings(data_dir=data, vector_url="")
+
+
 @asynccontextmanager
 async def open_retrieval(settings: Settings, pipeline: Pipeline) -> AsyncIterator[RetrievalStage]:
     """Build and open the stage as a worker would, on `settings.data_dir`.
@@ -155,7 +160,9 @@ async def evaluate(
 
 def _request(query: JudgedQuery, retrievers: Sequence[str], language: str, depth: int) -> SearchRequest:
     limit = min(_MOST, depth * _PASSAGES_EACH)
-    return SearchRequest(query=query.text[:10_000], language=language or "und", limit=limit, legs=tuple(retrievers))
+    return SearchRequest(
+        query=query.text[:10_000], language=language or "und", limit=limit, retrievers=tuple(retrievers)
+    )
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

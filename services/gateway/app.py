@@ -18,7 +18,7 @@ ACCESS = Access(
     asks=(
         retrieval.SearchRequest,
         retrieval.DocumentsRequest,
-        retrieval.KbIndexRequest,
+        retrieval.SourceIndexRequest,
         retrieval.RemoveRequest,
         persistence.ConversationRequest,
         persistence.ExchangeRequest,

@@ -1,11 +1,14 @@
-"""Retrieval: finds the passages an answer can be written from, and keeps the index they are found in.
+"""Retrieval: finds the passages an answer is written from, and owns the index they are found in.
 
-Hears `QuestionCleared` and, for another attempt, `AnswerRefuted`; says `PassagesRetrieved`, also when nothing was
-found, or `AnswerReused` where an earlier question asked the same and pipelines have it so; it hears `ExchangeRecorded`
-to keep such questions. Hears `DocumentSubmitted` and says `DocumentIndexed` or `DocumentRefused`. Hears
-`FeedbackGiven`, so that sources whose answers were liked, or not, move a little, and `QuestionsForgotten`, to let go of
-votes and questions.
+Questions: consumes `QuestionCleared` and, for another attempt, `AnswerRefuted`; publishes `PassagesRetrieved` (also if
+nothing was found), `ClarificationRequested`, or `AnswerReused` when the semantic cache has the answer of an equal
+question. Consumes `ExchangeRecorded` to fill that cache.
 
-Answers `ask.retrieval.search`, `.documents`, `.kb_index`, `.remove` and `.stats` (see
-`shared.contracts.requests.retrieval`). It is the only owner of the index: everybody else asks.
+Documents: consumes `DocumentSubmitted`; publishes `DocumentIndexed` or `DocumentRefused`.
+
+Feedback and erasure: consumes `FeedbackGiven`, which moves sources a little up or down, and `QuestionsForgotten`, which
+deletes votes and cached questions.
+
+Answers the requests `ask.retrieval.search`, `.documents`, `.source_index`, `.remove` and `.stats` (see
+`shared.contracts.requests.retrieval`). No other stage opens the index. Begin reading at `handler.register`.
 """

@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
-from services.retrieval.access import ACCESS
-from services.retrieval.embeddings.choose import embeddings_of
-from services.retrieval.feedback import Ratings
-from services.retrieval.feedback_store import BallotBox, Returning
-from services.retrieval.graph.choose import graph_of
-from services.retrieval.index_fingerprint import imprint_of
-from services.retrieval.index_generation import Generation
+from services.retrieval.embeddings import create_embeddings
+from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
+from services.retrieval.graph import create_graph
+from services.retrieval.handler import DocumentHandler, FeedbackHandler, register
+from services.retrieval.index_fingerprint import create_fingerprint
+from services.retrieval.index_generation import IndexGeneration
+from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
-from services.retrieval.retrievers.web.choose import engine_of
-from services.retrieval.search_factory import librarian_of, retriever_of, searcher_of
-from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, lookup_of
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
+from services.retrieval.retrievers.web import create_web_search
+from services.retrieval.search_factory import create_question_handler, create_searcher
+from services.retrieval.semantic_cache.lookup import lookup_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.source_index import SourceIndex
-from services.retrieval.stores.choose import index_of
-from shared.contracts.stage import Stage
-from shared.contracts.subjects import ANSWERS_BUCKET
+from services.retrieval.stores import create_vector_index
+from shared.contracts.domain import Lane
+from shared.contracts.facts import FeedbackGiven
+from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest
+from shared.contracts.stage import Access, Stage
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, consume_filter, live
 from shared.runtime.context import StageContext
+
+ACCESS = Access(
+    keeps=(ANSWERS_BUCKET,),
+    objects=(DOCUMENTS_BUCKET,),
+    asks=(ExchangeRequest, ConversationRequest),
+    follows=tuple(live(consume_filter(FeedbackGiven, lane)) for lane in Lane),
+)
 
 
 def build(context: StageContext) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings, access=ACCESS)
-    index = index_of(context.settings)
-    graph = graph_of(context.settings)
-    returning = Returning(BallotBox(context.settings.data_dir / "retrieval" / "votes.db"), context.log)
-    engine = engine_of(context.settings)
-    embeddings = embeddings_of(context.settings)
-    memory = ExtractionCache(context.settings.data_dir / "retrieval" / "extraction.sqlite")
-    similar = lookup_of(context, index, embeddings)
-    for port in (index, graph, engine, embeddings, returning, memory, similar):
+    settings, folder = context.settings, context.settings.data_dir / "retrieval"
+    index, graph, web = create_vector_index(settings), create_graph(settings), create_web_search(settings)
+    embeddings = create_embeddings(settings)
+    feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log)
+    extractions = ExtractionCache(folder / "extraction.sqlite")
+    cache = lookup_of(context, index, embeddings)
+    fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "")
+    generation = IndexGeneration(context.stores.key_value(ANSWERS_BUCKET), fingerprint)
+    for port in (index, graph, web, embeddings, feedback, extractions, cache, generation):
         if port is not None:
             stage.opens(port)
-    librarian = librarian_of(context, index, embeddings, graph, memory)
-    imprint = imprint_of(context.settings, embeddings.name if embeddings else "")
-    generation = Generation(librarian, context.stores.key_value(ANSWERS_BUCKET), imprint)
-    stage.opens(generation)
-    searcher = searcher_of(index, graph, engine, embeddings, returning.votes, context.models)
-    retriever = retriever_of(context, searcher, similar, index)
-    ratings = Ratings(returning, similar)
-    for handler in (retriever.retrieve, retriever.retry, generation.index, ratings.hear, ratings.forget):
-        stage.on(handler)
-    stage.on(similar.keep, concurrency=KEPT_AT_ONCE)
-    stage.on_request(retriever.search)
-    stage.on_request(librarian.documents)
-    stage.on_request(generation.remove)
-    stage.on_request(librarian.stats)
-    stage.on_request(SourceIndex(index).kb_index)
+    objects, extraction = context.stores.objects(DOCUMENTS_BUCKET), EntityExtractor(context.models, extractions)
+    indexer = DocumentIndexer(index, objects, embeddings=embeddings, graph=graph, extraction=extraction)
+    searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
+    questions = create_question_handler(context, searcher, cache, index)
+    documents = DocumentHandler(indexer, generation, index, embeddings)
+    register(stage, questions, documents, FeedbackHandler(feedback, cache), cache)
     return stage
 
 

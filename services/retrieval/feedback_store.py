@@ -1,7 +1,7 @@
-"""What people thought of answers from each source: kept in SQLite beside the index, counted when a search asks.
+"""Feedback on answers, by source: votes are stored in SQLite beside the index and counted when a search needs them.
 
-A voter has one vote on a source in each conversation, its latest; of the conversations of one voter the latest
-`_CONVERSATIONS` are kept. So whoever votes a thousand times is kept, and counted, once.
+A voter has one vote on a source in each conversation, the latest; of one voter the latest `_CONVERSATIONS`
+conversations are kept. So a voter who votes a thousand times in a conversation is counted once.
 """
 
 from __future__ import annotations
@@ -27,159 +27,170 @@ from shared.contracts.facts import FeedbackGiven, QuestionsForgotten
 log = structlog.get_logger()
 
 _DAY = 86_400.0
-#: Seconds that a count is used for: votes fade over months.
-_FRESH = 3600.0
-#: Conversations of one voter kept for one source.
+#: Seconds for which a count is cached: the weight of votes falls over months.
+_CACHE_SECONDS = 3600.0
+#: Conversations of one voter that are kept for one source.
 _CONVERSATIONS = 200
 _SCHEMA = """
 create table if not exists votes (
     source text, voter text, conversation text, rating integer, at real, primary key (source, voter, conversation)
 ) without rowid;
 """
-_KEEP = """
+_UPSERT = """
 insert into votes values (?, ?, ?, ?, ?) on conflict (source, voter, conversation)
 do update set rating = excluded.rating, at = excluded.at where excluded.at >= votes.at
 """
-_FORGET = "delete from votes where conversation = ?1 and substr(voter, 1, length(?2)) = ?2"
-_LET_GO = """
+_DELETE_CONVERSATION = "delete from votes where conversation = ?1 and substr(voter, 1, length(?2)) = ?2"
+_DELETE_OLDEST = """
 delete from votes where source = ?1 and voter = ?2 and conversation in (
     select conversation from votes where source = ?1 and voter = ?2 order by at desc, conversation limit -1 offset ?3
 )
 """
 
 
-class BallotBox:
-    """Keeps votes; any number of processes may have it open."""
+class FeedbackStore:
+    """Stores votes; any number of processes may have the file open."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         """`clock` gives seconds since 1970."""
         self._path = path
         self._clock = clock
-        self._kept: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._counted: dict[tuple[str, FeedbackSettings], tuple[float, Votes | None]] = {}
 
     async def open(self) -> None:
-        """Open the file, made when it is not there.
+        """Open the file, creating it when there is none.
 
         Raises:
             UnavailableError: it cannot be opened.
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._kept = sqlite3.connect(self._path, timeout=5, check_same_thread=False)
-            with closing(self._kept.execute("pragma journal_mode=wal")):
-                self._kept.executescript(_SCHEMA)
-                self._kept.execute("pragma secure_delete=on").close()
+            self._connection = sqlite3.connect(self._path, timeout=5, check_same_thread=False)
+            with closing(self._connection.execute("pragma journal_mode=wal")):
+                self._connection.executescript(_SCHEMA)
+                self._connection.execute("pragma secure_delete=on").close()
         except (sqlite3.Error, OSError) as error:
             raise UnavailableError(f"the votes in {self._path} cannot be opened ({type(error).__name__})") from error
 
     async def close(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-    def keep(self, sources: Iterable[str], voter: str, conversation: str, rating: int, at: datetime) -> None:
-        """Keep a vote on each of the sources; one that is older than what is kept changes nothing.
+    def put(self, sources: Iterable[str], voter: str, conversation: str, rating: int, at: datetime) -> None:
+        """Store a vote on each of the sources; a vote older than the stored one changes nothing.
 
         Raises:
-            UnavailableError: the file takes nothing.
+            UnavailableError: the file cannot be written.
         """
         named = tuple(dict.fromkeys(sources))
         try:
-            with self._lock, self._opened() as kept:
+            with self._lock, self._opened() as connection:
                 for source in named:
-                    kept.execute(_KEEP, (source, voter, conversation, rating, at.timestamp()))
-                    kept.execute(_LET_GO, (source, voter, _CONVERSATIONS))
+                    connection.execute(_UPSERT, (source, voter, conversation, rating, at.timestamp()))
+                    connection.execute(_DELETE_OLDEST, (source, voter, _CONVERSATIONS))
         except sqlite3.Error as error:
-            raise UnavailableError(f"the vote was not kept ({type(error).__name__})") from error
+            raise UnavailableError(f"the vote cannot be stored in {self._path} ({type(error).__name__})") from error
         self._counted = {key: known for key, known in self._counted.items() if key[0] not in named}
 
     def forget(self, conversations: Iterable[str], tenant: str) -> None:
-        """Let go of every vote that was given in these conversations, off the disk.
+        """Delete every vote that was given in these conversations, from the disk too.
 
         Raises:
-            UnavailableError: the file takes nothing.
+            UnavailableError: the file cannot be written.
         """
         try:
             with self._lock:
-                with self._opened() as kept:
+                with self._opened() as connection:
                     rows = [(one, f"{tenant}/") for one in conversations]
-                    kept.executemany(_FORGET, rows)
+                    connection.executemany(_DELETE_CONVERSATION, rows)
                 with closing(self._opened().execute("pragma wal_checkpoint(truncate)")):
                     self._counted.clear()
         except sqlite3.Error as error:
-            raise UnavailableError(f"the votes were not forgotten ({type(error).__name__})") from error
+            raise UnavailableError(f"votes cannot be deleted from {self._path} ({type(error).__name__})") from error
 
     def votes(self, source: str, settings: FeedbackSettings) -> Votes | None:
-        """What is thought of the source now; None when nobody voted, or nothing can be read."""
+        """The votes on the source, weighed by their age; None when nobody voted, or the file cannot be read."""
         at, known = self._counted.get((source, settings), (0.0, None))
         now = self._clock()
-        if now - at < _FRESH:
+        if now - at < _CACHE_SECONDS:
             return known
         try:
             with self._lock:
                 rows = self._opened().execute("select voter, rating, at from votes where source = ?", (source,))
                 found = [Vote(voter, rating, (now - voted) / _DAY) for voter, rating, voted in rows]
         except (sqlite3.Error, UnavailableError) as error:
-            log.warning("votes cannot be read", error=type(error).__name__)
+            log.warning("feedback votes cannot be read; searching without them", error=type(error).__name__)
             return None
-        told = counted(found, settings) if found else None
-        self._counted[source, settings] = (now, told)
-        return told
+        votes = counted(found, settings) if found else None
+        self._counted[source, settings] = (now, votes)
+        return votes
 
     def _opened(self) -> sqlite3.Connection:
-        if self._kept is None:
-            raise UnavailableError("the votes are not open")
-        return self._kept
+        if self._connection is None:
+            raise UnavailableError(f"the votes in {self._path} are not open")
+        return self._connection
 
 
-class Returning:
-    """Takes votes in, a port of the stage: those this worker hears, and on the live republish those that others do."""
+class FeedbackRecorder:
+    """Records the votes that this worker consumes, and those that other workers consume; a port of the stage.
 
-    def __init__(self, box: BallotBox, event_log: EventLog) -> None:
-        self._box = box
-        self.votes = box.votes
+    Every worker has a file of its own, so that it also follows the live copies of feedback that others consume.
+    """
+
+    def __init__(self, store: FeedbackStore, event_log: EventLog) -> None:
+        self._store = store
+        self.votes = store.votes
         self._log = event_log
         self._stops: list[Callable[[], Awaitable[None]]] = []
 
     async def open(self) -> None:
-        await self._box.open()
+        await self._store.open()
         for lane in Lane:
             subject = subjects.live(subjects.consume_filter(FeedbackGiven, lane))
-            self._stops.append(await self._log.follow(subject, self._overheard))
+            self._stops.append(await self._log.follow(subject, self._record_live))
 
     async def close(self) -> None:
         for stop in self._stops:
             await stop()
         self._stops.clear()
-        await self._box.close()
+        await self._store.close()
 
-    async def weigh(self, given: FeedbackGiven, envelope: Envelope) -> None:
-        """Let a rating count for the sources that the answer cited."""
+    async def record(self, given: FeedbackGiven, envelope: Envelope) -> None:
+        """Store a vote on each source that the answer cited.
+
+        Raises:
+            TransientError: the file cannot be written.
+        """
         try:
-            self._keep(given, envelope)
+            self._put(given, envelope)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
     async def forget(self, forgotten: QuestionsForgotten, envelope: Envelope) -> None:
-        """Let go of the votes that were given in the conversations of forgotten questions."""
+        """Delete the votes that were given in the conversations of forgotten questions.
+
+        Raises:
+            TransientError: the file cannot be written.
+        """
         try:
-            self._box.forget(forgotten.conversations, envelope.tenant)
+            self._store.forget(forgotten.conversations, envelope.tenant)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
-    def _overheard(self, event: StoredEvent) -> None:
+    def _record_live(self, stored: StoredEvent) -> None:
         try:
-            said = event.decode()
-            assert isinstance(said.payload, FeedbackGiven)
-            self._keep(said.payload, said)
+            event = stored.decode()
+            assert isinstance(event.payload, FeedbackGiven)
+            self._put(event.payload, event)
         except (InvalidEventError, UnavailableError) as error:
-            # Whoever hears it from the log keeps it, or gives it to dead letters.
-            log.warning("a live vote was not kept", error=type(error).__name__)
+            # The worker that consumes it from the log records it, or moves it to the dead letters.
+            log.warning("a live copy of feedback was not recorded", error=type(error).__name__)
 
-    def _keep(self, given: FeedbackGiven, envelope: Envelope) -> None:
-        if envelope.lane is Lane.BACKGROUND:  # what is tried out has no vote
+    def _put(self, given: FeedbackGiven, envelope: Envelope) -> None:
+        if envelope.lane is Lane.BACKGROUND:  # trial runs do not vote
             return
         voter = f"{envelope.tenant}/{given.by}"
-        self._box.keep(given.sources, voter, envelope.conversation_id, given.rating, envelope.occurred_at)
+        self._store.put(given.sources, voter, envelope.conversation_id, given.rating, envelope.occurred_at)

@@ -1,37 +1,26 @@
-"""Find passages for a question; put documents into the index they are found in."""
+"""What retrieval consumes, publishes and answers: `register` is the list, the handlers follow in its order."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.embeddings.embedder import Embeddings
-from services.retrieval.graph.extract import EXTRACTION, extract
-from services.retrieval.graph.ports import Counts, DocumentGraph, Graph
-from services.retrieval.indexing.extraction.extractor import EntityExtractor
-from services.retrieval.indexing.prepare import PreparedDocument, prepare, version
+from services.retrieval.feedback_store import FeedbackRecorder
+from services.retrieval.index_generation import IndexGeneration
+from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.multi_query import search_all
-from services.retrieval.ports import Vector, VectorIndex
+from services.retrieval.ports import VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
 from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
-from services.retrieval.searcher import Searcher, Sought
+from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.semantic_cache.cache import LookupResult
-from services.retrieval.semantic_cache.lookup import CacheLookup
-from services.retrieval.settings import LEGS, RetrievalSettings
-from services.retrieval.stores.points import ENCODING
-from shared.contracts.domain import Context, Document, Passage, Question, part_of, part_source
+from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
+from services.retrieval.settings import RETRIEVERS, RetrievalSettings
+from shared.contracts.domain import Context, Passage, Question
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import (
-    ConfigurationError,
-    DocumentError,
-    NotFoundError,
-    RefusedError,
-    TransientError,
-    UnavailableError,
-)
+from shared.contracts.errors import RefusedError, TransientError, UnavailableError
 from shared.contracts.facts import (
     AnswerRefuted,
     AnswerReused,
@@ -39,8 +28,10 @@ from shared.contracts.facts import (
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
+    FeedbackGiven,
     PassagesRetrieved,
     QuestionCleared,
+    QuestionsForgotten,
 )
 from shared.contracts.requests.retrieval import (
     DocumentsReply,
@@ -51,62 +42,102 @@ from shared.contracts.requests.retrieval import (
     RemoveRequest,
     SearchReply,
     SearchRequest,
+    SourceIndexEntry,
+    SourceIndexReply,
+    SourceIndexRequest,
 )
-from shared.stores.ports import ObjectStore
+from shared.contracts.stage import Stage
 from shared.text.languages import UNKNOWN
-
-#: So many parts in a row may be missing because they were refused.
-_REFUSED_PARTS = 8
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 
 
-class Retriever:
-    """Answers questions with passages. `settings` gives those of a pipeline by its name, for searches beside them."""
+def register(
+    stage: Stage,
+    questions: QuestionHandler,
+    documents: DocumentHandler,
+    feedback: FeedbackHandler,
+    semantic_cache: CacheLookup,
+) -> None:
+    """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
+    stage.on(questions.retrieve)
+    stage.on(questions.retry)
+    stage.on(documents.index)
+    stage.on(feedback.record)
+    stage.on(feedback.forget)
+    # ExchangeRecorded: the question of an answer that may be reused.
+    stage.on(semantic_cache.keep, concurrency=KEPT_AT_ONCE)
+
+    stage.on_request(questions.search)
+    stage.on_request(documents.documents)
+    stage.on_request(documents.remove)
+    stage.on_request(documents.stats)
+    stage.on_request(documents.source_index)
+
+
+class QuestionHandler:
+    """Finds passages for questions and for searches.
+
+    `settings_by_name` gives the settings of a pipeline, for searches, which come without a pipeline's event.
+    """
 
     def __init__(
         self,
         searcher: Searcher,
-        settings: SettingsByName,
-        understanding: QueryRewriter,
-        similar: CacheLookup | None = None,
+        settings_by_name: SettingsByName,
+        query_rewriting: QueryRewriter,
+        semantic_cache: CacheLookup | None = None,
+        conversation: ConversationContext | None = None,
     ) -> None:
-        self._similar = similar
         self._searcher = searcher
-        self._settings = settings
-        self._understanding = understanding
+        self._settings_by_name = settings_by_name
+        self._query_rewriting = query_rewriting
+        self._semantic_cache = semantic_cache
+        self._conversation = conversation
 
     async def retrieve(
         self, cleared: QuestionCleared, envelope: Envelope, settings: RetrievalSettings
     ) -> PassagesRetrieved | ClarificationRequested | AnswerReused:
-        """The passages for a question (none is an answer too), a question back, or an answer that serves again."""
+        """The passages for a question (perhaps none), a clarification to ask for, or the answer of an equal question.
+
+        Raises:
+            TransientError: no retriever can search now.
+        """
         question = cleared.question
-        looked = await self._similar.of_question(cleared, envelope, settings) if self._similar else LookupResult()
-        if looked.reused is not None:
-            return looked.reused
-        understood = await self._understanding.rewrite(
+        cached = LookupResult()
+        if self._semantic_cache is not None:
+            cached = await self._semantic_cache.of_question(cleared, envelope, settings)
+        if cached.reused is not None:
+            return cached.reused
+        rewritten = await self._query_rewriting.rewrite(
             question, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
-        if understood.clarification:
+        if rewritten.clarification:
             return ClarificationRequested(
-                question=question, clarification=understood.clarification, options=understood.options
+                question=question, clarification=rewritten.clarification, options=rewritten.options
             )
-        passages, context = await self._find(question, understood, settings)
-        if looked.reason:
-            context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": looked.reason}})
-        return PassagesRetrieved(question=question, passages=passages, context=context)
+        passages, context = await self._find(question, rewritten, settings)
+        if cached.reason:
+            context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": cached.reason}})
+        retrieved = PassagesRetrieved(question=question, passages=passages, context=context)
+        if self._conversation is None:
+            return retrieved
+        return await self._conversation.extend(retrieved, envelope.conversation_id, settings)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
-        """The passages for the question as it was rewritten, with the feedback for the next draft.
+        """The passages for the next attempt: for the question as the verifier rewrote it, with its feedback.
 
-        What came of the earlier attempts is carried on; there is room for that much less of passages.
+        The results of earlier attempts stay in the event, which leaves that much less room for passages.
+
+        Raises:
+            TransientError: no retriever can search now.
         """
-        wanted = refuted.rewritten_question or refuted.question.search_text
+        text = refuted.rewritten_question or refuted.question.search_text
         carried = len(refuted.earlier.model_dump_json().encode())
-        understood = await self._understanding.expand(
-            wanted, settings.query_rewriting, settings.project_introduction, envelope.remaining
+        rewritten = await self._query_rewriting.expand(
+            text, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
-        passages, context = await self._find(refuted.question, understood, settings, room=PASSAGE_BYTES - carried)
+        passages, context = await self._find(refuted.question, rewritten, settings, room=PASSAGE_BYTES - carried)
         return PassagesRetrieved(
             question=refuted.question,
             passages=passages,
@@ -116,102 +147,102 @@ class Retriever:
         )
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        """What a question would find, and with `explain` how: `ask.retrieval.search`."""
-        unknown = sorted(set(request.legs) - set(LEGS))
+        """Answers `ask.retrieval.search`: what a question would find and, with `explain`, how.
+
+        Raises:
+            RefusedError: an unknown retriever is named.
+            UnavailableError: no retriever can search now.
+        """
+        unknown = sorted(set(request.retrievers) - set(RETRIEVERS))
         if unknown:
-            raise RefusedError(f"no leg is called {unknown[0]}; legs: {', '.join(LEGS)}")
-        settings = await self._settings(request.pipeline)
-        understood = RewrittenQuery(request.query)
+            raise RefusedError(f"unknown retriever {unknown[0]!r}; retrievers: {', '.join(RETRIEVERS)}")
+        settings = await self._settings_by_name(request.pipeline)
+        rewritten = RewrittenQuery(request.query)
         if request.as_question:
-            asked = Question(text=request.query, language=request.language)
-            understood = await self._understanding.rewrite(
-                asked, settings.query_rewriting, settings.project_introduction
-            )
-            if self._similar is not None:
-                looked = await self._similar.of_search(request, settings)
-                first = Step(looked.explanation, looked.took_ms)
-                understood = replace(understood, steps=(first, *understood.steps))
-        sought = Sought(
-            understood.question,
+            rewritten = await self._rewrite_search(request, settings)
+        query = SearchQuery(
+            rewritten.question,
             language=request.language,
             count=request.limit,
             collections=request.collections,
-            only=request.legs,
+            retrievers=request.retrievers,
             explain=request.explain,
-            told=understood.steps,
+            steps=rewritten.steps,
         )
-        found = await search_all(self._searcher, sought, understood.extra_queries, settings)
+        result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         return SearchReply(
-            passages=tuple(found.passages),
-            took_ms=found.took_ms,
-            missing=found.missing,
-            explanation=found.explanation() if request.explain else None,
+            passages=tuple(result.passages),
+            took_ms=result.took_ms,
+            missing=result.trace.missing,
+            explanation=result.trace.explanation() if request.explain else None,
         )
 
+    async def _rewrite_search(self, request: SearchRequest, settings: RetrievalSettings) -> RewrittenQuery:
+        """The steps before the search that a question takes, without answering from the semantic cache."""
+        question = Question(text=request.query, language=request.language)
+        rewritten = await self._query_rewriting.rewrite(
+            question, settings.query_rewriting, settings.project_introduction
+        )
+        if self._semantic_cache is None:
+            return rewritten
+        cached = await self._semantic_cache.of_search(request, settings)
+        return replace(rewritten, steps=(Step(cached.explanation, cached.took_ms), *rewritten.steps))
+
     async def _find(
-        self, question: Question, understood: RewrittenQuery, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
+        self, question: Question, rewritten: RewrittenQuery, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
     ) -> tuple[tuple[Passage, ...], Context]:
-        sought = Sought(understood.question, language=_language_of_search(question), told=understood.steps)
+        """The passages that fit into `room` bytes of JSON, and what the search decided beside them."""
+        query = SearchQuery(rewritten.question, language=_search_language(question), steps=rewritten.steps)
         try:
-            found = await search_all(self._searcher, sought, understood.extra_queries, settings)
+            result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
-        longest = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
-        fitting, _ = within_budget(found.passages, longest)
+        budget = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars, max_bytes=max(0, room))
+        fitting, _ = within_budget(result.passages, budget)
         context = Context(
-            standalone_question=understood.question,
-            sub_questions=understood.parts,
-            department=found.department,
-            topic=found.topic,
-            notes=found.notes,
-            trace=found.trace,
+            standalone_question=rewritten.question,
+            sub_questions=rewritten.parts,
+            department=result.department,
+            topic=result.topic,
+            read_on=result.read_on,
+            notes=result.notes,
+            trace=result.trace_summary,
         )
         return tuple(fitting), context
 
 
-class Librarian:
-    """Takes documents in, lists them, takes them out again."""
+class DocumentHandler:
+    """Indexes, lists and removes documents. Every change of the index begins a new generation of it."""
 
     def __init__(
         self,
+        indexer: DocumentIndexer,
+        generation: IndexGeneration,
         index: VectorIndex,
-        objects: ObjectStore,
-        *,
-        store: str,
         embeddings: Embeddings | None = None,
-        graph: Graph | None = None,
-        extraction: EntityExtractor | None = None,
     ) -> None:
+        self._indexer = indexer
+        self._generation = generation
         self._index = index
-        self._extraction = extraction
-        self._graph = graph
         self._embeddings = embeddings
-        self._objects = objects
-        self._store = store
 
     async def index(
         self, submitted: DocumentSubmitted, settings: RetrievalSettings
     ) -> DocumentIndexed | DocumentRefused:
-        """Index the document unless these bytes, told of in the same way, already are.
+        """Index the document, or say why it cannot be indexed; see `DocumentIndexer.index`.
 
-        Its body's object is deleted last, so that a crash before the end leaves everything to try again with.
+        Raises:
+            TransientError: a store or the embeddings are unavailable.
         """
-        try:
-            told: DocumentIndexed | DocumentRefused = await self._index_once(submitted.document, settings)
-        except UnavailableError as error:
-            raise TransientError(str(error)) from error
-        except NotFoundError:
-            return DocumentRefused(
-                source=submitted.document.source, reason="its body is not kept any more; submit it again"
-            )
-        except DocumentError as error:
-            told = DocumentRefused(source=submitted.document.source, reason=str(error))
-        if submitted.document.body is not None:
-            await self._delete(submitted.document.body.name)
-        return told
+
+        def unchanged(outcome: DocumentIndexed | DocumentRefused) -> bool:
+            # The last part of a long text may be unchanged and still have removed other parts.
+            return isinstance(outcome, DocumentIndexed) and outcome.unchanged and not submitted.document.parts
+
+        return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
 
     async def documents(self, request: DocumentsRequest) -> DocumentsReply:
-        """One page of the register: `ask.retrieval.documents`."""
+        """Answers `ask.retrieval.documents`: one page of the register."""
         known = await self._index.documents(request.collection)
         later = [document for document in known if document.source > request.after]
         page = tuple(later[: request.limit])
@@ -219,133 +250,61 @@ class Librarian:
         return DocumentsReply(documents=page, total=len(known), after=after)
 
     async def remove(self, request: RemoveRequest) -> RemoveReply:
-        """Take documents out: `ask.retrieval.remove`."""
-        removed = []
-        for source in request.sources:
-            if await self._forget(source):
-                removed.append(source)
-        return RemoveReply(removed=tuple(removed))
+        """Answers `ask.retrieval.remove`: removes documents with all their passages."""
+
+        async def remove() -> RemoveReply:
+            return RemoveReply(removed=tuple([one for one in request.sources if await self._indexer.remove(one)]))
+
+        return await self._generation.track(remove(), unchanged=lambda reply: not reply.removed)
 
     async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
-        """How much can be found: `ask.retrieval.stats`."""
+        """Answers `ask.retrieval.stats`: how much is indexed."""
         languages = await self._index.languages()
         documents = await self._index.documents()
         return IndexStatsReply(
             documents=len(documents),
             passages=sum(languages.values()),
             languages=languages,
-            store=self._store,
+            store="server" if self._index.shared else "embedded",
             model=self._embeddings.name if self._embeddings else "",
             embedded=await self._index.embedded(),
         )
 
-    async def _index_once(self, document: Document, settings: RetrievalSettings) -> DocumentIndexed:
-        began = time.perf_counter()
-        # With embeddings turned on, or another model, the same bytes are other points; so are links found otherwise.
-        model = (self._embeddings.name,) if self._embeddings else ()
-        links = (EXTRACTION,) if self._graph is not None else ()
-        read = self._extraction.rules(settings) if self._graph is not None and self._extraction else ()
-        rules = (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *read, *model)
-        body: bytes | None = None
-        digest = document.digest
-        if not digest:
-            body = await self._body(document)
-            digest = hashlib.sha256(body).hexdigest()
-        wanted = version(document, digest, *rules)
-        known = await self._index.document(document.source)
-        await self._forget_former(document, known=known is not None)
-        if known is not None and known.version == wanted:
-            return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
-        if body is None:
-            body = await self._body(document)
-        (registered, passages, _), graphlet = await asyncio.to_thread(
-            self._made, document, body, digest, wanted, settings
-        )
-        vectors = await self._vectors(passages)
-        # The index last: it holds the register, and a document is on it only when everything is in.
-        counts = await self._link(document.source, graphlet, passages, settings)
-        await self._index.replace(registered, passages, vectors)
-        return DocumentIndexed(
-            source=document.source,
-            digest=digest,
-            chunks=len(passages),
-            entities=counts.entities,
-            relations=counts.relations,
-            seconds=round(time.perf_counter() - began, 3),
-        )
-
-    async def _link(
-        self, source: str, graphlet: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
-    ) -> Counts:
-        """What the document adds to the graph: what the rules found, and a model where it is to."""
-        if self._graph is None:
-            return Counts(0, 0, 0, 0)
-        if self._extraction is not None:
-            graphlet = await self._extraction.enriched(graphlet, passages, settings)
-        return await self._graph.put(source, graphlet)
-
-    def _made(
-        self, document: Document, body: bytes, digest: str, wanted: str, settings: RetrievalSettings
-    ) -> tuple[PreparedDocument, DocumentGraph]:
-        """What becomes of the document; reading and cutting keep a thread busy, and questions must not wait."""
-        how = {"size": settings.chunk_chars, "overlap": settings.chunk_overlap, "whole": settings.whole_chars}
-        prepared = prepare(document, body, digest, wanted, **how)
-        return prepared, extract(*prepared) if self._graph is not None else DocumentGraph()
-
-    async def _forget_former(self, document: Document, *, known: bool) -> None:
-        """Take out what a text left behind that was longer or shorter before: parts it has not any more, or its whole.
-
-        Highest first, so that after a crash the next try finds what is left.
-        """
-        text, part = part_of(document.source)
-        if part and not document.parts:
-            return  # more are to come
-        if part:
-            await self._forget(text)
-        elif known:
-            return  # it was whole before
-        former: list[str] = []
-        number, gap = document.parts, 0
-        while gap < (_REFUSED_PARTS if part or former else 1):
-            number, gap = number + 1, gap + 1
-            if await self._index.document(part_source(text, number)) is not None:
-                former.append(part_source(text, number))
-                gap = 0
-        for source in reversed(former):
-            await self._forget(source)
-
-    async def _forget(self, source: str) -> bool:
-        if self._graph is not None:
-            await self._graph.remove(source)
-        return await self._index.delete_source(source)
-
-    async def _vectors(self, passages: Sequence[Passage]) -> Sequence[Vector]:
-        """Their vectors, in order; none when there is no model."""
-        if self._embeddings is None:
-            return ()
-        try:
-            vectors = await self._embeddings.of_passages([f"{one.title}\n{one.text}" for one in passages])
-        except ConfigurationError as error:
-            raise DocumentError(str(error)) from error
-        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
-        return vectors
-
-    async def _body(self, document: Document) -> bytes:
-        if document.text is not None:
-            return document.text.encode()
-        if document.body is None:
-            raise DocumentError("the document came without a body")
-        return await self._objects.get(document.body.name)
-
-    async def _delete(self, name: str) -> None:
-        try:
-            await self._objects.delete(name)
-        except UnavailableError as error:
-            raise TransientError(str(error)) from error
+    async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
+        """Answers `ask.retrieval.source_index`: one page of the index of sources, each with a line on its subject."""
+        collections = frozenset(request.collections)
+        documents = await self._index.documents(request.collections[0] if len(collections) == 1 else "")
+        entries = [
+            SourceIndexEntry(source=one.source, title=one.title, description=one.description)
+            for one in documents
+            if not collections or one.collection in collections
+        ]
+        later = [entry for entry in entries if entry.source > request.after]
+        page = tuple(later[: request.limit])
+        after = page[-1].source if len(later) > len(page) else ""
+        return SourceIndexReply(entries=page, total=len(entries), after=after)
 
 
-def _language_of_search(question: Question) -> str:
-    """The language of `search_text`: the pivot's where there is one."""
+class FeedbackHandler:
+    """Applies feedback to the ranking of sources and to the semantic cache, and deletes what is to be forgotten."""
+
+    def __init__(self, recorder: FeedbackRecorder, semantic_cache: CacheLookup) -> None:
+        self._recorder = recorder
+        self._semantic_cache = semantic_cache
+
+    async def record(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
+        """Record the vote, and take a disliked answer out of the semantic cache."""
+        await self._recorder.record(given, envelope)
+        await self._semantic_cache.dispute(given, envelope, settings)
+
+    async def forget(self, forgotten: QuestionsForgotten, envelope: Envelope) -> None:
+        """Delete forgotten questions, and the votes that were given in their conversations."""
+        await self._recorder.forget(forgotten, envelope)
+        await self._semantic_cache.forget(forgotten.questions)
+
+
+def _search_language(question: Question) -> str:
+    """The language of `search_text`: that of the translation when there is one."""
     if question.pivot_text and question.pivot_language != UNKNOWN:
         return question.pivot_language
     return question.language

@@ -1,4 +1,4 @@
-"""What the index was like when it was last at rest: a small file beside it, missing while a change is under way."""
+"""A small file beside the embedded index that records its generation while no change is under way."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import os
 from pathlib import Path
 
 from services.retrieval.graph.extract import EXTRACTION
+from services.retrieval.ports import VectorIndex
 from services.retrieval.stores.points import ENCODING
 from shared.runtime.settings import Settings
 
 
-class Imprint:
-    """The generation that the index beside the file is of; `rules` are what else decides what is found in it.
+class IndexFingerprint:
+    """The generation of the index beside the file; `rules` are what else decides which passages a search finds.
 
-    Only for an index that no other process changes. Losing the file costs a cold cache, and nothing else.
+    Only for an index that no other process changes. Losing the file means a cold answer cache, nothing else.
     """
 
     def __init__(self, path: Path, *rules: str) -> None:
@@ -23,29 +24,29 @@ class Imprint:
         self._rules = hashlib.sha256("\x1f".join(rules).encode()).hexdigest()
 
     def read(self) -> bytes | None:
-        """The generation; None after a change that did not come to its end, or under other rules."""
+        """The generation; None after a change that was interrupted, or when the rules have changed."""
         try:
             generation, _, rules = self._path.read_bytes().partition(b" ")
         except OSError:
             return None
         return generation if generation and rules == self._rules.encode() else None
 
-    def lift(self) -> None:
-        """Before a change: after a crash in the middle of it, nothing tells what the index is like.
+    def remove(self) -> None:
+        """Remove the file before a change, so that after a crash in the middle of it no generation is claimed.
 
         Raises:
-            OSError: the file cannot be removed, or that cannot be made durable.
+            OSError: the file cannot be removed, or its removal cannot be made durable.
         """
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
             folder = os.open(self._path.parent, os.O_RDONLY)
             try:
-                os.fsync(folder)  # else a power cut could undo this and keep the change
+                os.fsync(folder)  # else a power failure could undo the removal and keep the change
             finally:
                 os.close(folder)
 
-    def leave(self, generation: bytes) -> None:
-        """After the last of the changes under way.
+    def write(self, generation: bytes) -> None:
+        """Write the file after the last of the concurrent changes.
 
         Raises:
             OSError: the file cannot be written.
@@ -56,9 +57,9 @@ class Imprint:
         fresh.replace(self._path)
 
 
-def imprint_of(settings: Settings, model: str) -> Imprint | None:
-    """That of the embedded index, with a model of embeddings or none; a server's index may be changed by others."""
-    if settings.vector_url:
+def create_fingerprint(settings: Settings, index: VectorIndex, model: str) -> IndexFingerprint | None:
+    """The fingerprint of the index; None when it is shared with other processes. `model` is that of the embeddings."""
+    if index.shared:
         return None
     path = settings.data_dir / "retrieval" / "generation"
-    return Imprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)
+    return IndexFingerprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)

@@ -1,6 +1,6 @@
-"""The generation of the index: a word that is another one after every change, which kept answers are bound to.
+"""The generation of the index: a token that changes with every change of the index, which cached answers depend on.
 
-It begins with the time, so that a store that has gone back to an older one shows.
+It begins with the time in nanoseconds, so that an answer cache that was restored from an older copy can be recognised.
 """
 
 from __future__ import annotations
@@ -15,156 +15,139 @@ from typing import TypeVar
 
 import structlog
 
-from services.retrieval.handler import Librarian
-from services.retrieval.index_fingerprint import Imprint
-from services.retrieval.settings import RetrievalSettings
+from services.retrieval.index_fingerprint import IndexFingerprint
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.errors import UnavailableError
-from shared.contracts.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted
-from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
 T = TypeVar("T")
 
-#: Seconds between tries while the store is away: from, and to.
+#: Seconds between attempts to store a generation while the answer cache is unavailable: the first pause, the longest.
 _PAUSES = (0.1, 5.0)
-#: Seconds between two looks at whether the store still has the newest generation.
-LOOK_SECONDS = 5.0
+#: Seconds between two checks that the answer cache still has the newest generation.
+CHECK_SECONDS = 5.0
 
 
-class Generation:
-    """Takes documents in and out, and says that what can be found has changed; a port of the stage.
+class IndexGeneration:
+    """Starts a new generation after every change of the index; a port of the stage.
 
-    A worker that starts says so too, unless the imprint shows that nothing has changed since: it cannot know what the
-    one before it had no time to say.
+    A worker that starts begins a new generation too, because the one before it may have been killed between a change
+    and its generation, unless the fingerprint shows that nothing has changed since.
     """
 
-    def __init__(self, librarian: Librarian, answers: KeyValue, imprint: Imprint | None = None) -> None:
-        """`imprint` where this process alone changes the index."""
-        self._librarian = librarian
+    def __init__(self, answers: KeyValue, fingerprint: IndexFingerprint | None = None) -> None:
+        """`answers` is the bucket of cached answers; `fingerprint` only where no other process changes the index."""
         self._answers = answers
-        self._imprint = imprint
-        self._owed: asyncio.Task[None] | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._fingerprint = fingerprint
+        self._retry: asyncio.Task[None] | None = None
+        self._check: asyncio.Task[None] | None = None
         self._newest = b""
+        #: None after a change whose generation is not stored yet.
         self._current: bytes | None = None
         self._changes = 0
 
     async def open(self) -> None:
-        await self._go_on_or_begin()
-        self._looking = asyncio.create_task(self._look())
-
-    async def _go_on_or_begin(self) -> None:
-        left = await asyncio.to_thread(self._imprint.read) if self._imprint else None
-        with contextlib.suppress(UnavailableError):
-            if left is not None and await self._answers.get(GENERATION) == left:
-                self._current = self._newest = left
-                return
-        async with self._changing():
-            await self.changed()
+        await self._resume_or_begin()
+        self._check = asyncio.create_task(self._check_store())
 
     async def close(self) -> None:
-        for task in (self._looking, self._owed):
+        for task in (self._check, self._retry):
             if task is not None:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    async def index(
-        self, submitted: DocumentSubmitted, settings: RetrievalSettings
-    ) -> DocumentIndexed | DocumentRefused:
-        """Index the document; see `Librarian.index`."""
+    async def track(self, change: Awaitable[T], *, unchanged: Callable[[T], bool]) -> T:
+        """Run a change of the index and begin a new generation, unless `unchanged` holds for its result.
 
-        def harmless(told: DocumentIndexed | DocumentRefused) -> bool:
-            # The last part of a text may have taken others out although it is the same itself.
-            return isinstance(told, DocumentIndexed) and told.unchanged and not submitted.document.parts
-
+        A change that raises may have changed something and would seem unchanged when repeated, so it counts as one.
+        """
         async with self._changing():
-            return await self._told(self._librarian.index(submitted, settings), harmless)
+            try:
+                result = await change
+            except asyncio.CancelledError:
+                self._current = None
+                self._retry_later()
+                raise
+            except Exception:
+                await self.begin()
+                raise
+            if not unchanged(result):
+                await self.begin()
+            return result
 
-    async def remove(self, request: RemoveRequest) -> RemoveReply:
-        """Take documents out: `ask.retrieval.remove`."""
-        async with self._changing():
-            return await self._told(self._librarian.remove(request), lambda reply: not reply.removed)
-
-    async def changed(self) -> None:
-        """Begin another generation, at once or as soon as the store is back: documents do not wait for a cache."""
+    async def begin(self) -> None:
+        """Begin a new generation, now or, because indexing must not wait for a cache, once the cache is available."""
         self._current = None
         try:
-            await self._begin()
+            await self._store_new()
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
-            log.warning("kept answers cannot be told that the index has changed; trying again until they can")
-            self._owe()
+            log.warning("the answer cache is unavailable; retrying to invalidate answers written before this change")
+            self._retry_later()
 
-    async def _told(self, work: Awaitable[T], harmless: Callable[[T], bool]) -> T:
-        """Do the work and tell of it; one that broke off may have changed something, and seem harmless when redone."""
-        try:
-            result = await work
-        except asyncio.CancelledError:
-            self._current = None
-            self._owe()
-            raise
-        except Exception:
-            await self.changed()
-            raise
-        if not harmless(result):
-            await self.changed()
-        return result
+    async def _resume_or_begin(self) -> None:
+        recorded = await asyncio.to_thread(self._fingerprint.read) if self._fingerprint else None
+        with contextlib.suppress(UnavailableError):
+            if recorded is not None and await self._answers.get(GENERATION) == recorded:
+                self._current = self._newest = recorded
+                return
+        async with self._changing():
+            await self.begin()
 
     @asynccontextmanager
     async def _changing(self) -> AsyncIterator[None]:
-        """Around a change: the imprint is lifted before the first one under way, and left after the last."""
+        """Around a change: the fingerprint is removed before the first concurrent change and written after the last."""
         self._changes += 1
         try:
-            if self._imprint:
-                await asyncio.to_thread(self._imprint.lift)
+            if self._fingerprint:
+                await asyncio.to_thread(self._fingerprint.remove)
             yield
         finally:
             self._changes -= 1
-            self._leave()
+            self._write_fingerprint()
 
-    def _leave(self) -> None:
-        if self._imprint and self._current is not None and not self._changes:
+    def _write_fingerprint(self) -> None:
+        if self._fingerprint and self._current is not None and not self._changes:
             try:
-                self._imprint.leave(self._current)
+                self._fingerprint.write(self._current)
             except OSError:
-                log.warning("the index's generation was not noted; kept answers end when this worker does")
+                log.warning("the index fingerprint cannot be written; cached answers are dropped when this worker ends")
 
-    async def _begin(self) -> None:
-        begun = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
-        await self._answers.put(GENERATION, begun)
-        self._current = begun
-        self._newest = max(self._newest, begun)
+    async def _store_new(self) -> None:
+        generation = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
+        await self._answers.put(GENERATION, generation)
+        self._current = generation
+        self._newest = max(self._newest, generation)
 
-    async def _look(self) -> None:
-        """A store that was emptied, or restored from an older copy, gets another generation."""
+    async def _check_store(self) -> None:
+        """Begin a new generation when the answer cache was emptied or restored from an older copy."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             with contextlib.suppress(UnavailableError):
                 newest = self._newest
                 stored = await self._answers.get(GENERATION)
                 if stored is None or stored < newest:
-                    log.warning("kept answers were lost, or are older than the index; a generation begins")
+                    log.warning("the answer cache is empty or older than the index; beginning a new generation")
                     async with self._changing():
-                        await self.changed()
+                        await self.begin()
                 else:
                     self._newest = max(self._newest, stored)
 
-    def _owe(self) -> None:
-        if self._owed is None or self._owed.done():
-            self._owed = asyncio.create_task(self._until_told())
+    def _retry_later(self) -> None:
+        if self._retry is None or self._retry.done():
+            self._retry = asyncio.create_task(self._retry_until_stored())
 
-    async def _until_told(self) -> None:
+    async def _retry_until_stored(self) -> None:
         pause, longest = _PAUSES
         while True:
             await asyncio.sleep(pause)
             try:
-                await self._begin()
+                await self._store_new()
             except UnavailableError:
                 pause = min(longest, pause * 2)
             else:
-                self._leave()
+                self._write_fingerprint()
                 return

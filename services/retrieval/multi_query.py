@@ -1,4 +1,4 @@
-"""A question that is searched for in several wordings or parts, side by side, and the one ranking made of them."""
+"""A question that is searched for in several wordings or parts at the same time, and the one ranking made of them."""
 
 from __future__ import annotations
 
@@ -7,44 +7,47 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from services.retrieval.ranker_chain import Judging
+from services.retrieval.ranker_chain import RankerChain
 from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
 from services.retrieval.rankers.explanation import Explanation, moves
-from services.retrieval.searcher import Found, Searcher, Sought
+from services.retrieval.searcher import Searcher, SearchQuery, SearchResult
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 
 NAME = "parts_fused"
 
 
-async def search_all(searcher: Searcher, sought: Sought, more: Sequence[str], settings: RetrievalSettings) -> Found:
-    """What the search finds, and for each of the `more` texts what that finds, as one ranking of as many passages.
+async def search_all(
+    searcher: Searcher, query: SearchQuery, more: Sequence[str], settings: RetrievalSettings
+) -> SearchResult:
+    """Search for the query and for each of the texts in `more`; one ranking of as many passages.
+
+    Department, scenarios and trace are those of the query itself.
 
     Raises:
-        UnavailableError: no leg could search.
+        UnavailableError: no retriever could search.
     """
     if not more:
-        return await searcher.search(sought, settings)
-    others = [replace(sought, text=text, told=(), explain=False) for text in more]
-    found, *rest = await asyncio.gather(*(searcher.search(each, settings) for each in (sought, *others)))
-    judging = Judging(settings, explain=sought.explain)
-    judging.steps, judging.noted = found.steps, found.noted
-    before = found.passages
-    together = fused([found.passages, *(other.passages for other in rest)], sought.count or settings.passages, settings)
-    ids = {one.id for one in together} & {one.id for one in before}
-    earlier, later = ([one for one in ranking if one.id in ids] for ranking in (before, together))
-    explained = Explanation(NAME, moves(earlier, later, "weighed with the other texts"))
-    found.passages = judging.fusion(NAME, before, lambda: together, explained)
-    found.noted["searches"] = 1 + len(more)
-    found.took_ms = max(each.took_ms for each in (found, *rest))
-    return found
+        return await searcher.search(query, settings)
+    others = [replace(query, text=text, steps=(), explain=False) for text in more]
+    result, *rest = await asyncio.gather(*(searcher.search(each, settings) for each in (query, *others)))
+    before = result.passages
+    count = query.count or settings.passages
+    combined = fuse_queries([before, *(other.passages for other in rest)], count, settings)
+    ids = {one.id for one in combined} & {one.id for one in before}
+    earlier, later = ([one for one in ranking if one.id in ids] for ranking in (before, combined))
+    explanation = Explanation(NAME, moves(earlier, later, "weighed with the other texts"))
+    result.passages = RankerChain(settings, result.trace).fuse(NAME, before, lambda: combined, explanation)
+    result.trace.note("searches", 1 + len(more))
+    result.took_ms = max(each.took_ms for each in (result, *rest))
+    return result
 
 
-def fused(rankings: Sequence[Sequence[Passage]], count: int, settings: RetrievalSettings) -> list[Passage]:
-    """At most `count` passages, best first, of rankings that are best first; each ranking's best is among them.
+def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int, settings: RetrievalSettings) -> list[Passage]:
+    """At most `count` passages, best first, of rankings that are best first; the best of each ranking is among them.
 
-    A passage is worth its best share of a ranking's best score, more where several rankings lead to its source: the
-    evidence of a source is the mean, over the rankings, of the best share that any of its passages has there.
+    A passage is worth its highest share of a ranking's best score, and more when several rankings lead to its source:
+    the evidence of a source is the mean, over the rankings, of the highest share that any of its passages has there.
     """
     shares: dict[str, float] = defaultdict(float)
     evidence: dict[str, float] = defaultdict(float)

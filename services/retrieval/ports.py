@@ -1,4 +1,4 @@
-"""The roles retrieval relies on."""
+"""The ports of retrieval: retrievers, rerankers, embedders and the vector index."""
 
 from __future__ import annotations
 
@@ -14,37 +14,47 @@ Vector = Sequence[float]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is looked for: `language` (ISO 639-3) is that of the text; `collections` empty means all.
+class RetrieverQuery:
+    """What every retriever is asked: a text, its language (ISO 639-3) and the collections to search (empty: all).
 
-    `limit` is how many passages of the documents, `web` how many results of the web.
+    `limit` is the number of passages of documents, `web_limit` the number of web results.
     """
 
     text: str
     language: str = "und"
     limit: int = 30
     collections: tuple[str, ...] = ()
-    web: int = 5
+    web_limit: int = 5
 
 
-class Leg(Protocol):
+@dataclass(frozen=True)
+class RetrieverResult:
+    """What one retriever returned: `hits` best first. `missing` says why it failed; empty when it did not."""
+
+    retriever: str
+    hits: tuple[Passage, ...] = ()
+    took_ms: float = 0.0
+    missing: str = ""
+
+
+class Retriever(Protocol):
     """One way of finding passages."""
 
     @property
     def name(self) -> str: ...
 
-    async def search(self, wanted: Wanted) -> Sequence[Passage]:
-        """The passages it finds, best first.
+    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
+        """The passages found, best first.
 
-        A passage of the index may be bare (no source, no text): the search reads those that it goes on with.
+        A passage of the index may come without source and text; the searcher reads these for the passages it keeps.
 
         Raises:
-            AnswerbusError: this leg cannot search now; the others still do.
+            AnswerbusError: this retriever cannot search now; the others still do.
         """
 
 
-class Visit(Protocol):
-    """How often a walk came by a passage: `score` of all it did, at most 1."""
+class VisitedPassage(Protocol):
+    """A passage visited by a graph walk; `score` is its share of all visits, at most 1."""
 
     @property
     def id(self) -> str: ...
@@ -53,21 +63,21 @@ class Visit(Protocol):
     def score(self) -> float: ...
 
 
-class Walk(Protocol):
+class GraphWalk(Protocol):
     """A walk along the links between passages."""
 
     async def expand(
         self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
-    ) -> Sequence[Visit]:
-        """The passages it comes by from the seeds (best first), most visited first, seeds among them.
+    ) -> Sequence[VisitedPassage]:
+        """The passages reached from the seeds (best first), most visited first; the seeds are among them.
 
         Raises:
-            UnavailableError: the graph is away.
+            UnavailableError: the graph store is unavailable.
         """
 
 
 class Reranker(Protocol):
-    """Takes a second look at a ranking."""
+    """Reorders the leading passages of a ranking."""
 
     @property
     def name(self) -> str: ...
@@ -76,22 +86,22 @@ class Reranker(Protocol):
         self,
         question: str,
         passages: Sequence[Passage],
-        why: Sequence[str],
+        reasons: Sequence[str],
         *,
         language: str,
         settings: RetrievalSettings,
     ) -> Sequence[Passage]:
-        """All of these passages (best first), best first, with scores that fall from the first to the last.
+        """All of these passages (best first) in a new order, with scores that fall from the first to the last.
 
-        `why` says what called for it: `close`, `temporal`, `comparing`.
+        `reasons` says why the ranking is reordered: `close`, `temporal`, `comparing`.
 
         Raises:
-            AnswerbusError: it cannot be done now; the order stays as it is.
+            AnswerbusError: reranking failed; the order stays as it is.
         """
 
 
 class Embedder(Protocol):
-    """Texts to vectors of one model; what is near in meaning is near by cosine."""
+    """Turns texts into vectors of one model; texts of similar meaning have a small cosine distance."""
 
     name: str
 
@@ -103,27 +113,31 @@ class Embedder(Protocol):
         """One vector for each text, in order, all of one length.
 
         Raises:
-            UnavailableError: the model is away; what was asked for may be asked for again.
-            ConfigurationError: it never will answer as it is set up: key, model name, missing library.
+            UnavailableError: the model does not answer now; the call may be repeated.
+            ConfigurationError: the model cannot answer as configured: key, model name, missing library.
         """
 
 
-class Shelf(Protocol):
-    """Where passages are read."""
+class PassageStore(Protocol):
+    """Where passages are read by id."""
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages of these ids, in no order, without a score; ids that are gone are left out."""
+        """The passages of these ids, in no order, without a score; unknown ids are left out."""
 
 
-class VectorIndex(Shelf, Protocol):
-    """Passages to be found by their words, and the register of the documents they come from.
+class VectorIndex(PassageStore, Protocol):
+    """Passages searchable by words and by vectors, and the register of the documents they come from.
 
-    The register lives in the same store as the passages, so that the two are lost, restored and moved together. Every
-    method raises `UnavailableError` when the store is away.
+    The register lives in the same store as the passages, so that both are lost, restored and moved together. Every
+    method raises `UnavailableError` when the store is unavailable.
     """
 
+    @property
+    def shared(self) -> bool:
+        """Whether several processes may have the store open at the same time (a server), or only one (embedded)."""
+
     async def open(self) -> None:
-        """Make the index ready, creating it where there is none.
+        """Open the index, creating it where there is none.
 
         Raises:
             ConfigurationError: another process holds it, or a library or key is missing.
@@ -134,39 +148,40 @@ class VectorIndex(Shelf, Protocol):
     async def replace(
         self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
     ) -> None:
-        """Make these the passages of the document, in place of any it had; `vectors` as `keep_vectors` announced.
+        """Replace the passages of the document; `vectors` are those of the model announced to `keep_vectors`.
 
-        The new ones go in first, the old ones out next, the register is written last: a document is on the register
-        only when all its passages are in, and doing it again after a crash leaves nothing behind.
+        New passages are written first, old ones deleted next, the register entry is written last: a document is
+        registered only when all its passages are stored, and repeating the call after a crash leaves nothing behind.
         """
 
     async def delete_source(self, source: str) -> bool:
-        """Forget the document and its passages in one step; whether it was known."""
+        """Delete the document and its passages in one step; returns whether it was known."""
 
     async def search(
         self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
     ) -> list[Passage]:
-        """The passages that share words with the text, best first, `via=("bm25",)`; bare: `fetch` reads the rest.
+        """The passages that share words with the text, best first, `via=("bm25",)`, with id and score only.
 
-        `language` (ISO 639-3) is that of the text; `und` is read as the language most passages are in.
+        `language` (ISO 639-3) is that of the text; `und` is read as the language of most passages.
         """
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
-        """Keep vectors of this model from now on; those of any other are dropped, so that the two are never mixed."""
+        """Store vectors of this model from now on; those of any other model are dropped and never mixed with them."""
 
     async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        """The passages whose vectors are nearest by cosine, `via=("dense",)`, bare; none before `keep_vectors`."""
+        """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`."""
 
     async def embedded(self) -> int:
-        """How many passages have a vector of the model in use."""
+        """The number of passages that have a vector of the model in use."""
 
-    async def document(self, source: str) -> IndexedDocument | None: ...
+    async def document(self, source: str) -> IndexedDocument | None:
+        """The register entry of the source; None when it is not indexed."""
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
-        """By source; of one collection, or of all."""
+        """The register, by source; of one collection, or (empty) of all."""
 
     async def count(self) -> int:
-        """How many passages there are."""
+        """The number of passages."""
 
     async def languages(self) -> dict[str, int]:
-        """How many passages there are by language."""
+        """The number of passages by language (ISO 639-3)."""

@@ -1,4 +1,4 @@
-"""Several rankings of the same passages as one."""
+"""Rank fusion: several rankings of passages combined into one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shared.contracts.domain import Passage
 K = 60
 GRAPH = "graph"
 
-
+#: How scores are combined.
 By = Literal["scores", "ranks"]
 
 
@@ -22,27 +22,27 @@ def fuse(
     weights: Mapping[str, float] | None = None,
     limit: int | None = None,
 ) -> list[Passage]:
-    """The passages of all legs, or the best `limit` of them, each with what the legs give it.
+    """The passages of all retrievers, or the best `limit` of them, best first.
 
-    By `scores`, a leg gives its best passage its weight and its last one nothing, the others in between as its own
-    scores lie; by `ranks`, it gives the n-th `weight / (60 + n)` (reciprocal rank fusion). Scores are shares of the
-    most a passage can have, so that the first of all legs has 1. What one leg alone found keeps that leg's scores.
-    `via` names the legs that found a passage, in their order.
+    By `scores`, a retriever gives its best passage its whole weight, its last one nothing, and those between in
+    proportion to their own scores; by `ranks`, it gives the n-th `weight / (60 + n)` (reciprocal rank fusion). The
+    fused score is the share of the highest possible one, so that a passage which is first everywhere has 1. When only
+    one retriever found anything, its scores are kept. `via` names the retrievers that found a passage, in their order.
     """
-    speaking = {leg: ranking for leg, ranking in rankings.items() if ranking}
-    if len(speaking) <= 1:
-        return [passage for ranking in speaking.values() for passage in ranking]
-    weighing = {leg: (weights or {}).get(leg, 1.0) for leg in speaking}
-    most = sum(weighing.values())
+    nonempty = {name: ranking for name, ranking in rankings.items() if ranking}
+    if len(nonempty) <= 1:
+        return [passage for ranking in nonempty.values() for passage in ranking]
+    weight_of = {name: (weights or {}).get(name, 1.0) for name in nonempty}
+    most = sum(weight_of.values())
     scores: dict[str, float] = {}
     via: dict[str, tuple[str, ...]] = {}
     passages: dict[str, Passage] = {}
-    for leg, ranking in speaking.items():
-        gifts = _by_scores(ranking) if by == "scores" else _by_ranks(ranking)
-        for passage, gift in zip(ranking, gifts, strict=True):
+    for name, ranking in nonempty.items():
+        parts = _by_scores(ranking) if by == "scores" else _by_ranks(ranking)
+        for passage, part in zip(ranking, parts, strict=True):
             passages.setdefault(passage.id, passage)
-            scores[passage.id] = scores.get(passage.id, 0.0) + weighing[leg] * gift
-            via[passage.id] = (*via.get(passage.id, ()), leg)
+            scores[passage.id] = scores.get(passage.id, 0.0) + weight_of[name] * part
+            via[passage.id] = (*via.get(passage.id, ()), name)
     shares = {point: round(score / most, 4) for point, score in scores.items()}
     # Equal scores are in the order of their ids, so that the same search gives the same answer.
     order = sorted(shares, key=lambda point: (-shares[point], point))[:limit]
@@ -61,10 +61,10 @@ def _by_ranks(ranking: Sequence[Passage]) -> list[float]:
 
 
 def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int | None = None) -> list[Passage]:
-    """The ranking of a walk that began at the seeds, then the seeds it had no room for, in order: `limit` or fewer.
+    """The ranking of a graph walk, followed by the seeds that it did not visit, in order; at most `limit` passages.
 
-    The walk is not one ranking among equals: it began with the evidence of the others and only moves on from there.
-    Scores are shares of the best; `graph` is added to `via` where the walk found a passage, or raised it.
+    The walk replaces the ranking of the seeds instead of being fused with it, because it started from their scores.
+    Scores are shares of the best; `graph` is added to `via` of passages that the walk found or raised.
     """
     ranks = {passage.id: rank for rank, passage in enumerate(seeds)}
     best = visited[0].score if visited else 0.0
@@ -75,9 +75,9 @@ def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int |
         raised = rank < ranks.get(passage.id, len(seeds))
         via = (*passage.via, GRAPH) if raised and GRAPH not in passage.via else passage.via
         ranking.append(passage.model_copy(update={"score": round(passage.score / best, 4), "via": via}))
-    met = {passage.id for passage in visited}
-    rest = [passage for passage in seeds if passage.id not in met]
-    # Each is worth a little less than what comes before it.
+    seen = {passage.id for passage in visited}
+    rest = [passage for passage in seeds if passage.id not in seen]
+    # Each scores a little less than the one before it.
     least = ranking[-1].score
     room = None if limit is None else max(0, limit - len(ranking))
     for place, passage in enumerate(rest[:room], 1):

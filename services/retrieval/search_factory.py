@@ -1,62 +1,61 @@
-"""The search of a stage, put together from its stores and what else it can use."""
+"""Builds the searcher and the handler of questions from the stores and models that are configured."""
 
 from __future__ import annotations
 
-from services.retrieval.conversation_context import Continuing
-from services.retrieval.document_retriever import WholeSources
+from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Graph
-from services.retrieval.handler import Librarian, Retriever
-from services.retrieval.indexing.extraction.cache import ExtractionCache
-from services.retrieval.indexing.extraction.extractor import EntityExtractor
-from services.retrieval.ports import Leg, Reranker, VectorIndex
+from services.retrieval.handler import QuestionHandler
+from services.retrieval.ports import Reranker, Retriever, VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
-from services.retrieval.rankers.feedback import Polled
+from services.retrieval.rankers.feedback import VotesBySource
 from services.retrieval.rerankers.model import ModelReranker
 from services.retrieval.rerankers.rules import RulesReranker
-from services.retrieval.retrievers.graph import GraphLeg
-from services.retrieval.retrievers.parallel import LinksLeg, MeaningLeg, WebLeg, WordsLeg
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.dense import DenseRetriever
+from services.retrieval.retrievers.document import DocumentRetriever
+from services.retrieval.retrievers.graph import GraphRetriever, GraphWalker
 from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.retrievers.web.retriever import WebRetriever
 from services.retrieval.searcher import Searcher
 from services.retrieval.semantic_cache.lookup import CacheLookup
 from services.retrieval.settings import settings_by_name
-from shared.contracts.subjects import DOCUMENTS_BUCKET
 from shared.llm.ports import Models
 from shared.runtime.context import StageContext
 
 
-def librarian_of(
-    context: StageContext, index: VectorIndex, embeddings: Embeddings | None, graph: Graph, memory: ExtractionCache
-) -> Librarian:
-    """Who takes documents in and out of these stores; `memory` keeps what a model read in them."""
-    return Librarian(
-        index,
-        context.stores.objects(DOCUMENTS_BUCKET),
-        store="server" if context.settings.vector_url else "embedded",
-        embeddings=embeddings,
-        graph=graph,
-        extraction=EntityExtractor(context.models, memory),
+def create_searcher(
+    index: VectorIndex,
+    graph: Graph,
+    web: WebSearch | None,
+    embeddings: Embeddings | None,
+    votes: VotesBySource,
+    models: Models,
+) -> Searcher:
+    """A searcher with the retrievers `bm25`, `dense` (when there are embeddings), `web`, `graph` and `index`."""
+    retrievers: list[Retriever] = [Bm25Retriever(index)]
+    if embeddings is not None:
+        retrievers.append(DenseRetriever(index, embeddings))
+    retrievers.append(WebRetriever(web))
+    rerankers: list[Reranker] = [RulesReranker(), ModelReranker(models)]
+    return Searcher(
+        retrievers,
+        GraphRetriever(GraphWalker(graph)),
+        votes,
+        store=index,
+        documents=DocumentRetriever(index, models),
+        rerankers=rerankers,
     )
 
 
-def searcher_of(
-    index: VectorIndex,
-    graph: Graph,
-    engine: WebSearch | None,
-    embeddings: Embeddings | None,
-    votes: Polled,
-    models: Models,
-) -> Searcher:
-    """The search by words, by meaning where there are embeddings, by links, and of the web; `votes` move sources."""
-    legs: list[Leg] = [WordsLeg(index), WebLeg(engine)]
-    if embeddings is not None:
-        legs.insert(1, MeaningLeg(index, embeddings))
-    links = LinksLeg(GraphLeg(graph))
-    rerankers: list[Reranker] = [RulesReranker(), ModelReranker(models)]
-    return Searcher(legs, links, votes, shelf=index, wholes=WholeSources(index, models), rerankers=rerankers)
-
-
-def retriever_of(context: StageContext, searcher: Searcher, similar: CacheLookup, index: VectorIndex) -> Continuing:
-    """Who finds passages: for a question by itself, and with those of the turn before."""
-    retriever = Retriever(searcher, settings_by_name(context), QueryRewriter(context.models), similar)
-    return Continuing(retriever, context.requests, index)
+def create_question_handler(
+    context: StageContext, searcher: Searcher, semantic_cache: CacheLookup, index: VectorIndex
+) -> QuestionHandler:
+    """The handler of questions; `index` is where passages of the previous turn are read."""
+    return QuestionHandler(
+        searcher,
+        settings_by_name(context),
+        QueryRewriter(context.models),
+        semantic_cache,
+        ConversationContext(context.requests, index),
+    )

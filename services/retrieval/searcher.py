@@ -1,214 +1,210 @@
-"""One search: every leg asked, their rankings fused, the walk taken from there, the judgements applied."""
+"""One search: run the retrievers, fuse their rankings, walk the graph from there, apply the rankers."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from services.retrieval.document_retriever import WholeSources
-from services.retrieval.ports import Leg, Reranker, Shelf, Wanted
+from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult
 from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import fuse, walked
-from services.retrieval.ranker_chain import Judging, placed
+from services.retrieval.ranker_chain import RankerChain
 from services.retrieval.rankers.categories import Filters
-from services.retrieval.rankers.feedback import Polled, nobody_voted
-from services.retrieval.rankers.scenarios import quoted
-from services.retrieval.rerank_step import look_again
-from services.retrieval.retrievers.parallel import Finding, LinksLeg, ask, ask_all, since
+from services.retrieval.rankers.feedback import VotesBySource, no_votes
+from services.retrieval.rankers.scenarios import quotable_passages
+from services.retrieval.rerank_step import rerank
+from services.retrieval.retrievers.document import DocumentRetriever
+from services.retrieval.retrievers.graph import GraphRetriever
+from services.retrieval.retrievers.parallel import run_retriever, run_retrievers
+from services.retrieval.search_trace import SearchTrace, milliseconds_since
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
-from shared.contracts.requests.retrieval import Explanation, LegTold, StepTold
 
-#: Candidates fetched by each leg for every passage wanted, when more are wanted than a question needs.
+#: How many candidates each retriever fetches for every passage wanted, when more are wanted than a question needs.
 _CANDIDATES_EACH = 2
-#: Of a ranking so many are read at first, and as many as are wanted for each passage wanted; of more than these come
-#: only those whom nearly all of the others have to give way to.
+#: So many passages of a ranking are read first, or twice as many as are wanted. More are read only when nearly all of
+#: these turn out to be duplicates or filtered out.
 _READ = 32
 
 
 @dataclass(frozen=True)
-class Sought:
-    """What is asked of a search: `count` passages (0: as a question gets them), by the legs in `only` (none: all)."""
+class SearchQuery:
+    """What to search for.
+
+    `count` is the number of passages; 0: as many as the pipeline gives a question. `retrievers` limits the search to
+    these; empty: those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation.
+    """
 
     text: str
     language: str = "und"
     count: int = 0
     collections: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
+    retrievers: tuple[str, ...] = ()
     explain: bool = False
-    #: How the question came to be this text.
-    told: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass
-class Found:
-    """What a search came to, and what led to it; `noted` is small enough for an event, `notes` are for the answer."""
+class SearchResult:
+    """The passages, best first, and what else the search decided.
+
+    `notes` are texts of scenarios for the answer, `read_on` is the page of the department or topic, `took_ms` the time
+    of the search in milliseconds. `trace` says how the passages were found.
+    """
 
     passages: list[Passage]
-    findings: list[Finding]
-    steps: list[StepTold] = field(default_factory=list)
-    noted: dict[str, Any] = field(default_factory=dict)
+    trace: SearchTrace
     department: str = ""
     topic: str = ""
+    read_on: str = ""
     notes: tuple[str, ...] = ()
     took_ms: float = 0.0
 
     @property
-    def missing(self) -> dict[str, str]:
-        """The legs that could not search, and why."""
-        return {finding.leg: finding.missing for finding in self.findings if finding.missing}
-
-    @property
-    def trace(self) -> dict[str, Any]:
-        """Figures and reasons, no texts."""
-        legs = {finding.leg: _figures(finding) for finding in self.findings}
-        missing = {"missing": self.missing} if self.missing else {}
-        return {**legs, **missing, **self.noted, "took_ms": self.took_ms}
-
-    def explanation(self) -> Explanation:
-        legs = tuple(
-            LegTold(name=one.leg, took_ms=one.took_ms, missing=one.missing, hits=placed(one.hits))
-            for one in self.findings
-        )
-        return Explanation(legs=legs, steps=tuple(self.steps))
+    def trace_summary(self) -> dict[str, Any]:
+        """The trace as it goes into the event: figures and reasons, no texts."""
+        return self.trace.summary(self.took_ms)
 
 
 class Searcher:
-    """Finds passages by all the legs there are. `links`, where there is one, goes on from what the others found.
+    """Finds passages with all retrievers there are.
 
-    `shelf` is where the passages are read that legs give bare; `wholes` loads whole sources for the pipelines that want
-    these.
+    `graph`, when given, continues from what the others found. `store` is where passages are read that retrievers return
+    without text. `documents` loads whole documents for pipelines with `strategy: index`.
     """
 
     def __init__(
         self,
-        legs: Sequence[Leg],
-        links: LinksLeg | None = None,
-        votes: Polled = nobody_voted,
-        shelf: Shelf | None = None,
-        wholes: WholeSources | None = None,
+        retrievers: Sequence[Retriever],
+        graph: GraphRetriever | None = None,
+        votes: VotesBySource = no_votes,
+        store: PassageStore | None = None,
+        documents: DocumentRetriever | None = None,
         rerankers: Sequence[Reranker] = (),
     ) -> None:
-        self._legs = tuple(legs)
-        self._links = links
+        self._retrievers = tuple(retrievers)
+        self._graph = graph
         self._votes = votes
-        self._shelf = shelf
-        self._wholes = wholes
+        self._store = store
+        self._documents = documents
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
-    async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
+    async def search(self, query: SearchQuery, settings: RetrievalSettings) -> SearchResult:
         """The best passages, and how they were found.
 
         Raises:
-            UnavailableError: no leg could search.
+            UnavailableError: no retriever could search.
         """
         began = time.perf_counter()
-        judging = Judging(settings, explain=sought.explain)
-        for step in sought.told:
-            judging.told(step.explained, (), step.took_ms)
-        text, filters = judging.question(sought.text)
-        limit = max(settings.candidates, sought.count * _CANDIDATES_EACH)
-        collections = sought.collections or filters.collections or settings.collections
-        wanted = Wanted(text, sought.language, limit, tuple(collections), settings.web_results)
-        whole = await self._load(wanted, sought, settings, judging)
-        found = whole if whole and whole.passages else await self._ask(wanted, sought.only, settings, judging)
-        if whole is found:
-            passages = whole.passages[: sought.count or None]
+        trace = SearchTrace(explain=query.explain)
+        rankers = RankerChain(settings, trace)
+        for step in query.steps:
+            trace.step(step.explained, took_ms=step.took_ms)
+        text, filters = rankers.expand_question(query.text)
+        limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
+        collections = query.collections or filters.collections or settings.collections
+        asked = RetrieverQuery(text, query.language, limit, tuple(collections), settings.web_results)
+        documents = await self._whole_documents(asked, query, settings, trace)
+        if documents:
+            passages = documents[: query.count or None]
         else:
-            found.findings += whole.findings if whole else []
-            passages, judging = await self._choose(found.passages, sought, settings, filters, judging)
-        matter, scenarios = judging.matter(sought.text, passages)
-        found.department, found.topic = matter.department, matter.topic
-        found.notes = tuple(one.text for one in scenarios if not one.quotable)
-        enough = sought.count or whole is found
-        passages = passages if enough else judging.enough(sought.text, passages, sought.language)
-        found.passages = [*quoted(scenarios, passages), *passages][: sought.count or None]
-        found.steps, found.noted = judging.steps, judging.noted
-        found.took_ms = since(began)
-        return found
+            candidates = await self._candidates(asked, query.retrievers, settings, trace, rankers)
+            passages = await self._select(candidates, query, settings, filters, trace, rankers)
+        matched, scenarios = rankers.match_department(query.text, passages)
+        if not documents and not query.count:
+            passages = rankers.first_few(query.text, passages, query.language)
+        return SearchResult(
+            passages=[*quotable_passages(scenarios, passages), *passages][: query.count or None],
+            trace=trace,
+            department=matched.department,
+            topic=matched.topic,
+            read_on=matched.url,
+            notes=tuple(one.text for one in scenarios if not one.quotable),
+            took_ms=milliseconds_since(began),
+        )
 
-    async def _choose(
+    async def _whole_documents(
+        self, asked: RetrieverQuery, query: SearchQuery, settings: RetrievalSettings, trace: SearchTrace
+    ) -> list[Passage]:
+        """Whole documents when the pipeline has `strategy: index` and no retrievers were named; may be empty."""
+        if self._documents is None or settings.strategy != "index" or query.retrievers:
+            return []
+        retriever = self._documents.with_settings(settings.index, settings.project_introduction)
+        result = await run_retriever(retriever, asked, settings.seconds_to_choose)
+        trace.retriever(result)
+        trace.step(retriever.explanation, after=result.hits)
+        return list(result.hits)
+
+    async def _candidates(
+        self,
+        asked: RetrieverQuery,
+        only: Sequence[str],
+        settings: RetrievalSettings,
+        trace: SearchTrace,
+        rankers: RankerChain,
+    ) -> list[Passage]:
+        """The fused ranking of the retrievers, continued by the graph; most passages are without text."""
+        named = only or settings.retrievers
+        # The graph needs passages to start from, so that without any other retriever the first one runs.
+        running = [one for one in self._retrievers if one.name in named] or self._retrievers[:1]
+        results = await run_retrievers(running, asked, settings.seconds)
+        results = [await self._recorded(one, trace) for one in results]
+        if all(result.missing for result in results):
+            raise UnavailableError(f"nothing could be searched: {results[0].missing}")
+        rankings = {result.retriever: result.hits for result in results}
+        weights = {"web": settings.web_weight}
+        limit = asked.limit
+        passages = rankers.fuse("fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights, limit=limit))
+        if self._graph is not None and "graph" in named:
+            seeds = passages
+            walk = await run_retriever(self._graph.starting_from(seeds), asked, settings.graph_seconds)
+            walk = await self._recorded(walk, trace)
+            if walk.hits:
+                passages = rankers.fuse("walk", seeds, lambda: walked(seeds, walk.hits, limit=limit))
+        return passages
+
+    async def _recorded(self, result: RetrieverResult, trace: SearchTrace) -> RetrieverResult:
+        """The result, recorded in the trace; with texts when the search is explained."""
+        if trace.explain:
+            result = replace(result, hits=tuple(await self._read(result.hits)))
+        trace.retriever(result)
+        return result
+
+    async def _select(
         self,
         ranking: Sequence[Passage],
-        sought: Sought,
+        query: SearchQuery,
         settings: RetrievalSettings,
         filters: Filters,
-        judging: Judging,
-    ) -> tuple[list[Passage], Judging]:
-        """As many of the ranking as are wanted; no more of it is read than that takes."""
-        count = sought.count or settings.passages
-        window = len(ranking) if sought.explain else max(_READ, count * _CANDIDATES_EACH)
+        trace: SearchTrace,
+        rankers: RankerChain,
+    ) -> list[Passage]:
+        """As many passages of the ranking as are wanted; no more of them are read than that takes."""
+        count = query.count or settings.passages
+        window = len(ranking) if query.explain else max(_READ, count * _CANDIDATES_EACH)
+        start = trace.mark()
         while True:
-            trial = judging.again()
-            passages = trial.weighed(await self._read(ranking[:window]), filters, self._votes)
-            passages = await self._again(sought, passages, settings, trial)
-            passages = trial.chosen(passages, count)
+            passages = rankers.filter_and_weigh(await self._read(ranking[:window]), filters, self._votes)
+            passages = await rerank(query.text, query.language, passages, settings, rankers, self._rerankers)
+            passages = rankers.select(passages, count)
             if len(passages) >= count or window >= len(ranking):
-                return passages, trial
+                return passages
             window = len(ranking)
+            trace.rewind(start)
 
     async def _read(self, passages: Sequence[Passage]) -> list[Passage]:
-        """With their texts; passages that are gone since are left out."""
-        bare = [passage.id for passage in passages if not passage.source]
-        if self._shelf is None or not bare:
+        """The passages with their texts; those that were deleted in the meantime are left out."""
+        unread = [passage.id for passage in passages if not passage.source]
+        if self._store is None or not unread:
             return list(passages)
-        known = {passage.id: passage for passage in await self._shelf.fetch(bare)}
+        known = {passage.id: passage for passage in await self._store.fetch(unread)}
         return [
-            passage if passage.source else known[passage.id].model_copy(update=_found(passage))
+            passage
+            if passage.source
+            else known[passage.id].model_copy(update={"score": passage.score, "via": passage.via})
             for passage in passages
             if passage.source or passage.id in known
         ]
-
-    async def _again(
-        self, sought: Sought, passages: list[Passage], settings: RetrievalSettings, judging: Judging
-    ) -> list[Passage]:
-        return await look_again(sought.text, sought.language, passages, settings, judging, self._rerankers)
-
-    async def _load(
-        self, wanted: Wanted, sought: Sought, settings: RetrievalSettings, judging: Judging
-    ) -> Found | None:
-        """Whole sources, where the pipeline has it so and no legs were asked for by name; perhaps none."""
-        if self._wholes is None or settings.strategy != "index" or sought.only:
-            return None
-        leg = self._wholes.within(settings.index, settings.project_introduction)
-        finding = await ask(leg, wanted, settings.seconds_to_choose)
-        judging.told(leg.explained, finding.hits)
-        return Found(list(finding.hits), [finding])
-
-    async def _ask(self, wanted: Wanted, only: Sequence[str], settings: RetrievalSettings, judging: Judging) -> Found:
-        named = only or settings.legs
-        # A walk by itself needs somewhere to start from.
-        asked = [leg for leg in self._legs if leg.name in named] or self._legs[:1]
-        findings = [await self._told(one, judging) for one in await ask_all(asked, wanted, settings.seconds)]
-        if all(finding.missing for finding in findings):
-            raise UnavailableError(f"nothing could be searched: {findings[0].missing}")
-        rankings = {finding.leg: finding.hits for finding in findings}
-        weights = {"web": settings.web_weight}
-        limit = wanted.limit
-        passages = judging.fusion(
-            "fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights, limit=limit)
-        )
-        if self._links is not None and "graph" in named:
-            links = self._links.starting(passages)
-            walk = await self._told(await ask(links, wanted, settings.graph_seconds), judging)
-            findings.append(walk)
-            if walk.hits:
-                seeds = passages
-                passages = judging.fusion("walk", seeds, lambda: walked(seeds, walk.hits, limit=limit))
-        return Found(passages, findings)
-
-    async def _told(self, finding: Finding, judging: Judging) -> Finding:
-        """With texts where it is explained what every leg found."""
-        return replace(finding, hits=tuple(await self._read(finding.hits))) if judging.explains else finding
-
-
-def _found(passage: Passage) -> dict[str, Any]:
-    return {"score": passage.score, "via": passage.via}
-
-
-def _figures(finding: Finding) -> dict[str, Any]:
-    top = finding.hits[0].score if finding.hits else 0.0
-    return {"candidates": len(finding.hits), "took_ms": finding.took_ms, "top_score": top}

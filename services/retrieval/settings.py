@@ -24,87 +24,98 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections
 from shared.runtime.context import StageContext
 
-LEGS = ("bm25", "dense", "graph", "web")
+#: The names of all retrievers that a search can name.
+RETRIEVERS = ("bm25", "dense", "graph", "web")
 
 
 class IndexSettings(SourceSettings):
-    """How much of the chosen sources is loaded."""
+    """How sources are chosen and how much of them is loaded."""
 
     chooser: Literal["rules", "model"] = Field(
         default="rules",
-        description="Who chooses: `rules` by the rarest words shared, or the `model` that plays `fast`, and the rules "
-        "where it fails.",
+        description="Who chooses sources: `rules` by the rarest words shared, or `model` (the role `fast`; the rules "
+        "when it fails).",
     )
-    model_seconds: float = Field(default=5.0, gt=0, description="The model is not waited for longer.")
-    prompt: str = Field(default=SOURCES, min_length=1, description="What the model is told.")
+    model_seconds: float = Field(default=5.0, gt=0, description="Timeout of the model call, in seconds.")
+    prompt: str = Field(default=SOURCES, min_length=1, description="System prompt of the model call.")
     max_chars: int = Field(
-        default=16_000, ge=200, le=24_000, description="All together at most this long; the best one is cut to it."
+        default=16_000,
+        ge=200,
+        le=24_000,
+        description="Length of all loaded sources together, in characters; the best source is cut to it.",
     )
 
 
 class RetrievalSettings(PromptedSection):
-    """How passages are looked for and how documents are cut."""
+    """How passages are searched for and how documents are cut."""
 
     query_rewriting: QueryRewritingSettings = Field(
         default_factory=QueryRewritingSettings, description="How a question is rewritten before the search."
     )
     strategy: Literal["search", "index"] = Field(
         default="search",
-        description="`search` asks the legs for passages; `index` chooses sources by their lines in the index of "
-        "sources and takes them whole, or asks the legs where none fits.",
+        description="`search` asks the retrievers for passages; `index` chooses sources by their lines in the index of "
+        "sources and loads them whole, or asks the retrievers when none fits.",
     )
-    index: IndexSettings = Field(default_factory=IndexSettings, description="How sources are chosen by their index.")
-    passages: int = Field(default=6, ge=1, le=20, description="How many passages an answer is written from, at most.")
+    index: IndexSettings = Field(default_factory=IndexSettings, description="How `strategy: index` chooses sources.")
+    passages: int = Field(
+        default=6, ge=1, le=20, description="Maximum number of passages that an answer is written from."
+    )
     earlier_passages: int = Field(
         default=2,
         ge=0,
         le=5,
-        description="So many passages that the turn before cited are added where they still serve; 0: none.",
+        description="Maximum number of passages cited in the previous turn that are added to a follow-up; 0: none.",
     )
-    per_source: int = Field(default=3, ge=1, description="How many of them may come from one document.")
-    candidates: int = Field(default=100, ge=1, le=1000, description="How many every leg fetches to choose from.")
+    per_source: int = Field(default=3, ge=1, description="Maximum number of passages from one document.")
+    candidates: int = Field(default=100, ge=1, le=1000, description="Number of candidates that each retriever returns.")
     max_passage_chars: int = Field(
         default=2400, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
     )
     duplicate_share: float = Field(
-        default=0.9, gt=0, le=1, description="Two passages sharing this share of their words are the same one."
+        default=0.9,
+        gt=0,
+        le=1,
+        description="Two passages that share at least this share of their words are duplicates.",
     )
-    legs: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
+    retrievers: tuple[Literal["bm25", "dense", "graph", "web"], ...] = Field(
         default=("bm25", "dense", "graph"),
         min_length=1,
-        description="How passages are found: by words, by meaning (where embeddings are configured), by links, and "
-        "by a search engine of the web, which is told the question (`web`, never by default).",
+        description="Which retrievers run: by words (`bm25`), by meaning (`dense`, with embeddings configured), by "
+        "links (`graph`), by a web search engine, which receives the question (`web`, never by default).",
     )
     fusion: Literal["scores", "ranks"] = Field(
-        default="scores", description="How words and meaning become one ranking: `ranks` is reciprocal rank fusion."
+        default="scores", description="How rankings are fused: by `scores`, or by `ranks` (reciprocal rank fusion)."
     )
-    bm25_seconds: float = Field(default=2.0, gt=0, description="The search by words is given up after this long.")
-    dense_seconds: float = Field(default=1.5, gt=0, description="The search by meaning is left out after this long.")
-    graph_seconds: float = Field(default=0.5, gt=0, description="The walk along links is left out after this long.")
-    web_seconds: float = Field(default=3.0, gt=0, description="The search of the web is left out after this long.")
-    web_results: int = Field(default=5, ge=1, le=10, description="How many results of the web are taken.")
+    bm25_seconds: float = Field(default=2.0, gt=0, description="Timeout of `bm25`, in seconds.")
+    dense_seconds: float = Field(default=1.5, gt=0, description="Timeout of `dense`, in seconds.")
+    graph_seconds: float = Field(default=0.5, gt=0, description="Timeout of `graph`, in seconds.")
+    web_seconds: float = Field(default=3.0, gt=0, description="Timeout of `web`, in seconds.")
+    web_results: int = Field(default=5, ge=1, le=10, description="Number of web results that are used.")
     web_weight: float = Field(
-        default=0.5, gt=0, le=1, description="What a result of the web weighs beside what the documents give (1)."
+        default=0.5, gt=0, le=1, description="Weight of web results in the fusion; that of documents is 1."
     )
-    index_seconds: float = Field(default=2.0, gt=0, description="Sources are searched instead after this long.")
+    index_seconds: float = Field(
+        default=2.0, gt=0, description="Timeout of loading whole sources, in seconds; then they are searched."
+    )
     collections: tuple[str, ...] = Field(default=(), description="Search these collections only; empty: all.")
-    acronyms: AcronymSettings = Field(default_factory=AcronymSettings, description="Acronyms and what they mean.")
+    acronyms: AcronymSettings = Field(default_factory=AcronymSettings, description="Acronyms and their meanings.")
     categories: CategorySettings = Field(
-        default_factory=CategorySettings, description="What questions are about, and which passages may answer them."
+        default_factory=CategorySettings, description="Categories of questions, and which passages may answer them."
     )
-    feedback: FeedbackSettings = Field(default_factory=FeedbackSettings, description="How much feedback counts.")
+    feedback: FeedbackSettings = Field(default_factory=FeedbackSettings, description="How much feedback moves sources.")
     recency: RecencySettings = Field(default_factory=RecencySettings, description="When the newer passage comes first.")
     reranking: RerankingSettings = Field(
-        default_factory=RerankingSettings, description="What calls for a second look at the order of passages."
+        default_factory=RerankingSettings, description="When and how passages are reranked."
     )
     departments: DepartmentSettings = Field(
-        default_factory=DepartmentSettings, description="Whose business questions are."
+        default_factory=DepartmentSettings, description="Departments and the questions they answer."
     )
     scenarios: ScenarioSettings = Field(
-        default_factory=ScenarioSettings, description="Texts an answer must know beside the passages."
+        default_factory=ScenarioSettings, description="Texts that are added to the passages for certain questions."
     )
     progression: ProgressionSettings | None = Field(
-        default=None, description="Take a few passages first and more only when these do not cover the question."
+        default=None, description="Use only the first few passages when these cover the question."
     )
     semantic_cache: SemanticCacheSettings = Field(
         default_factory=SemanticCacheSettings,
@@ -114,7 +125,7 @@ class RetrievalSettings(PromptedSection):
         default_factory=ExtractionSettings, description="Whether a model reads documents for the graph."
     )
     chunk_chars: int = Field(
-        default=512, ge=100, le=8000, description="Documents are cut to about this many characters."
+        default=512, ge=100, le=8000, description="Documents are cut into passages of about this many characters."
     )
     whole_chars: int = Field(
         default=2400,
@@ -127,13 +138,13 @@ class RetrievalSettings(PromptedSection):
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The time each leg has."""
-        named = ((name, getattr(self, f"{name}_seconds")) for name in LEGS)
+        """The timeout of each retriever, in seconds."""
+        named = ((name, getattr(self, f"{name}_seconds")) for name in RETRIEVERS)
         return {name: float(seconds) for name, seconds in named}
 
     @property
     def seconds_to_choose(self) -> float:
-        """The time that choosing sources and loading them has."""
+        """The timeout of choosing and loading whole sources, in seconds."""
         return self.index_seconds + (self.index.model_seconds if self.index.chooser == "model" else 0.0)
 
     @model_validator(mode="after")
@@ -144,7 +155,10 @@ class RetrievalSettings(PromptedSection):
 
 
 def settings_by_name(context: StageContext) -> Callable[[str], Awaitable[RetrievalSettings]]:
-    """The settings of the pipeline of that name as it is now; an empty name is the default pipeline's."""
+    """A function that gives the current settings of a pipeline by its name; an empty name means the default pipeline.
+
+    The function raises NotFoundError for an unknown name.
+    """
     sections = Sections(context.pipelines)
 
     async def settings(name: str) -> RetrievalSettings:

@@ -1,4 +1,4 @@
-"""Writes done in groups: whatever waits when the writer is free is written at once, and shares what a commit costs."""
+"""Batches writes: those that wait when the writer becomes free are written together and share one commit."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ W = TypeVar("W")
 R = TypeVar("R")
 
 
-class OnThread(Protocol):
-    """Does work on the thread that writes, one after another, in the order it is told to."""
+class RunOnThread(Protocol):
+    """Runs functions on the writer thread, one after another, in the order of the calls."""
 
     def __call__(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
 
 @dataclass
-class _Waiting(Generic[W, R]):
+class _PendingWrite(Generic[W, R]):
     work: W
     done: Callable[[], R] | None = None
 
 
-class Together(Generic[W, R]):
-    """Hands work to `write` in groups of up to `most`, in order, and gives everyone their own result.
+class WriteBatcher(Generic[W, R]):
+    """Passes writes to `write` in batches of up to `most`, in order, and returns to each caller its own result.
 
-    A group that fails is written again one by one, so that only those fail that have to.
+    A batch that fails is written again one by one, so that one bad write does not fail the others.
     """
 
-    def __init__(self, thread: OnThread, write: Callable[[Sequence[W]], Sequence[R]], *, most: int = 32) -> None:
+    def __init__(self, thread: RunOnThread, write: Callable[[Sequence[W]], Sequence[R]], *, most: int = 32) -> None:
         self._thread = thread
         self._write = write
         self._most = most
-        self._waiting: deque[_Waiting[W, R]] = deque()
+        self._pending: deque[_PendingWrite[W, R]] = deque()
 
-    async def do(self, work: W) -> R:
-        """Raises what `write` raises for this piece of work alone."""
-        mine: _Waiting[W, R] = _Waiting(work)
-        self._waiting.append(mine)
-        result: R = await self._thread(lambda: self._until(mine))
+    async def submit(self, work: W) -> R:
+        """Write it with the next batch; raises what `write` raises for this one alone."""
+        mine: _PendingWrite[W, R] = _PendingWrite(work)
+        self._pending.append(mine)
+        result: R = await self._thread(lambda: self._write_until_done(mine))
         return result
 
-    # --- on the thread ---
+    # --- on the writer thread ---
 
-    def _until(self, mine: _Waiting[W, R]) -> R:
+    def _write_until_done(self, mine: _PendingWrite[W, R]) -> R:
         while mine.done is None:
-            self._next_group()
+            self._write_batch()
         return mine.done()
 
-    def _next_group(self) -> None:
-        group = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
+    def _write_batch(self) -> None:
+        batch = [self._pending.popleft() for _ in range(min(self._most, len(self._pending)))]
         try:
-            results = self._write([one.work for one in group])
+            results = self._write([one.work for one in batch])
         except Exception:
-            for one in group:
-                self._alone(one)
+            for one in batch:
+                self._write_alone(one)
             return
-        for one, result in zip(group, results, strict=True):
+        for one, result in zip(batch, results, strict=True):
             one.done = lambda result=result: result  # bound now, not when it is asked for
 
-    def _alone(self, one: _Waiting[W, R]) -> None:
+    def _write_alone(self, one: _PendingWrite[W, R]) -> None:
         try:
             (result,) = self._write([one.work])
         except Exception as error:

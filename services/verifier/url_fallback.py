@@ -33,8 +33,9 @@ def _all(citation: Citation, verified: AnswerVerified, settings: VerifierSetting
     language = verified.question.language
     for url in _passages(citation, verified):
         yield "passage", url, url
-    read_on = verified.context.trace.get("read_on")
-    if isinstance(read_on, str):
+    # Events written before the field existed have the address in the trace.
+    read_on = verified.context.read_on or verified.context.trace.get("read_on")
+    if read_on and isinstance(read_on, str):
         yield "department", read_on, read_on
     search = localised(settings.search_url, language)
     if search:

@@ -79,7 +79,7 @@ class Question(Value):
 class Passage(Value):
     """A piece of a source: `start` and `end` are character offsets in the source's text.
 
-    `score` is the fused score (higher is better, comparable within one search only); `via` names the legs that
+    `score` is the fused score (higher is better, comparable within one search only); `via` names the retrievers that
     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
     `YYYY-MM-DD`; empty when it is not known.
     """
@@ -272,13 +272,15 @@ class ModelCall(Value):
 class Context(Value):
     """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
 
-    `notes` are texts written for such questions, which the answer must know beside the passages.
+    `notes` are texts written for such questions, which the answer must know beside the passages. `read_on` is the page
+    of the department or topic, where the asker can read on; empty when no department matched.
     """
 
     standalone_question: str = ""
     sub_questions: tuple[str, ...] = ()
     department: str = ""
     topic: str = ""
+    read_on: str = ""
     notes: tuple[str, ...] = ()
     trace: dict[str, Any] = Field(default_factory=dict)
 

@@ -36,7 +36,7 @@ PIPELINE = "written"
 DOCUMENT = {
     "name": PIPELINE,
     "gateway": {"deadline_seconds": 60},
-    "retrieval": {"legs": ["bm25"]},
+    "retrieval": {"retrievers": ["bm25"]},
     "answer": {"engine": "chat", "max_answer_chars": 4000},
     "verifier": {"max_refutations": 0},
 }

@@ -1,4 +1,4 @@
-"""Retrieval as it grows: every leg, the whole search, ingestion and memory at several sizes."""
+"""Retrieval as it grows: every retriever, the whole search, ingestion and memory at several sizes."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ SHOWN = {
     **{
         f"{shown} {share}, ms": f"{name} {share} ms"
         for shown, name in (
-            ("BM25 leg", "bm25"),
-            ("dense leg", "dense"),
-            ("graph leg", "graph"),
-            ("search by all legs", "search"),
+            ("BM25 retriever", "bm25"),
+            ("dense retriever", "dense"),
+            ("graph retriever", "graph"),
+            ("search by all retrievers", "search"),
             ("the same while indexing", "meanwhile"),
         )
         for share in ("p50", "p99")
     },
-    "CPU of a search by all legs, ms": "search CPU ms",
+    "CPU of a search by all retrievers, ms": "search CPU ms",
     "slowest search while indexing, ms": "meanwhile max ms",
     "R@6 by words and links": "R@6",
 }

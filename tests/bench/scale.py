@@ -23,24 +23,25 @@ import uvloop
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.handler import Librarian
-from services.retrieval.ports import Leg, Wanted
-from services.retrieval.retrievers.graph import GraphLeg
-from services.retrieval.retrievers.parallel import LinksLeg, MeaningLeg, WordsLeg
-from services.retrieval.searcher import Searcher, Sought
+from services.retrieval.ports import Retriever, RetrieverQuery
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.dense import DenseRetriever
+from services.retrieval.retrievers.graph import GraphRetriever, GraphWalker
+from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.stores.memory import MemoryObjects
+from tests.support.retrieval import document_handler
 
 from .worlds import Article, Asked, articles, questions
 
 DIMENSION = 384
 #: Documents worked on at once; a worker takes up to 128.
 AT_ONCE = 16
-#: Questions that warm every leg, and those that are measured.
+#: Questions that warm every retriever, and those that are measured.
 WARM_UP, MEASURED = 100, 500
 #: Seconds between two questions while documents are taken in.
 MEANWHILE = 0.05
@@ -64,7 +65,7 @@ def _bytes(text: str) -> array[int]:
     return array("b", random.Random(zlib.crc32(text.encode())).randbytes(DIMENSION))
 
 
-class Shelf:
+class RetrievalStores:
     """The retrieval stage's parts as `app.py` puts them together, on a folder."""
 
     def __init__(self, folder: Path, *, graph: bool, vectors: bool) -> None:
@@ -72,12 +73,12 @@ class Shelf:
         self.embeddings = Embeddings(Random(), folder / "embeddings.sqlite") if vectors else None
         self.graph = SqliteGraph(folder) if graph else None
         objects = MemoryObjects()
-        self.librarian = Librarian(self.index, objects, store="embedded", embeddings=self.embeddings, graph=self.graph)
-        self.legs: dict[str, Leg] = {"bm25": WordsLeg(self.index)}
+        self.documents = document_handler(self.index, objects, embeddings=self.embeddings, graph=self.graph)
+        self.retrievers: dict[str, Retriever] = {"bm25": Bm25Retriever(self.index)}
         if self.embeddings is not None:
-            self.legs["dense"] = MeaningLeg(self.index, self.embeddings)
-        self.links = LinksLeg(GraphLeg(self.graph)) if self.graph is not None else None
-        self.searcher = Searcher(tuple(self.legs.values()), self.links, shelf=self.index)
+            self.retrievers["dense"] = DenseRetriever(self.index, self.embeddings)
+        self.links = GraphRetriever(GraphWalker(self.graph)) if self.graph is not None else None
+        self.searcher = Searcher(tuple(self.retrievers.values()), self.links, store=self.index)
 
     async def open(self) -> None:
         for port in (self.index, self.embeddings, self.graph):
@@ -98,7 +99,7 @@ class Shelf:
             nonlocal passages
             for one in waiting:
                 document = Document(source=one.source, title=one.title, text=one.text)
-                told = await self.librarian.index(DocumentSubmitted(document=document), SETTINGS)
+                told = await self.documents.index(DocumentSubmitted(document=document), SETTINGS)
                 assert isinstance(told, DocumentIndexed), told
                 passages += told.chunks
 
@@ -107,48 +108,50 @@ class Shelf:
 
 
 async def measure(number: int, *, graph: bool, vectors: bool) -> dict[str, float]:
-    """Take `number` articles in while asking, then time every leg and the whole search."""
+    """Take `number` articles in while asking, then time every retriever and the whole search."""
     with tempfile.TemporaryDirectory(prefix="answerbus-scale-") as folder:
-        shelf = Shelf(Path(folder), graph=graph, vectors=vectors)
-        await shelf.open()
+        stores = RetrievalStores(Path(folder), graph=graph, vectors=vectors)
+        await stores.open()
         freeze_startup_objects()  # as a worker does once it has started
         documents, asked = list(articles(number)), questions(WARM_UP + MEASURED, number)
         figures: dict[str, float] = {}
-        async with _asking_meanwhile(shelf, asked, figures, every=MEANWHILE if vectors else 0):
+        async with _asking_meanwhile(stores, asked, figures, every=MEANWHILE if vectors else 0):
             began, spent = time.perf_counter(), time.process_time()
-            figures["passages"] = await shelf.take_in(documents)
+            figures["passages"] = await stores.take_in(documents)
             figures["passages/s"] = figures["passages"] / (time.perf_counter() - began)
             figures["CPU ms a passage"] = 1000 * (time.process_time() - spent) / figures["passages"]
         del documents
-        figures |= await _speed(shelf, asked)
+        figures |= await _speed(stores, asked)
         figures["resident MB"] = _resident()
-        await shelf.close()
+        await stores.close()
     return figures
 
 
-async def _speed(shelf: Shelf, asked: Sequence[Asked]) -> dict[str, float]:
+async def _speed(stores: RetrievalStores, asked: Sequence[Asked]) -> dict[str, float]:
     figures: dict[str, float] = {}
     limit = SETTINGS.candidates
 
-    def by(leg: Leg) -> Callable[[Asked], Awaitable[object]]:
-        return lambda one: leg.search(Wanted(one.text, "eng", limit))
+    def by(retriever: Retriever) -> Callable[[Asked], Awaitable[object]]:
+        return lambda one: retriever.search(RetrieverQuery(one.text, "eng", limit))
 
-    for name, leg in shelf.legs.items():
-        figures |= await _timed(name, asked, by(leg))
-    if shelf.links is not None:
-        seeds = {one.text: await shelf.legs["bm25"].search(Wanted(one.text, "eng", limit)) for one in asked}
-        starting = {one.text: by(shelf.links.starting(seeds[one.text])) for one in asked}
+    for name, retriever in stores.retrievers.items():
+        figures |= await _timed(name, asked, by(retriever))
+    if stores.links is not None:
+        seeds = {
+            one.text: await stores.retrievers["bm25"].search(RetrieverQuery(one.text, "eng", limit)) for one in asked
+        }
+        starting = {one.text: by(stores.links.starting_from(seeds[one.text])) for one in asked}
         figures |= await _timed("graph", asked, lambda one: starting[one.text](one))
-    figures |= await _timed("search", asked, lambda one: shelf.searcher.search(Sought(one.text, "eng"), SETTINGS))
-    if shelf.links is not None:
-        figures["R@6"] = await _recall(shelf, asked)
+    figures |= await _timed("search", asked, lambda one: stores.searcher.search(SearchQuery(one.text, "eng"), SETTINGS))
+    if stores.links is not None:
+        figures["R@6"] = await _recall(stores, asked)
     return figures
 
 
-async def _recall(shelf: Shelf, asked: Sequence[Asked]) -> float:
+async def _recall(stores: RetrievalStores, asked: Sequence[Asked]) -> float:
     shares = []
     for one in asked:
-        found = await shelf.searcher.search(Sought(one.text, "eng", only=("bm25", "graph")), SETTINGS)
+        found = await stores.searcher.search(SearchQuery(one.text, "eng", retrievers=("bm25", "graph")), SETTINGS)
         sources = {passage.source for passage in found.passages}
         shares.append(sum(source in sources for source in one.sources) / len(one.sources))
     return 100 * sum(shares) / len(shares)
@@ -177,7 +180,7 @@ def _resident() -> float:
 
 @asynccontextmanager
 async def _asking_meanwhile(
-    shelf: Shelf, asked: Sequence[Asked], figures: dict[str, float], *, every: float
+    stores: RetrievalStores, asked: Sequence[Asked], figures: dict[str, float], *, every: float
 ) -> AsyncIterator[None]:
     """Ask a question every so many seconds, none with 0; a question that has to wait to be asked waits on our clock."""
     seconds: list[float] = []
@@ -186,7 +189,7 @@ async def _asking_meanwhile(
         due = time.perf_counter()
         for one in cycle(asked):
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            await shelf.searcher.search(Sought(one.text, "eng"), SETTINGS)
+            await stores.searcher.search(SearchQuery(one.text, "eng"), SETTINGS)
             seconds.append(time.perf_counter() - due)
             due = max(due + every, time.perf_counter())
 

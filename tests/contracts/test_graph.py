@@ -17,7 +17,7 @@ from services.retrieval.graph.neo4j import Neo4jGraph
 from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.graph.sqlite_writer import GraphWriter
-from services.retrieval.retrievers.graph import GraphLeg
+from services.retrieval.retrievers.graph import GraphWalker
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -257,9 +257,9 @@ async def test_walk_reaches_what_the_words_of_the_question_do_not(graph: Graph) 
     await _put(graph, "Copper House", "Where the mayor lives.")
     seeds = [Passage(id="Lantern House/0", source="a", text=""), Passage(id="Copper House/0", source="b", text="")]
     # When the walk begins at what BM25 found
-    walk = await GraphLeg(graph).walk("Where was the architect of Lantern House from?", seeds, 10)
+    walk = await GraphWalker(graph).walk("Where was the architect of Lantern House from?", seeds, 10)
     # Then it is found, before the seed that leads nowhere
-    assert [found.id for found in walk.found] == ["Lantern House/0", "Ada Whitfield/0", "Copper House/0"]
+    assert [found.id for found in walk.visited] == ["Lantern House/0", "Ada Whitfield/0", "Copper House/0"]
     assert walk.entities == ("lantern house",)
     assert walk.linked > 0
 

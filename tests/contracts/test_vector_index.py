@@ -301,17 +301,17 @@ async def test_edge_names_the_process_that_holds_the_index(tmp_path: Path) -> No
     assert f"process {os.getpid()}" in told
 
 
-async def test_edge_says_so_when_its_directory_is_not_an_index(tmp_path: Path) -> None:
+async def test_edge_rejects_a_directory_that_is_not_an_index(tmp_path: Path) -> None:
     (tmp_path / "edge").mkdir()
     (tmp_path / "edge" / "edge_config.json").write_text(json.dumps({"vectors": 1}))
     with pytest.raises(ConfigurationError, match="cannot be opened"):
         await EdgeIndex(tmp_path).open()
 
 
-async def test_server_that_is_away_is_told_as_such() -> None:
+async def test_server_that_is_unavailable_is_named() -> None:
     pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
     index = ServerIndex("http://127.0.0.1:1")
-    with pytest.raises(UnavailableError, match=r"http://127\.0\.0\.1:1 is away"):
+    with pytest.raises(UnavailableError, match=r"http://127\.0\.0\.1:1 is unavailable"):
         await index.open()
     await index.close()
 

@@ -96,7 +96,9 @@ def _search(platform: Platform, query: str, **more: Any) -> dict[str, Any]:
 # --- the web as a retriever ---
 
 
-def test_pipeline_with_the_leg_web_finds_pages_beside_the_documents(platform: Platform, engine: SearchEngine) -> None:
+def test_pipeline_with_the_retriever_web_finds_pages_beside_the_documents(
+    platform: Platform, engine: SearchEngine
+) -> None:
     engine.broken = False
     found = _search(platform, "rent of a garden plot", pipeline="web", language="en")
     by_source = {one["source"]: one for one in found["passages"]}
@@ -107,7 +109,9 @@ def test_pipeline_with_the_leg_web_finds_pages_beside_the_documents(platform: Pl
     assert engine.asked[-1]["q"] == ["rent of a garden plot"]
 
 
-def test_search_engine_that_fails_is_a_missing_leg_and_nothing_more(platform: Platform, engine: SearchEngine) -> None:
+def test_search_engine_that_fails_is_a_missing_retriever_and_nothing_more(
+    platform: Platform, engine: SearchEngine
+) -> None:
     engine.broken = True
     found = _search(platform, "rent of a garden plot", pipeline="web")
     assert found["missing"] == {"web": "SearXNG answered 500"}
@@ -116,7 +120,7 @@ def test_search_engine_that_fails_is_a_missing_leg_and_nothing_more(platform: Pl
     assert "retriever web returned nothing: SearXNG answered 500" in shown.stderr
 
 
-def test_fact_of_a_question_names_the_leg_that_was_missing(platform: Platform, engine: SearchEngine) -> None:
+def test_fact_of_a_question_names_the_retriever_that_was_missing(platform: Platform, engine: SearchEngine) -> None:
     engine.broken = True
     with httpx.Client(base_url=platform.url, trust_env=False, timeout=60) as http:
         asked = http.post("/api/v1/query", json={"question": "How much is a garden plot?", "pipeline": "web"}).json()

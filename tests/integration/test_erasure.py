@@ -12,7 +12,7 @@ import pytest
 from cli.host.catalogue import offline_context
 from cli.operations import bus
 from services.persistence.app import build as persistence
-from services.retrieval.feedback_store import BallotBox, Returning
+from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from shared.bus.dead_letters import NatsDeadLetters
 from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
@@ -56,10 +56,10 @@ def voting(data: Path) -> Any:
     """Retrieval, as far as it keeps votes."""
 
     def build(context: StageContext) -> Stage:
-        returning = Returning(BallotBox(data / "retrieval" / "votes.db"), context.log)
+        returning = FeedbackRecorder(FeedbackStore(data / "retrieval" / "votes.db"), context.log)
         stage = Stage("retrieval")
         stage.opens(returning)
-        stage.on(returning.weigh)
+        stage.on(returning.record)
         stage.on(returning.forget)
         return stage
 

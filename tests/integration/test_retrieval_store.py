@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from cli.crawler.files import Collector
-from services.retrieval.handler import Librarian
+from services.retrieval.handler import DocumentHandler
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
+from tests.support.retrieval import document_handler
 
 ROOT = Path(__file__).parents[2]
 FAQ = ROOT / "../shared/data/faq_gov_covid_jhu/faq.jsonl"
@@ -44,8 +45,8 @@ asyncio.run(main())
 """
 
 
-def _librarian(index: EdgeIndex) -> Librarian:
-    return Librarian(index, None, store="embedded")  # type: ignore[arg-type]
+def _librarian(index: EdgeIndex) -> DocumentHandler:
+    return document_handler(index, None)  # type: ignore[arg-type]
 
 
 async def test_index_killed_at_any_moment_loses_nothing_registered_and_is_repaired_by_indexing_again(

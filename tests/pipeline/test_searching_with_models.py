@@ -83,7 +83,7 @@ async def test_documents_are_read_by_a_model_for_the_graph_once_and_by_rule_wher
             await ingest(bus, document)
         said = [one.decode().payload for one in bus.log.stored]
         told = [fact for fact in said if isinstance(fact, DocumentIndexed)]
-        found = await client.post("/api/v1/search", json={"query": "rain tanks", "legs": ["bm25", "graph"]})
+        found = await client.post("/api/v1/search", json={"query": "rain tanks", "retrievers": ["bm25", "graph"]})
     garden = next(one for one in told if one.source == "kb:garden.md" and not one.unchanged)
 
     assert garden.relations >= 1

@@ -23,9 +23,9 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
 from shared.contracts.requests.retrieval import (
     DocumentsRequest,
-    KbIndexRequest,
     RemoveRequest,
     SearchRequest,
+    SourceIndexRequest,
 )
 from shared.text.languages import code3
 
@@ -95,7 +95,7 @@ class SearchIn(BaseModel):
     language: str = Field(default="", max_length=16)
     pipeline: str = Field(default="", max_length=100, description="Whose settings apply; default: the server's.")
     collections: list[str] = Field(default=[], max_length=100, description="Only these; default: the pipeline's.")
-    legs: list[Literal["bm25", "dense", "graph", "web"]] = Field(
+    retrievers: list[Literal["bm25", "dense", "graph", "web"]] = Field(
         default=[], description="Only these; default: the pipeline's."
     )
     explain: bool = Field(default=False, description="Include what each retriever found and each ranking step changed.")
@@ -114,7 +114,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, _: Client) -> dict[str
         language=code3(body.language),
         pipeline=body.pipeline,
         collections=tuple(body.collections),
-        legs=tuple(body.legs),
+        retrievers=tuple(body.retrievers),
         explain=body.explain,
         as_question=body.as_question,
     )
@@ -209,7 +209,7 @@ async def source_index(
 
     With `Accept: text/plain` one line per source; the next page is then in the `Link` header.
     """
-    wanted = KbIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
+    wanted = SourceIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
     reply = await gateway.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()

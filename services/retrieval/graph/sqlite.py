@@ -11,7 +11,7 @@ from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, Neighb
 from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
 from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
-from services.retrieval.write_batcher import Together
+from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.errors import ConfigurationError
 
 _PARAMETERS = 500
@@ -27,7 +27,7 @@ class SqliteGraph:
         self._path = folder / "graph.db"
         self._reads = ConnectionThread("graph-read")
         self._writes = ConnectionThread("graph-write")
-        self._together = Together(self._writes.run, self._write)
+        self._batcher = WriteBatcher(self._writes.run, self._write)
         self._names = KnownNames()
         self._data_version = -1
         self._adjacencies: AdjacencyCache | None = None
@@ -41,11 +41,11 @@ class SqliteGraph:
         await self._writes.close()
 
     async def put(self, source: str, document_graph: DocumentGraph) -> Counts:
-        counted = await self._together.do(GraphWrite(source, document_graph))
+        counted = await self._batcher.submit(GraphWrite(source, document_graph))
         return cast("Counts", counted)
 
     async def remove(self, source: str) -> bool:
-        return bool(await self._together.do(GraphWrite(source)))
+        return bool(await self._batcher.submit(GraphWrite(source)))
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         return await self._reads.run(lambda: self._entities_named(names))

@@ -10,7 +10,7 @@ from services.retrieval.query_rewriting.model_steps import QuestionModel, Restat
 from services.retrieval.query_rewriting.settings import QueryRewritingSettings
 from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, refers_back, standalone
 from services.retrieval.query_rewriting.topics import ResolvedQuestion
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Question
 from shared.llm.ports import Models
 from shared.text.languages import UNKNOWN
@@ -81,10 +81,10 @@ class QueryRewriter:
         )
         steps = []
         if search_query:
-            changes: tuple[Change, ...] = (Change(f"also searched for: {search_query}"),)
+            changes: tuple[StepChange, ...] = (StepChange(f"also searched for: {search_query}"),)
             steps.append(Step(Explanation("query", changes), _since(began)))
         if parts:
-            changes = tuple(Change(f"asks: {part}") for part in parts)
+            changes = tuple(StepChange(f"asks: {part}") for part in parts)
             steps.append(Step(Explanation("parts", changes), _since(began)))
         return RewrittenQuery(question, search_query or "", parts, steps=tuple(steps))
 
@@ -116,8 +116,8 @@ class QueryRewriter:
 
 def _explain(text: str, reply: RestatedQuestion, reason: str) -> Explanation:
     if reply.choices:
-        return Explanation("standalone", (Change(f"asked for clarification: {reply.clarification}"),))
-    changes = (Change(f"{reply.question} ({reason})"),) if reply.question != text else ()
+        return Explanation("standalone", (StepChange(f"asked for clarification: {reply.clarification}"),))
+    changes = (StepChange(f"{reply.question} ({reason})"),) if reply.question != text else ()
     return Explanation("standalone", changes)
 
 

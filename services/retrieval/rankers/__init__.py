@@ -1,5 +1,5 @@
-"""What is decided about a question and its passages by rule: one small pure file per judgement, each explaining itself.
+"""Rankers: pure functions that decide by rule about a question or its passages, one small file each.
 
-A judgement takes the question or the passages and its own settings, and gives what it made of them together with an
-`Explanation`. None does I/O and none knows another.
+Each takes the question or the passages and its own settings, and returns the result with an `Explanation` of what it
+changed. None does I/O and none depends on another; `ranker_chain.py` applies them in order.
 """

@@ -1,4 +1,4 @@
-"""Acronyms and what they mean: a question with one is looked for under both."""
+"""Acronyms: a question with one is also searched for by its meaning, and the other way round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import Field, field_validator
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.pipelines import Section
 from shared.text.analysis import SNOWBALL, normalise, stop_words, words
@@ -19,13 +19,13 @@ _TOKEN = re.compile(r"[^\W_]+(?:[&./-]?[^\W_]+)*")
 
 
 class AcronymSettings(Section):
-    """Where acronyms come from."""
+    """The table of acronyms and how it is applied."""
 
     table: str = Field(
         default="", description="CSV: acronym,meaning[,meaning…] per line; usually `!file acronyms.csv`."
     )
-    backwards: bool = Field(default=True, description="Also add the acronym where its meaning is written out.")
-    most: int = Field(default=6, ge=1, description="No more than this many additions to one question.")
+    backwards: bool = Field(default=True, description="Also add the acronym when its meaning is written out.")
+    most: int = Field(default=6, ge=1, description="Maximum number of additions to one question.")
 
     @field_validator("table")
     @classmethod
@@ -37,33 +37,33 @@ class AcronymSettings(Section):
 
 
 def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
-    """The question with what its acronyms mean added at its end; the question's own words stay as they are.
+    """The question with the meanings of its acronyms appended; its own words stay as they are.
 
     An acronym that is a common word in lower case (`WHO`, `IT`) counts in capitals only, and in a question that is all
-    capitals not at all. Meanings that the question already says are not added.
+    capitals not at all. Meanings that the question already contains are not added.
     """
-    book = _book(settings.table)
-    if not book:
+    acronyms = _read_table(settings.table)
+    if not acronyms:
         return question, Explanation(NAME)
-    said = words(question)
-    spoken = f" {' '.join(said)} "
+    asked = words(question)
+    question_words = f" {' '.join(asked)} "
     additions: dict[str, str] = {}
-    for token, meanings in book.acronyms_in(question):
+    for token, meanings in acronyms.acronyms_in(question):
         for meaning in meanings:
-            if f" {' '.join(words(meaning))} " not in spoken:
+            if f" {' '.join(words(meaning))} " not in question_words:
                 additions.setdefault(meaning, f"{token}: {meaning}")
     if settings.backwards:
-        for acronym in book.written_out(said):
-            if normalise(acronym) not in said:
+        for acronym in acronyms.written_out(asked):
+            if normalise(acronym) not in asked:
                 additions.setdefault(acronym, f"also called {acronym}")
     chosen = list(additions.items())[: settings.most]
     if not chosen:
         return question, Explanation(NAME)
     added = "; ".join(addition for addition, _ in chosen)
-    return f"{question} ({added})", Explanation(NAME, tuple(Change(f"added {why}") for _, why in chosen))
+    return f"{question} ({added})", Explanation(NAME, tuple(StepChange(f"added {why}") for _, why in chosen))
 
 
-class _Book:
+class _AcronymTable:
     def __init__(self, rows: Sequence[tuple[str, tuple[str, ...]]]) -> None:
         self._meanings: dict[str, tuple[str, ...]] = {}
         self._names: dict[str, str] = {}
@@ -83,7 +83,7 @@ class _Book:
         return bool(self._meanings)
 
     def acronyms_in(self, question: str) -> list[tuple[str, tuple[str, ...]]]:
-        shouted = question.isupper() and " " in question.strip()
+        all_capitals = question.isupper() and " " in question.strip()
         found: list[tuple[str, tuple[str, ...]]] = []
         for token in _TOKEN.findall(question):
             key = normalise(token)
@@ -91,17 +91,17 @@ class _Book:
             key = key if key in self._meanings else key.replace(".", "")
             if key not in self._meanings:
                 continue
-            if key in self._common and (shouted or token != self._names[key]):
+            if key in self._common and (all_capitals or token != self._names[key]):
                 continue
             found.append((self._names[key], self._meanings[key]))
         return found
 
-    def written_out(self, said: Sequence[str]) -> list[str]:
-        return [acronym for met in self._written.find(said) for acronym in met.values]
+    def written_out(self, question: Sequence[str]) -> list[str]:
+        return [acronym for match in self._written.find(question) for acronym in match.values]
 
 
 @lru_cache(maxsize=32)
-def _book(table: str) -> _Book:
+def _read_table(table: str) -> _AcronymTable:
     rows = [
         (row[0].strip(), tuple(cell.strip() for cell in row[1:] if cell.strip()))
         for row in csv.reader(table.splitlines())
@@ -113,4 +113,4 @@ def _book(table: str) -> _Book:
         ["acronym", "definition"],
     ):
         del rows[0]
-    return _Book(rows)
+    return _AcronymTable(rows)

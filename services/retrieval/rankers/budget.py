@@ -1,4 +1,4 @@
-"""How much of what was found fits into one event."""
+"""The budget: how many of the passages fit into one event."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import sentences
 
 NAME = "budget"
-#: An event stays under 64 KB; the rest is the question, its turns and the envelope, in bytes of JSON.
+#: Bytes of JSON for passages. An event stays under 64 KB; the rest is for the question, its turns and the envelope.
 PASSAGE_BYTES = 44_000
 
 
 class BudgetSettings(Section):
-    """How long passages may be, each and together."""
+    """How long passages may be, each and in total."""
 
     max_passage_chars: int = Field(
         default=2000, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
@@ -30,16 +30,16 @@ class BudgetSettings(Section):
 def within_budget(passages: Sequence[Passage], settings: BudgetSettings) -> tuple[list[Passage], Explanation]:
     """The passages in order, each cut to `max_passage_chars`, as many as fit in `max_bytes` of JSON."""
     fitting: list[Passage] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     left = settings.max_bytes
     for number, passage in enumerate(passages):
         cut = shortened(passage, settings.max_passage_chars)
         left -= len(cut.model_dump_json().encode()) + 1
         if left < 0:
-            changes += [Change("left out: no room", each.id, each.score) for each in passages[number:]]
+            changes += [StepChange("left out: no room", each.id, each.score) for each in passages[number:]]
             break
         if cut is not passage:
-            changes.append(Change(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
+            changes.append(StepChange(f"cut from {len(passage.text)} to {len(cut.text)} characters", passage.id))
         fitting.append(cut)
     return fitting, Explanation(NAME, tuple(changes))
 
@@ -48,7 +48,7 @@ def shortened(passage: Passage, max_chars: int) -> Passage:
     """The passage up to the last sentence that ends within `max_chars`; mid-sentence when not even the first does."""
     if len(passage.text) <= max_chars:
         return passage
-    # Read on a little, so that a sentence does not seem to end where the text was cut.
+    # A little more is read, so that a sentence does not seem to end where the text was cut.
     ends = [end for _, end in sentences(passage.text[: max_chars + 80]) if end <= max_chars]
     end = ends[-1] if ends else max_chars
     return passage.model_copy(update={"text": passage.text[:end], "end": passage.start + end})

@@ -1,4 +1,4 @@
-"""What a question is about, by words that give it away, and which passages may answer it then."""
+"""The category of a question, by its words, and the passages that may answer questions of this category."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
@@ -22,22 +22,30 @@ class Category(Section):
     """One category of questions."""
 
     name: str = Field(min_length=1, description="Shown in explanations.")
-    words: tuple[str, ...] = Field(min_length=1, description="Words and phrases that give the category away.")
-    collections: tuple[str, ...] = Field(default=(), description="Its questions are looked for in these collections.")
-    sources: tuple[str, ...] = Field(default=(), description="Its passages come from sources that begin like this.")
-    languages: tuple[str, ...] = Field(default=(), description="Its passages are in these languages (ISO 639-3).")
+    words: tuple[str, ...] = Field(min_length=1, description="Words and phrases that identify the category.")
+    collections: tuple[str, ...] = Field(
+        default=(), description="Its questions are searched for in these collections only."
+    )
+    sources: tuple[str, ...] = Field(
+        default=(), description="Only passages of sources with these prefixes answer its questions."
+    )
+    languages: tuple[str, ...] = Field(
+        default=(), description="Only passages in these languages (ISO 639-3) answer its questions."
+    )
     not_before: str = Field(
-        default="", pattern=r"^(\d{4}-\d\d-\d\d)?$", description="Its passages are from this day on; undated ones stay."
+        default="",
+        pattern=r"^(\d{4}-\d\d-\d\d)?$",
+        description="Only passages from this day on answer its questions; undated ones stay.",
     )
 
 
 class CategorySettings(Section):
-    """The categories, and how strictly they are obeyed."""
+    """The categories, and when their filters are dropped."""
 
-    categories: tuple[Category, ...] = Field(default=(), description="In order of preference for equal matches.")
-    fewest: int = Field(
-        default=1, ge=1, description="With fewer passages left than this, the filter is dropped and all are kept."
+    categories: tuple[Category, ...] = Field(
+        default=(), description="The categories, in order of preference for equal matches."
     )
+    fewest: int = Field(default=1, ge=1, description="When fewer passages than this remain, the filter is dropped.")
 
     @cached_property
     def book(self) -> PhraseBook[int]:
@@ -47,7 +55,7 @@ class CategorySettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a category demands of passages; empty fields demand nothing. `collections` is for the index to obey."""
+    """What a category requires of passages; empty fields require nothing. `collections` limits the search itself."""
 
     category: str = ""
     collections: tuple[str, ...] = ()
@@ -61,38 +69,38 @@ def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanat
     if not settings.categories:
         return Filters(), Explanation(NAME)
     votes: Counter[int] = Counter()
-    heard: dict[int, list[str]] = {}
-    said = words(question)
-    for met in settings.book.find(said):
-        for number in met.values:
-            votes[number] += met.end - met.start
-            heard.setdefault(number, []).append(" ".join(said[met.start : met.end]))
+    phrases: dict[int, list[str]] = {}
+    asked = words(question)
+    for match in settings.book.find(asked):
+        for number in match.values:
+            votes[number] += match.end - match.start
+            phrases.setdefault(number, []).append(" ".join(asked[match.start : match.end]))
     if not votes:
         return Filters(), Explanation(NAME)
     number = min(votes, key=lambda each: (-votes[each], each))
     chosen = settings.categories[number]
     filters = Filters(chosen.name, chosen.collections, chosen.sources, chosen.languages, chosen.not_before)
-    return filters, Explanation(NAME, (Change(f"{chosen.name}: {', '.join(heard[number])}"),))
+    return filters, Explanation(NAME, (StepChange(f"{chosen.name}: {', '.join(phrases[number])}"),))
 
 
 def filtered(
     passages: Sequence[Passage], filters: Filters, settings: CategorySettings
 ) -> tuple[list[Passage], Explanation]:
     """The passages that meet the filters, in order; all of them when fewer than `settings.fewest` do."""
-    kept = [passage for passage in passages if not _why_not(passage, filters)]
+    kept = [passage for passage in passages if not _violation(passage, filters)]
     if len(kept) == len(passages):
         return kept, Explanation(NAME)
     if len(kept) < settings.fewest:
-        return list(passages), Explanation(NAME, (Change(f"{filters.category}: too few passages, filter dropped"),))
+        return list(passages), Explanation(NAME, (StepChange(f"{filters.category}: too few passages, filter dropped"),))
     changes = tuple(
-        Change(f"left out: {why}", passage.id, passage.score)
+        StepChange(f"left out: {why}", passage.id, passage.score)
         for passage in passages
-        if (why := _why_not(passage, filters))
+        if (why := _violation(passage, filters))
     )
     return kept, Explanation(NAME, changes)
 
 
-def _why_not(passage: Passage, filters: Filters) -> str:
+def _violation(passage: Passage, filters: Filters) -> str:
     if filters.sources and not passage.source.startswith(filters.sources):
         return f"not a source of {filters.category}"
     if filters.languages and passage.language not in (*filters.languages, "und"):

@@ -1,4 +1,4 @@
-"""Whose business a question is: the department and topic, by their names, aliases and web addresses."""
+"""The department and topic that a question concerns, by their names, aliases and web addresses."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import words
 
 NAME = "departments"
-#: What each sign is worth: a name in the question (and each further word of it), one of its topics, the page the asker
+#: The weight of each clue: a name in the question (and each further word of it), one of its topics, the page the asker
 #: came from, the first passage found.
 _NAMED, _LONGER, _TOPIC, _CAME_FROM, _FOUND = 3.0, 0.5, 2.4, 4.0, 1.0
 
 
-class Topic(Section):
-    """One matter of a department."""
+class DepartmentTopic(Section):
+    """One topic of a department."""
 
     name: str = Field(min_length=1, description="Its name, shown in the answer's context.")
-    words: tuple[str, ...] = Field(default=(), description="Words and phrases that give it away, beside its name.")
-    url: str = Field(default="", description="Where to read on.")
+    words: tuple[str, ...] = Field(default=(), description="Words and phrases that identify it, beside its name.")
+    url: str = Field(default="", description="Its page, for askers who want to read on.")
 
 
 class Department(Section):
@@ -37,14 +37,16 @@ class Department(Section):
     names: tuple[str, ...] = Field(default=(), description="Its names and aliases, in every language.")
     urls: tuple[str, ...] = Field(default=(), description="Hosts with or without a path, without https://.")
     url: str = Field(default="", description="Its page, for askers who want to read on.")
-    topics: tuple[Topic, ...] = Field(default=(), description="What it is asked about.")
+    topics: tuple[DepartmentTopic, ...] = Field(default=(), description="The topics it is asked about.")
 
 
 class DepartmentSettings(Section):
     """The departments."""
 
-    departments: tuple[Department, ...] = Field(default=(), description="In order of preference for equal matches.")
-    enough: float = Field(default=2.0, gt=0, description="Weaker signs than this name no department.")
+    departments: tuple[Department, ...] = Field(
+        default=(), description="The departments, in order of preference for equal matches."
+    )
+    enough: float = Field(default=2.0, gt=0, description="Clues of less total weight than this match no department.")
 
     @cached_property
     def book(self) -> PhraseBook[tuple[int, int]]:
@@ -73,8 +75,8 @@ class DepartmentSettings(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
-    """The department's code, the topic's name and where to read on; empty where nothing matched."""
+class DepartmentMatch:
+    """The department's code, the topic's name and the page to read on; empty when nothing matched."""
 
     department: str = ""
     topic: str = ""
@@ -83,23 +85,23 @@ class Matter:
 
 def match(
     question: str, passages: Sequence[Passage], settings: DepartmentSettings, *, came_from: str = ""
-) -> tuple[Matter, Explanation]:
+) -> tuple[DepartmentMatch, Explanation]:
     """The department the question is for.
 
     A name or topic in the question counts by its words, `came_from` (the page it was asked from) and the pages of the
     passages by the departments' addresses; longer paths win over shorter ones.
     """
     if not settings.departments:
-        return Matter(), Explanation(NAME)
+        return DepartmentMatch(), Explanation(NAME)
     votes: defaultdict[int, float] = defaultdict(float)
     topics: Counter[tuple[int, int]] = Counter()
-    for met in settings.book.find(words(question)):
-        for number, place in met.values:
+    for found in settings.book.find(words(question)):
+        for number, place in found.values:
             if place < 0:
-                votes[number] += _NAMED + (met.end - met.start - 1) * _LONGER
+                votes[number] += _NAMED + (found.end - found.start - 1) * _LONGER
             else:
                 votes[number] += _TOPIC
-                topics[number, place] += met.end - met.start
+                topics[number, place] += found.end - found.start
     seen = [(came_from, _CAME_FROM), *((passage.url, _FOUND / (1 + rank)) for rank, passage in enumerate(passages))]
     for url, weight in seen:
         owner = _owner(url, settings.addresses) if url else None
@@ -107,18 +109,18 @@ def match(
             votes[owner] += weight
     number = min(votes, key=lambda each: (-votes[each], each), default=-1)
     if number < 0 or votes[number] < settings.enough:
-        return Matter(), Explanation(NAME)
-    matter = _matter(settings.departments[number], [topics[number, n] for n in range(settings.topics_of(number))])
-    told = f"{matter.department} / {matter.topic}" if matter.topic else matter.department
-    return matter, Explanation(NAME, (Change(told, after=round(votes[number], 2)),))
+        return DepartmentMatch(), Explanation(NAME)
+    matched = _best_topic(settings.departments[number], [topics[number, n] for n in range(settings.topics_of(number))])
+    label = f"{matched.department} / {matched.topic}" if matched.topic else matched.department
+    return matched, Explanation(NAME, (StepChange(label, after=round(votes[number], 2)),))
 
 
-def _matter(department: Department, heard: Sequence[int]) -> Matter:
-    """The department with the topic that was heard most, as `heard` counts them in order."""
-    if not any(heard):
-        return Matter(department.code, "", department.url)
-    topic = department.topics[heard.index(max(heard))]
-    return Matter(department.code, topic.name, topic.url or department.url)
+def _best_topic(department: Department, mentions: Sequence[int]) -> DepartmentMatch:
+    """The department with its most mentioned topic; `mentions` counts the mentions of its topics, in order."""
+    if not any(mentions):
+        return DepartmentMatch(department.code, "", department.url)
+    topic = department.topics[mentions.index(max(mentions))]
+    return DepartmentMatch(department.code, topic.name, topic.url or department.url)
 
 
 def _owner(url: str, addresses: Sequence[tuple[str, str, int]]) -> int | None:

@@ -1,4 +1,4 @@
-"""What a judgement did, for whoever asks why a passage stands where it stands."""
+"""What a step changed, for the explanation of a search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from shared.contracts.domain import Passage
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that was changed: a passage by its id, or (with no id) something about the question.
+class StepChange:
+    """One change: to a passage, by its id, or (without id) to the question.
 
-    `before` and `after` are scores where scores changed, else ranks from 1 where only the order did; None where the
-    passage was not, or is not any more, among the others.
+    `before` and `after` are scores where scores changed, and ranks from 1 where only the order did; None where the
+    passage was not in the ranking before or is not in it after.
     """
 
     what: str
@@ -23,29 +23,29 @@ class Change:
     after: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        told = {"what": self.what, "passage": self.passage, "before": self.before, "after": self.after}
-        return {name: value for name, value in told.items() if value not in (None, "")}
+        fields = {"what": self.what, "passage": self.passage, "before": self.before, "after": self.after}
+        return {name: value for name, value in fields.items() if value not in (None, "")}
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The judgement's name and what it changed; no changes: it let everything be."""
+    """The name of a step and its changes; false when it changed nothing."""
 
-    judgement: str
-    changes: tuple[Change, ...] = ()
+    step: str
+    changes: tuple[StepChange, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"judgement": self.judgement, "changes": [change.as_dict() for change in self.changes]}
+        return {"step": self.step, "changes": [change.as_dict() for change in self.changes]}
 
 
-def moves(before: Sequence[Passage], after: Sequence[Passage], why: str) -> tuple[Change, ...]:
-    """A change for each passage that stands at another rank than before."""
+def moves(before: Sequence[Passage], after: Sequence[Passage], why: str) -> tuple[StepChange, ...]:
+    """A change for each passage whose rank differs from before."""
     ranks = {passage.id: rank for rank, passage in enumerate(before, start=1)}
     return tuple(
-        Change(why, passage.id, ranks[passage.id], rank)
+        StepChange(why, passage.id, ranks[passage.id], rank)
         for rank, passage in enumerate(after, start=1)
         if ranks[passage.id] != rank
     )

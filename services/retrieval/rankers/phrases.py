@@ -1,4 +1,4 @@
-"""Many phrases looked for in a text at once, by whole words; the time does not grow with the number of phrases."""
+"""Finds many phrases in a text at once, by whole words; the time does not grow with the number of phrases."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Met(Generic[V]):
-    """A phrase that stands in the text from word `start` up to `end`, and what it stands for."""
+class PhraseMatch(Generic[V]):
+    """A phrase found in the text, from word `start` up to `end`, with the values it is registered for."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Met(Generic[V]):
 
 
 class PhraseBook(Generic[V]):
-    """Phrases and what they stand for, one or more things each; compared without case, accents and punctuation."""
+    """Phrases with one or more values each; compared without case, accents and punctuation."""
 
     def __init__(self, phrases: Iterable[tuple[str, V]]) -> None:
         self._values: dict[tuple[str, ...], tuple[V, ...]] = {}
@@ -37,22 +37,22 @@ class PhraseBook(Generic[V]):
     def __bool__(self) -> bool:
         return bool(self._values)
 
-    def find(self, said: Sequence[str]) -> list[Met[V]]:
+    def find(self, text: Sequence[str]) -> list[PhraseMatch[V]]:
         """The phrases among the words (as `shared.text.analysis.words` gives them), from left to right.
 
-        Where one phrase lies within another the longer one counts: `tax credit` is not `tax` as well.
+        When one phrase lies within another only the longer one counts: `tax credit` is not `tax` as well.
         """
-        met: list[Met[V]] = []
+        matches: list[PhraseMatch[V]] = []
         start = 0
-        while start < len(said):
-            length = self._longest(said, start)
+        while start < len(text):
+            length = self._longest(text, start)
             if length:
-                met.append(Met(start, start + length, self._values[tuple(said[start : start + length])]))
+                matches.append(PhraseMatch(start, start + length, self._values[tuple(text[start : start + length])]))
             start += length or 1
-        return met
+        return matches
 
-    def _longest(self, said: Sequence[str], start: int) -> int:
-        for length in self._lengths.get(said[start], ()):
-            if tuple(said[start : start + length]) in self._values:
+    def _longest(self, text: Sequence[str], start: int) -> int:
+        for length in self._lengths.get(text[start], ()):
+            if tuple(text[start : start + length]) in self._values:
                 return length
         return 0

@@ -1,4 +1,4 @@
-"""Three passages first, more only while the question is not covered: a short context costs and distracts less."""
+"""Takes a few passages first and more only while the question is not covered: a short context costs less."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import stems
@@ -18,10 +18,10 @@ NAME = "progression"
 class ProgressionSettings(Section):
     """How many passages are enough."""
 
-    first: int = Field(default=3, ge=1, description="So many are always taken.")
-    step: int = Field(default=2, ge=1, description="So many more at a time.")
+    first: int = Field(default=3, ge=1, description="How many passages are always taken.")
+    step: int = Field(default=2, ge=1, description="How many are added at a time.")
     enough: float = Field(
-        default=0.8, ge=0, le=1, description="Share of the question's words that the passages must hold."
+        default=0.8, ge=0, le=1, description="Share of the question's words that the passages must contain."
     )
 
 
@@ -42,8 +42,8 @@ def first_few(
     if taken == len(passages):
         return list(passages), Explanation(NAME)
     covered = _coverage(held[:taken], reachable)
-    changes = [Change(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
-    changes += [Change("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
+    changes = [StepChange(f"{taken} passages hold {covered:.0%} of what can be found of the question")]
+    changes += [StepChange("left out: the ones before are enough", one.id, one.score) for one in passages[taken:]]
     return list(passages[:taken]), Explanation(NAME, tuple(changes))
 
 

@@ -1,4 +1,4 @@
-"""What models are told that judge in the place of a rule: the default prompts."""
+"""Default prompts of the models that decide in place of a rule."""
 
 from __future__ import annotations
 

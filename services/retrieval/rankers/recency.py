@@ -1,4 +1,4 @@
-"""Among passages that fit equally well, the newer first: rules and prices change, old pages stay."""
+"""Puts the newer first among passages of equal score: rules and prices change, and old pages remain."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NAME = "recency"
 
 
 class RecencySettings(Section):
-    """When the date decides."""
+    """When the date decides the order."""
 
     within: float = Field(
         default=0.02,
         ge=0,
         le=1,
-        description="Scores this close, as a share of the best score, are equal; 0: the date never decides.",
+        description="Scores that differ by at most this share of the best score are equal; 0: ignore dates.",
     )
 
 

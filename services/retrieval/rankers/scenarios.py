@@ -1,4 +1,4 @@
-"""Texts written for a department, a topic or certain words: what the answer must know beside the passages."""
+"""Scenarios: texts of the operator that are added to the passages for a department, a topic or certain words."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from functools import cached_property
 
 from pydantic import Field, model_validator
 
-from services.retrieval.rankers.departments import Matter
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.departments import DepartmentMatch
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import guess_language, words
 
 NAME = "scenarios"
-#: How a text that is quoted was found, and what its source begins with.
+#: The retriever name (`via`) and the source prefix of a quotable text.
 SOURCE = "scenario"
 _NAMESPACE = uuid.UUID("2f5e7f5e-86a2-5d0e-9f5c-0a4d3c1b7e90")
 
 
 class Scenario(Section):
-    """One text and when it applies: every condition that is given must hold."""
+    """One text and when it applies: all of the given conditions must hold."""
 
     name: str = Field(min_length=1, description="Shown in explanations.")
-    text: str = Field(min_length=1, description="What the answer must know; usually `!file scenarios/<name>.md`.")
+    text: str = Field(
+        min_length=1, description="The text for the writer of the answer; usually `!file scenarios/<name>.md`."
+    )
     department: str = Field(default="", description="Applies to questions for this department (its code).")
     topic: str = Field(default="", description="Applies to this topic.")
-    words: tuple[str, ...] = Field(default=(), description="Applies when the question says one of these.")
+    words: tuple[str, ...] = Field(default=(), description="Applies when the question contains one of these.")
     always: bool = Field(default=False, description="Applies to every question.")
     quotable: bool = Field(
         default=False,
@@ -37,7 +39,7 @@ class Scenario(Section):
     )
 
     @model_validator(mode="after")
-    def _has_an_occasion(self) -> Scenario:
+    def _has_a_condition(self) -> Scenario:
         if not (self.always or self.department or self.topic or self.words):
             raise ValueError("say when it applies: department, topic, words, or always: true")
         return self
@@ -46,9 +48,11 @@ class Scenario(Section):
 class ScenarioSettings(Section):
     """The scenarios."""
 
-    scenarios: tuple[Scenario, ...] = Field(default=(), description="In order; the narrowest apply first.")
+    scenarios: tuple[Scenario, ...] = Field(
+        default=(), description="The scenarios, in order; those with more conditions apply first."
+    )
     max_chars: int = Field(
-        default=6000, ge=0, description="All together at most this long; the widest are left out first."
+        default=6000, ge=0, description="Maximum length in total; those with the fewest conditions are left out first."
     )
 
     @cached_property
@@ -57,26 +61,30 @@ class ScenarioSettings(Section):
         return PhraseBook((phrase, number) for number, one in enumerate(self.scenarios) for phrase in one.words)
 
 
-def applying(question: str, matter: Matter, settings: ScenarioSettings) -> tuple[list[Scenario], Explanation]:
-    """The scenarios that apply, those with more conditions first, as far as they fit."""
+def applicable_scenarios(
+    question: str, matched: DepartmentMatch, settings: ScenarioSettings
+) -> tuple[list[Scenario], Explanation]:
+    """The scenarios that apply, those with more conditions first, as far as they fit into `max_chars`."""
     if not settings.scenarios:
         return [], Explanation(NAME)
-    heard = {number for met in settings.book.find(words(question)) for number in met.values}
-    fitting = [one for number, one in enumerate(settings.scenarios) if _applies(one, matter, said=number in heard)]
+    mentioned = {number for found in settings.book.find(words(question)) for number in found.values}
+    fitting = [
+        one for number, one in enumerate(settings.scenarios) if _applies(one, matched, mentioned=number in mentioned)
+    ]
     fitting.sort(key=lambda one: -sum(map(bool, (one.department, one.topic, one.words))))  # stable
     chosen: list[Scenario] = []
-    changes: list[Change] = []
+    changes: list[StepChange] = []
     left = settings.max_chars
     for one in fitting:
         if len(one.text) <= left:
             left -= len(one.text)
             chosen.append(one)
-        changes.append(Change(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
+        changes.append(StepChange(f"{one.name}: {'applies' if one in chosen else 'left out, no room'}"))
     return chosen, Explanation(NAME, tuple(changes))
 
 
-def quoted(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[Passage]:
-    """The texts that may be quoted, as passages that stand as high as the best of those found."""
+def quotable_passages(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[Passage]:
+    """The quotable texts as passages, with the score of the best passage found."""
     best = passages[0].score if passages else 1.0
     return [
         Passage(
@@ -94,9 +102,9 @@ def quoted(scenarios: Sequence[Scenario], passages: Sequence[Passage]) -> list[P
     ]
 
 
-def _applies(one: Scenario, matter: Matter, *, said: bool) -> bool:
+def _applies(one: Scenario, matched: DepartmentMatch, *, mentioned: bool) -> bool:
     return (
-        (not one.department or one.department.casefold() == matter.department.casefold())
-        and (not one.topic or one.topic.casefold() == matter.topic.casefold())
-        and (not one.words or said)
+        (not one.department or one.department.casefold() == matched.department.casefold())
+        and (not one.topic or one.topic.casefold() == matched.topic.casefold())
+        and (not one.words or mentioned)
     )

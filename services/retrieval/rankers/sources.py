@@ -1,4 +1,4 @@
-"""Which sources to load whole, chosen from the index of sources: for small collections, instead of a search."""
+"""Chooses the sources that are loaded whole, by their entries in the index of sources."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from shared.contracts.pipelines import Section
-from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.contracts.requests.retrieval import SourceIndexEntry
 from shared.text.analysis import stems
 from shared.text.languages import UNKNOWN
 
 NAME = "sources"
-#: A word of the title or the id says more than one of the description.
+#: Weights of a word of the title or id, and of a word of the description.
 _TITLE, _DESCRIPTION = 2.0, 1.0
 
 
 class SourceSettings(Section):
     """How many sources are loaded."""
 
-    sources: int = Field(default=3, ge=1, le=20, description="How many sources are chosen, at most.")
+    sources: int = Field(default=3, ge=1, le=20, description="Maximum number of sources.")
     relative: float = Field(
-        default=0.4, ge=0, le=1, description="A source that fits less than this share of the best is left out."
+        default=0.4, ge=0, le=1, description="Sources with less than this share of the best score are left out."
     )
 
 
 class SourceChooser:
-    """The index of sources, read once; choosing takes time by the words of the question, not by the sources."""
+    """An inverted index of the entries: the time to choose grows with the question, not with the number of sources."""
 
-    def __init__(self, entries: Sequence[KbIndexEntry], *, language: str = UNKNOWN) -> None:
+    def __init__(self, entries: Sequence[SourceIndexEntry], *, language: str = UNKNOWN) -> None:
         self._entries = tuple(entries)
         self._language = language
         self._weights: dict[str, dict[int, float]] = {}
         for number, entry in enumerate(self._entries):
             for weight, text in (
                 (_DESCRIPTION, entry.description),
-                (_TITLE, f"{entry.title} {_spelled(entry.source)}"),
+                (_TITLE, f"{entry.title} {_words_of_id(entry.source)}"),
             ):
                 for stem in set(stems(text, language)):
                     self._weights.setdefault(stem, {})[number] = weight  # the title, read last, counts
@@ -50,10 +50,10 @@ class SourceChooser:
         chosen = [
             (self._entries[number].source, score) for number, score in ranked[: settings.sources] if score >= least
         ]
-        changes = tuple(Change(f"chosen: {source}", after=round(score, 3)) for source, score in chosen)
+        changes = tuple(StepChange(f"chosen: {source}", after=round(score, 3)) for source, score in chosen)
         return [source for source, _ in chosen], Explanation(NAME, changes)
 
-    def by_fit(self, question: str) -> list[KbIndexEntry]:
+    def by_fit(self, question: str) -> list[SourceIndexEntry]:
         """All entries, those that share the rarest words with the question first."""
         fitting = [number for number, _ in self._ranked(question)]
         found = set(fitting)
@@ -71,5 +71,5 @@ class SourceChooser:
         return sorted(scores.items(), key=lambda each: (-each[1], each[0]))
 
 
-def _spelled(source: str) -> str:
+def _words_of_id(source: str) -> str:
     return source.partition(":")[2].replace("_", " ").replace("-", " ").replace("/", " ")

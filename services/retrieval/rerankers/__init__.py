@@ -1,1 +1,1 @@
-"""A second look at the order of passages, where the judgement `reranking` calls for one and the pipeline wants it."""
+"""Rerankers: they reorder the leading passages when the pipeline names one and the ranker `reranking` has a reason."""

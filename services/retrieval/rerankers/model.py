@@ -1,4 +1,4 @@
-"""The reranker that asks a model: it reads the leading passages and says in which order they answer the question."""
+"""The reranker `model`: a model reads the leading passages and gives the order in which they answer the question."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block
 from shared.llm.prompts import assemble
 
-#: What the model reads: of the question, of a passage and of all of them, in characters.
+#: Characters that the model reads: of the question, of one passage, of all passages.
 QUESTION, PASSAGE, PASSAGES = 2000, 800, 16_000
 
 
-class Order(BaseModel):
-    """The reply: numbers of passages from 1, best first; those that say nothing of the question may be left out."""
+class RerankReply(BaseModel):
+    """The reply: numbers of passages from 1, best first; irrelevant ones may be left out."""
 
     order: list[int] = Field(max_length=200)
 
 
 class ModelReranker:
-    """Asks the model that plays `fast`."""
+    """Asks the model of the role `fast`."""
 
     name = "model"
 
@@ -35,24 +35,24 @@ class ModelReranker:
         self,
         question: str,
         passages: Sequence[Passage],
-        why: Sequence[str],
+        reasons: Sequence[str],
         *,
         language: str,
         settings: RetrievalSettings,
     ) -> list[Passage]:
-        """Those the model does not name follow in their former order."""
+        """Passages that the model does not name follow in their former order."""
         system = assemble(settings.reranking.prompt, settings.project_introduction, RULES)
-        reply = await self._models.invoke("fast", "rerank", system, brief(question, passages, why), Order)
+        reply = await self._models.invoke("fast", "rerank", system, prompt(question, passages, reasons), RerankReply)
         named = [number - 1 for number in dict.fromkeys(reply.order) if 0 < number <= len(passages)]
         order = [*named, *(place for place in range(len(passages)) if place not in set(named))]
         # They take each other's scores, so that these fall from the first to the last as before.
         return [passages[place].model_copy(update={"score": passages[rank].score}) for rank, place in enumerate(order)]
 
 
-def brief(question: str, passages: Sequence[Passage], why: Sequence[str]) -> str:
-    """The question and the passages as numbered blocks of data; each gets its share of the room."""
+def prompt(question: str, passages: Sequence[Passage], reasons: Sequence[str]) -> str:
+    """The question and the passages as numbered blocks of data; each gets an equal share of the characters."""
     each = min(PASSAGE, PASSAGES // max(1, len(passages)))
-    parts = [block("question", question, limit=QUESTION, why=" ".join(why))]
+    parts = [block("question", question, limit=QUESTION, why=" ".join(reasons))]
     for number, passage in enumerate(passages, start=1):
         text = f"{passage.title}\n{passage.text}" if passage.title else passage.text
         parts.append(block("passage", text, limit=each, number=number, date=passage.date or "unknown"))

@@ -1,4 +1,4 @@
-"""The rules that the code relies on when a model ranks again."""
+"""The rules in the prompt of the reranker that its code relies on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reranker that needs no model: by what share of the question a passage says, and by its date."""
+"""The reranker `rules`, which needs no model: by the share of the question that a passage covers, and by its date."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.text.analysis import stems
 
-#: Passages within this share of the best score are looked at again; those further behind stay behind.
+#: Passages within this share of the best score are reordered; the others keep their places.
 _WITHIN = 0.25
-#: Half of a passage's new worth is its place in the search, half what it says of the question.
-_OWN = 0.5
-#: What two words of the question that stand together in the passage are worth, beside a single one.
+#: The weight of a passage's score in the search; the rest is its coverage of the question.
+_SEARCH_WEIGHT = 0.5
+#: The weight of two neighbouring words of the question that are neighbours in the passage too; a single word has 1.
 _PAIR = 0.5
-#: The oldest and the newest of the group are this far apart where the question asks for what holds now.
+#: The difference between the oldest and the newest of the group when the question asks for the current state.
 _NEWNESS = 0.5
 
 
 class RulesReranker:
-    """Orders the leading passages anew; the others keep their places."""
+    """Reorders the leading passages; the others keep their places."""
 
     name = "rules"
 
@@ -31,7 +31,7 @@ class RulesReranker:
         self,
         question: str,
         passages: Sequence[Passage],
-        why: Sequence[str],
+        reasons: Sequence[str],
         *,
         language: str,
         settings: RetrievalSettings,
@@ -42,10 +42,13 @@ class RulesReranker:
         count = sum(1 for passage in passages if passage.score >= (1 - _WITHIN) * best)
         group = list(passages[:count])
         worth = [passage.score / best for passage in group]
-        if CLOSE in why or COMPARING in why:
-            said = _coverage(question, group, language)
-            worth = [(1 - _OWN) * own + _OWN * says for own, says in zip(worth, said, strict=True)]
-        if TEMPORAL in why:
+        if CLOSE in reasons or COMPARING in reasons:
+            coverage = _coverage(question, group, language)
+            worth = [
+                (1 - _SEARCH_WEIGHT) * own + _SEARCH_WEIGHT * covered
+                for own, covered in zip(worth, coverage, strict=True)
+            ]
+        if TEMPORAL in reasons:
             worth = [own + _NEWNESS * new for own, new in zip(worth, _newness(group), strict=True)]
         order = sorted(range(count), key=lambda place: (-worth[place], place))
         # They take each other's scores, so that these fall from the first to the last as before.
@@ -54,20 +57,20 @@ class RulesReranker:
 
 
 def _coverage(question: str, group: Sequence[Passage], language: str) -> list[float]:
-    """What share of the question each passage says, 0 to 1: its words and its pairs of words, rare ones more."""
+    """The share of the question that each passage covers, 0 to 1: words and pairs of words, rare ones weigh more."""
     asked = stems(question, language)
-    wanted = [*dict.fromkeys(asked), *dict.fromkeys(pairwise(asked))]
-    said = []
+    needed = [*dict.fromkeys(asked), *dict.fromkeys(pairwise(asked))]
+    contained = []
     for passage in group:
         found = stems(f"{passage.title}\n{passage.text}", language)
-        said.append({*found, *pairwise(found)})
-    holders = Counter(one for each in said for one in wanted if one in each)
+        contained.append({*found, *pairwise(found)})
+    holders = Counter(one for each in contained for one in needed if one in each)
     weights = {
         one: (_PAIR if isinstance(one, tuple) else 1.0) * math.log(1 + len(group) / (holders[one] or 0.5))
-        for one in wanted
+        for one in needed
     }
     whole = sum(weights.values()) or 1.0
-    return [sum(weight for one, weight in weights.items() if one in each) / whole for each in said]
+    return [sum(weight for one, weight in weights.items() if one in each) / whole for each in contained]
 
 
 def _newness(group: Sequence[Passage]) -> list[float]:

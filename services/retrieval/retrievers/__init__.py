@@ -1,1 +1,4 @@
-"""The retrievers: BM25, dense, graph and web search, each a ranked list of passages."""
+"""The retrievers, one module each: BM25, dense vectors, graph walk, web search, and whole documents.
+
+`parallel.py` runs several of them at the same time, each under its own timeout.
+"""

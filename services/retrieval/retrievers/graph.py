@@ -1,4 +1,8 @@
-"""The graph leg: a walk from the question's names and from the best passages of the other legs."""
+"""The `graph` retriever: a walk from the names in the question and from the best passages of the other retrievers.
+
+Its ranking contains the seeds, so it replaces theirs instead of being fused with it as an equal: an average of two
+rankings would lose what only the walk can know.
+"""
 
 from __future__ import annotations
 
@@ -10,41 +14,72 @@ from typing import NamedTuple
 from services.retrieval.graph.names import NameIndex, spans
 from services.retrieval.graph.ports import Graph, Neighbourhood
 from services.retrieval.graph.rank import links_between, rareness, walk
+from services.retrieval.ports import GraphWalk, Retriever, RetrieverQuery
 from shared.contracts.domain import Passage
 from shared.text.analysis import words
 
-#: A question is read so far, in words.
+NAME = "graph"
+#: How many words of a question are read.
 _QUESTION_WORDS = 60
 
 
-class ScoredId(NamedTuple):
-    """A passage by its id; scores of one walk add up to 1 at most."""
+class GraphRetriever:
+    """Finds the passages that a walk reaches from those that the other retrievers found."""
+
+    name = NAME
+
+    def __init__(self, walk: GraphWalk) -> None:
+        self._walk = walk
+
+    def starting_from(self, seeds: Sequence[Passage]) -> Retriever:
+        """The retriever that starts from these passages, best first."""
+        return _SeededRetriever(self._walk, seeds)
+
+
+class _SeededRetriever:
+    name = NAME
+
+    def __init__(self, walk: GraphWalk, seeds: Sequence[Passage]) -> None:
+        self._walk = walk
+        self._seeds = seeds
+
+    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
+        """The seeds and what they lead to (without text), by how often the walk visited them."""
+        visits = await self._walk.expand(query.text, self._seeds, query.limit, collections=query.collections)
+        known = {passage.id: passage for passage in self._seeds}
+        return [
+            known[visit.id].model_copy(update={"score": visit.score})
+            if visit.id in known
+            else Passage(id=visit.id, source="", text="", score=visit.score)
+            for visit in visits
+        ]
+
+
+class ScoredPassage(NamedTuple):
+    """A passage by its id; the scores of one walk add up to 1 at most."""
 
     id: str
     score: float
 
 
 @dataclass(frozen=True)
-class Walk:
-    """What a walk found, best first, the seeds among it; `entities` are the question's, by key.
+class WalkResult:
+    """The passages visited, best first, the seeds among them; `entities` are the keys of the question's entities.
 
-    `linked` is the share of the walk that was spent beyond the seeds: 0 where the graph had nothing to add, and then
-    the order is that of the seeds.
+    `linked` is the share of visits beyond the seeds; 0 when the graph had nothing to add, and then the order is that
+    of the seeds.
     """
 
-    found: tuple[ScoredId, ...] = ()
+    visited: tuple[ScoredPassage, ...] = ()
     entities: tuple[str, ...] = ()
     linked: float = 0.0
 
 
-class GraphLeg:
-    """Ranks passages by how often a walk visits them; the seeds' own evidence is part of it.
+class GraphWalker:
+    """Plays `GraphWalk`: personalised PageRank over the neighbourhood of the seeds and of the question's entities.
 
-    Its ranking contains the seeds', so it replaces them rather than being fused with them as an equal: of two rankings
-    that agree on what is certain, an average forgets what only one of them can know.
+    At most `seeds` passages are started from, and `degree` edges of a kind followed from any node.
     """
-
-    name = "graph"
 
     def __init__(self, graph: Graph, *, seeds: int = 20, degree: int = 6) -> None:
         self._graph = graph
@@ -53,42 +88,42 @@ class GraphLeg:
 
     async def expand(
         self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
-    ) -> list[ScoredId]:
-        """The passages a walk finds, best first; only seeds when nothing is linked to them.
+    ) -> list[ScoredPassage]:
+        """The passages visited, best first; only the seeds when nothing is linked to them.
 
         Raises:
-            UnavailableError: the graph is away.
+            UnavailableError: the graph store is unavailable.
         """
-        return list((await self.walk(query_text, seeds, limit, collections=collections)).found)
+        return list((await self.walk(query_text, seeds, limit, collections=collections)).visited)
 
     async def walk(
         self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
-    ) -> Walk:
-        """As `expand`, with the names the question was found to mention."""
-        said = words(query_text)[:_QUESTION_WORDS]
-        known = {entity.key for entity in await self._graph.entities_named(spans(said))}
-        named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(said)))
+    ) -> WalkResult:
+        """As `expand`, with the entities that the question mentions."""
+        asked = words(query_text)[:_QUESTION_WORDS]
+        known = {entity.key for entity in await self._graph.entities_named(spans(asked))}
+        named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(asked)))
         best = seeds[: self._seeds]
         around = await self._graph.neighbourhood(
             named, [passage.id for passage in best], degree=self._degree, collections=collections
         )
         evidence = _evidence(best)
-        beginnings = _beginnings(evidence, named, around)
-        visits = walk(beginnings, links_between(around))
+        starts = _start_weights(evidence, named, around)
+        visits = walk(starts, links_between(around))
         ranking = sorted(visits.items(), key=lambda visit: (-visit[1], visit[0]))
-        beyond = sum(share for passage, share in visits.items() if passage not in beginnings)
-        return Walk(tuple(ScoredId(*visit) for visit in ranking[:limit]), named, round(beyond, 4))
+        beyond = sum(share for passage, share in visits.items() if passage not in starts)
+        return WalkResult(tuple(ScoredPassage(*visit) for visit in ranking[:limit]), named, round(beyond, 4))
 
 
 def _evidence(seeds: Sequence[Passage]) -> dict[str, float]:
-    """How much each seed weighs, together 1: its rank alone, which means the same in every leg and fusion."""
+    """The weight of each seed, together 1: by its rank alone, which is comparable between retrievers."""
     weights = {passage.id: 1 / rank for rank, passage in enumerate(seeds, 1)}
     whole = sum(weights.values())
     return {passage: weight / whole for passage, weight in weights.items()}
 
 
-def _beginnings(evidence: dict[str, float], named: Sequence[str], around: Neighbourhood) -> dict[str, float]:
-    """The seeds, and with equal weight together the passages that define the names in the question, rare ones more."""
+def _start_weights(evidence: dict[str, float], named: Sequence[str], around: Neighbourhood) -> dict[str, float]:
+    """The seeds and, with the same total weight, the passages that define names in the question, rare names more."""
     defining: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
     for edge in around.edges:
         if edge.weight and edge.entity in named:
@@ -98,7 +133,7 @@ def _beginnings(evidence: dict[str, float], named: Sequence[str], around: Neighb
         for passage, weight in passages:
             shares[passage] += rareness(around.mentioned[entity]) * weight / len(passages)
     whole = max(1.0, sum(shares.values()))
-    beginnings = dict(evidence)
+    starts = dict(evidence)
     for passage, share in shares.items():
-        beginnings[passage] = beginnings.get(passage, 0.0) + share / whole
-    return beginnings
+        starts[passage] = starts.get(passage, 0.0) + share / whole
+    return starts

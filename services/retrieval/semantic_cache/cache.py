@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, Field
 
 from services.retrieval.ports import VectorIndex
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.semantic_cache.decision import CacheDecision, decide
 from services.retrieval.semantic_cache.prompts import RULES
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of, version_of_sources
@@ -55,7 +55,7 @@ class LookupResult:
     @property
     def explanation(self) -> Explanation:
         """The decisions; where there was no candidate, the reason of the miss."""
-        return self.decisions if self.decisions or not self.reason else Explanation(NAME, (Change(self.reason),))
+        return self.decisions if self.decisions or not self.reason else Explanation(NAME, (StepChange(self.reason),))
 
 
 class SemanticCache:
@@ -222,4 +222,4 @@ def _miss(decision: CacheDecision, objection: str = "") -> LookupResult:
 def _explain(decision: CacheDecision, objection: str = "") -> Explanation:
     verb = "reused" if decision.match and not objection else "not reused"
     reason = objection or decision.reason
-    return Explanation(NAME, tuple(Change(f"{verb}: {one.text} ({reason})") for one, _ in decision.reasons))
+    return Explanation(NAME, tuple(StepChange(f"{verb}: {one.text} ({reason})") for one, _ in decision.reasons))

@@ -14,7 +14,7 @@ from services.retrieval.semantic_cache.cache import LookupResult, SemanticCache
 from services.retrieval.semantic_cache.deferred_deletion import DeferredDeletion
 from services.retrieval.semantic_cache.question_store import QuestionStore
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import ExchangeRecorded, FeedbackGiven, QuestionCleared
@@ -109,7 +109,8 @@ class CacheLookup:
 def lookup_of(context: StageContext, index: VectorIndex, embeddings: Embeddings | None) -> CacheLookup:
     """The lookup, with an index of questions of its own; `index` is that of the documents."""
     settings = context.settings
-    questions = QuestionStore(index_of(settings, QUESTION_INDEX), embeddings)
-    deletion = DeferredDeletion(None if settings.vector_url else settings.data_dir / "retrieval" / QUESTION_INDEX)
+    question_index = create_vector_index(settings, QUESTION_INDEX)
+    questions = QuestionStore(question_index, embeddings)
+    deletion = DeferredDeletion(None if question_index.shared else settings.data_dir / "retrieval" / QUESTION_INDEX)
     cache = SemanticCache(questions, index, context.requests, context.models)
     return CacheLookup(questions, cache, context, deletion)

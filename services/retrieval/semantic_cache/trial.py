@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 
-from services.retrieval.embeddings.choose import embeddings_of
+from services.retrieval.embeddings import create_embeddings
 from services.retrieval.semantic_cache.decision import Candidate, decide
 from services.retrieval.semantic_cache.lookup import QUESTION_INDEX
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import PipelineRef, Question, Reusable
 from shared.contracts.envelope import correlation_id_for, opening
 from shared.contracts.facts import ExchangeRecorded
@@ -29,8 +29,8 @@ class SemanticCacheTrial:
 
     def __init__(self, settings: Settings, pipeline: Pipeline, language: str) -> None:
         self._settings = pipeline.section("retrieval", RetrievalSettings).semantic_cache
-        self._embeddings = embeddings_of(settings)
-        self._questions = QuestionStore(index_of(settings, QUESTION_INDEX), self._embeddings)
+        self._embeddings = create_embeddings(settings)
+        self._questions = QuestionStore(create_vector_index(settings, QUESTION_INDEX), self._embeddings)
         self._language = language
         self._answers: dict[str, tuple[str, str]] = {}
 

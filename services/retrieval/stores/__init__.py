@@ -1,1 +1,25 @@
-"""The index: one encoder, one shape of its points, two stores."""
+"""The vector index: BM25 encoder, the shape of its points, and one adapter for each store.
+
+To add a store: an adapter here that plays `services.retrieval.ports.VectorIndex`, its line in `create_vector_index`,
+its settings in `shared/runtime/settings.py`, and a run of `tests/contracts/test_vector_index.py` against it.
+"""
+
+from __future__ import annotations
+
+from services.retrieval.ports import VectorIndex
+from shared.runtime.settings import Settings
+
+
+def create_vector_index(settings: Settings, part: str = "") -> VectorIndex:
+    """The index of documents or, with `part`, a separate index of that name in the same store. Opens nothing yet.
+
+    A Qdrant server when its address is set, else Qdrant Edge in the data directory.
+    """
+    if settings.vector_url:
+        from services.retrieval.stores.server import ServerIndex
+
+        key = settings.vector_api_key.get_secret_value()
+        return ServerIndex(settings.vector_url, key, name="-".join(filter(None, ("answerbus", settings.tenant, part))))
+    from services.retrieval.stores.edge import EdgeIndex
+
+    return EdgeIndex(settings.data_dir / "retrieval" / part)

@@ -1,4 +1,4 @@
-"""The index in this process: Qdrant Edge, one directory, one process."""
+"""The embedded index: Qdrant Edge in a directory, open in one process."""
 
 from __future__ import annotations
 
@@ -32,74 +32,76 @@ from services.retrieval.stores.points import (
     read,
     vector_name,
 )
-from services.retrieval.write_batcher import Together
+from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 T = TypeVar("T")
 _BATCH = 256
-#: A flush costs as much as indexing fifty passages, so it is not for every document, in seconds. The log alone outlives
-#: a killed process; a power failure may take the last documents together with their entries on the register.
+#: Seconds between flushes: one costs as much as indexing fifty passages. The write-ahead log survives a killed process;
+#: a power failure may lose the last documents together with their entries in the register.
 _FLUSH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class _Replacement:
-    """What a document is from now on."""
+class _DocumentWrite:
+    """A document with the passages that replace its former ones."""
 
     document: IndexedDocument
     passages: Sequence[Passage]
     vectors: Sequence[Vector]
 
 
-#: A replacement, or the source of a document that is to go.
-_Write = _Replacement | str
+#: A document to write, or the source of a document to delete.
+_Write = _DocumentWrite | str
 
 
 class EdgeIndex:
-    """Plays `VectorIndex` on a directory. The write-ahead log stays on: it survives kill -9 and keeps others out.
+    """Plays `VectorIndex` on a directory. Its write-ahead log survives kill -9 and locks out other processes.
 
-    Searches run beside each other on threads of their own, writes one after another.
+    Searches run concurrently on threads of their own, writes one after another.
     """
+
+    shared = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._shard: Any = None
-        self._usual: str | None = None
-        #: The name of the vectors in use; empty when passages are kept without.
-        self._near = ""
+        self._main_language: str | None = None
+        #: The name of the vectors in use; empty when passages have none.
+        self._vector_name = ""
         self._flushed = 0.0
-        self._searching: ThreadPoolExecutor | None = None
-        self._writing: ThreadPoolExecutor | None = None
-        self._together = Together(self._write, self._written)
+        self._search_threads: ThreadPoolExecutor | None = None
+        self._write_thread: ThreadPoolExecutor | None = None
+        self._batcher = WriteBatcher(self._write, self._write_batch)
 
     async def open(self) -> None:
-        # Two, so that the words and the meaning of a question are looked for beside each other.
-        self._searching = ThreadPoolExecutor(2, thread_name_prefix="index-search")
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="index-write")
+        # Two, so that the BM25 and the vector search of a question run at the same time.
+        self._search_threads = ThreadPoolExecutor(2, thread_name_prefix="index-search")
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="index-write")
         await self._write(self._open)
 
     async def close(self) -> None:
         if self._shard is not None:
             await self._write(self._shard.close)
             self._shard = None
-            self._holder.unlink(missing_ok=True)
-        if self._writing is not None and self._searching is not None:
-            self._writing.shutdown()
-            self._searching.shutdown()
+            self._owner_file.unlink(missing_ok=True)
+        if self._write_thread is not None and self._search_threads is not None:
+            self._write_thread.shutdown()
+            self._search_threads.shutdown()
 
     async def replace(
         self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
     ) -> None:
-        await self._together.do(_Replacement(document, passages, vectors))
+        await self._batcher.submit(_DocumentWrite(document, passages, vectors))
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
-        if self._near != vector_name(model, dimension):
+        if self._vector_name != vector_name(model, dimension):
             await self._write(lambda: self._keep_vectors(model, dimension))
 
     async def delete_source(self, source: str) -> bool:
-        return await self._together.do(source)
+        return await self._batcher.submit(source)
 
     async def search(
         self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
@@ -140,14 +142,14 @@ class EdgeIndex:
         except Exception as error:  # the library has no narrower type
             if "WouldBlock" in str(error):
                 raise ConfigurationError(
-                    f"the index in {self._folder} is already open in {self._holder_name()}: stop that one, "
+                    f"the index in {self._folder} is already open in {self._lock_owner()}: stop that one, "
                     "or set ANSWERBUS_VECTOR_URL to a Qdrant server, which several retrieval workers can share"
                 ) from None
             raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
-        self._holder.write_text(json.dumps({"pid": os.getpid()}))
+        self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
 
     def _create(self, path: Path) -> None:
-        """Created aside and renamed, so that a crash leaves no half of an index."""
+        """Create the index under another name and rename it, so that a crash leaves no partial index."""
         import qdrant_edge as edge
 
         fresh = path.with_name(f"edge.{os.getpid()}.new")
@@ -161,7 +163,7 @@ class EdgeIndex:
         try:
             fresh.rename(path)
         except OSError:
-            shutil.rmtree(fresh)  # another process was first; opening will say so
+            shutil.rmtree(fresh)  # another process created it first; opening reports that
 
     def _keep_vectors(self, model: str, dimension: int) -> None:
         import qdrant_edge as edge
@@ -172,7 +174,7 @@ class EdgeIndex:
         if former != name:
             if former:
                 self._update(edge.UpdateOperation.delete_vector_name(former))
-            # Half the bytes are scanned in half the time, and the cosines differ in the fourth digit.
+            # Half the bytes are scanned in half the time; the cosines differ in the fourth digit.
             self._update(
                 edge.UpdateOperation.create_dense_vector(
                     name, dimension, edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Float16
@@ -180,12 +182,15 @@ class EdgeIndex:
             )
             kept = edge.Point(model_id(), {}, model_payload(model, dimension))
             self._update(edge.UpdateOperation.upsert_points([kept]))
-        self._near = name
+        self._vector_name = name
 
-    def _written(self, writes: Sequence[_Write]) -> list[bool]:
-        """Every write of the group in order, neighbouring replacements of different documents together."""
+    def _write_batch(self, writes: Sequence[_Write]) -> list[bool]:
+        """Apply the writes in order; consecutive documents with different sources are written together.
+
+        Returns for each write whether it took effect: a deletion of an unknown source does not.
+        """
         done: list[bool] = []
-        group: dict[str, _Replacement] = {}
+        group: dict[str, _DocumentWrite] = {}
         for write in writes:
             if isinstance(write, str) or write.document.source in group:
                 self._replace(group.values())
@@ -198,7 +203,7 @@ class EdgeIndex:
         self._replace(group.values())
         return done
 
-    def _replace(self, group: Collection[_Replacement]) -> None:
+    def _replace(self, group: Collection[_DocumentWrite]) -> None:
         import qdrant_edge as edge
 
         if not group:
@@ -206,7 +211,7 @@ class EdgeIndex:
         points = [point for write in group for point in self._points(write)]
         for first in range(0, len(points), _BATCH):
             self._update(edge.UpdateOperation.upsert_points(points[first : first + _BATCH]))
-        # A version is that of one document alone.
+        # A version belongs to one document only.
         sources, versions = zip(*((write.document.source, write.document.version) for write in group), strict=True)
         older = edge.Filter(
             must=[_is(KIND, PASSAGE), _is_any("source", sources)], must_not=[_is_any("version", versions)]
@@ -217,7 +222,7 @@ class EdgeIndex:
         ]
         self._update(edge.UpdateOperation.upsert_points(registered))
 
-    def _points(self, write: _Replacement) -> Iterator[Any]:
+    def _points(self, write: _DocumentWrite) -> Iterator[Any]:
         import qdrant_edge as edge
 
         from services.retrieval.stores.encoder import encode_passage
@@ -227,7 +232,7 @@ class EdgeIndex:
                 BM25: edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
             }
             if write.vectors:
-                vector[self._near] = list(write.vectors[number])
+                vector[self._vector_name] = list(write.vectors[number])
             yield edge.Point(passage.id, vector, passage_payload(passage, write.document))
 
     def _delete_source(self, source: str) -> bool:
@@ -241,7 +246,7 @@ class EdgeIndex:
 
     def _update(self, operation: Any) -> None:
         self._shard.update(operation)
-        self._usual = None
+        self._main_language = None
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._shard.flush()
             self._flushed = time.monotonic()
@@ -252,9 +257,9 @@ class EdgeIndex:
         from services.retrieval.stores.encoder import encode_query
 
         if language == "und":
-            if self._usual is None:
-                self._usual = most_used(self._languages())
-            language = self._usual
+            if self._main_language is None:
+                self._main_language = most_used(self._languages())
+            language = self._main_language
         indices, values = encode_query(text, language)
         if not indices:
             return []
@@ -264,9 +269,9 @@ class EdgeIndex:
     def _search_near(self, vector: Vector, limit: int, collections: Sequence[str]) -> list[Passage]:
         import qdrant_edge as edge
 
-        if not self._near:
+        if not self._vector_name:
             return []
-        return self._query(edge.Query.Nearest(list(vector), using=self._near), limit, collections, DENSE)
+        return self._query(edge.Query.Nearest(list(vector), using=self._vector_name), limit, collections, DENSE)
 
     def _query(self, query: Any, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
         import qdrant_edge as edge
@@ -282,9 +287,9 @@ class EdgeIndex:
     def _embedded(self) -> int:
         import qdrant_edge as edge
 
-        if not self._near:
+        if not self._vector_name:
             return 0
-        near = edge.Filter(must=[edge.HasVectorCondition(self._near)])
+        near = edge.Filter(must=[edge.HasVectorCondition(self._vector_name)])
         counted: int = self._shard.count(edge.CountRequest(filter=near))
         return counted
 
@@ -316,21 +321,21 @@ class EdgeIndex:
         facet = self._shard.facet(edge.FacetRequest("language", limit=100, exact=True, filter=passages))
         return {str(hit.value): hit.count for hit in facet.hits}
 
-    # --- threads and holder ---
+    # --- threads and owner ---
 
     async def _read(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._searching, work)
+        return await asyncio.get_running_loop().run_in_executor(self._search_threads, work)
 
     async def _write(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+        return await asyncio.get_running_loop().run_in_executor(self._write_thread, work)
 
     @property
-    def _holder(self) -> Path:
+    def _owner_file(self) -> Path:
         return self._folder / "holder.json"
 
-    def _holder_name(self) -> str:
+    def _lock_owner(self) -> str:
         try:
-            return f"process {int(json.loads(self._holder.read_text())['pid'])}"
+            return f"process {int(json.loads(self._owner_file.read_text())['pid'])}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
 

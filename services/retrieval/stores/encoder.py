@@ -1,12 +1,11 @@
-"""Text to sparse BM25 vectors, computed here for every store, so that their scores agree.
+"""Encodes text as sparse BM25 vectors, here for every store, so that scores are the same in all of them.
 
-A passage is encoded by the rules of its own language (Snowball stems, function words dropped, accents folded), or as it
-stands when that is unknown. A query is encoded by the rules of its language and, beside the stems, as it stands: that
-way it reaches passages of unknown language too, and a term no passage has costs nothing. The store weighs terms by
-rarity (IDF).
+A passage is encoded by the rules of its language (Snowball stems, stop words dropped, accents folded), or unstemmed
+when the language is unknown. A query is encoded by the rules of its language and also unstemmed, so that it matches
+passages of unknown language too. The store weighs terms by inverse document frequency (IDF).
 
-A title that is a question is what people will ask, in other words: its terms stand in the vector a second time, by
-themselves, so that they are neither drowned by a long text nor weighed by how rare they are in texts.
+A title that is a question is close to what people will ask. Its terms are added to the vector a second time under
+indices of their own, so that a long text does not outweigh them and their IDF is counted among such titles only.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ import qdrant_edge as edge
 
 from shared.text.analysis import SNOWBALL
 
-#: Chosen on English abstracts and French and English FAQ, in passages of about 512 characters, which have about 70
-#: terms: a title counts twice, and the length norm is milder than the usual 0.75.
+#: Tuned on English abstracts and on French and English FAQ, in passages of about 512 characters (about 70 terms):
+#: a title counts twice, and the length normalisation b is below the usual 0.75.
 _TITLE_WEIGHT = 2
 _SATURATION, _LENGTH_NORM, _USUAL_LENGTH = 1.2, 0.6, 70.0
-#: What a question in a title counts by itself, against the whole, and how many terms such a question has; together they
-#: count less than a whole without one, so that beside other texts the two are on a level.
-_QUESTION_WEIGHT, _QUESTION_LENGTH, _TOGETHER = 0.7, 15.0, 0.8
+#: The weight of a title's own terms relative to the passage, the usual number of terms of such a title, and the factor
+#: that keeps the scores of passages with such a title comparable with those of others.
+_QUESTION_WEIGHT, _QUESTION_LENGTH, _SCALE = 0.7, 15.0, 0.8
 _QUESTION_MARKS = ("?", "？", "؟")
-#: Moves a term's index to where terms of such titles are.
-_ASIDE = 0x5BD1E995
+#: Maps the index of a term to its index as a term of such a title.
+_TITLE_INDEX_MASK = 0x5BD1E995
 
 #: Scripts that put no spaces between words: Thai, Lao, Khmer, kana, Han.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
@@ -36,7 +35,7 @@ Sparse = tuple[list[int], list[float]]
 
 
 def encode_passage(title: str, text: str, language: str) -> Sparse:
-    """Indices and term weights of a passage; empty lists when it holds no word."""
+    """Indices and term weights of a passage; empty lists when it has no words."""
     asks = title.rstrip().endswith(_QUESTION_MARKS)
     times = 1 if asks else _TITLE_WEIGHT
     whole = f"{f'{title} . ' * times}{text}" if title else text
@@ -46,28 +45,28 @@ def encode_passage(title: str, text: str, language: str) -> Sparse:
     asked = _model(language, stemmed=True, usual_length=_QUESTION_LENGTH).embed_document(_spaced(title))
     terms = dict(zip(vector.indices, vector.values, strict=True))
     for index, value in zip(asked.indices, asked.values, strict=True):
-        terms[index ^ _ASIDE] = value * _QUESTION_WEIGHT
-    return list(terms), [value * _TOGETHER for value in terms.values()]
+        terms[index ^ _TITLE_INDEX_MASK] = value * _QUESTION_WEIGHT
+    return list(terms), [value * _SCALE for value in terms.values()]
 
 
 def encode_query(text: str, language: str) -> Sparse:
-    """Indices of the query's terms, each weighing 1; empty lists when it holds none."""
+    """Indices of the query's terms, each with weight 1; empty lists when it has none."""
     text = _spaced(text)
     stemmed = _model(language, stemmed=True).embed_query(text)
     plain = _model(language, stemmed=False).embed_query(text)
     terms = {*stemmed.indices, *plain.indices}
-    indices = sorted(terms | {index ^ _ASIDE for index in terms})
+    indices = sorted(terms | {index ^ _TITLE_INDEX_MASK for index in terms})
     return indices, [1.0] * len(indices)
 
 
 def _spaced(text: str) -> str:
-    """With every two neighbours of an unspaced script as a word: what is searched for may begin anywhere."""
+    """The text with every pair of neighbouring characters of an unspaced script as a word of its own."""
     return text if text.isascii() else _UNSPACED.sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
-    said = run[0]
-    pairs = [said[at : at + 2] for at in range(len(said) - 1)] or [said]
+    text = run[0]
+    pairs = [text[at : at + 2] for at in range(len(text) - 1)] or [text]
     return f" {' '.join(pairs)} "
 
 

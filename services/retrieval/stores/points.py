@@ -1,4 +1,4 @@
-"""The shape of a point, the same in every store: a passage with its vector, or a document of the register with none."""
+"""Points of the index, the same in every store: passages with vectors, and register entries without."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 
 BM25, DENSE = "bm25", "dense"
-#: Changes when the same passage would be encoded otherwise, so that documents are indexed again.
+#: Raise it when the same passage is encoded differently, so that documents are indexed again.
 ENCODING = "bm25-2"
 KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
 #: Payload fields that are filtered or counted by.
@@ -30,7 +30,7 @@ class AnsweredQuestion(Passage):
 
 
 def passage_id(source: str, version: str, number: int) -> str:
-    """The id of a document's passage: another version of the document never overwrites it, the same one does."""
+    """The id of a passage: writing the same version of the document overwrites it, another version does not."""
     return str(uuid.uuid5(_NAMESPACE, f"{source}\x1f{version}\x1f{number}"))
 
 
@@ -39,7 +39,7 @@ def document_id(source: str) -> str:
 
 
 def model_id() -> str:
-    """The point that says whose vectors the index keeps."""
+    """The id of the point that names the embedding model of the index."""
     return str(uuid.uuid5(_NAMESPACE, MODEL))
 
 
@@ -48,7 +48,7 @@ def model_payload(model: str, dimension: int) -> dict[str, Any]:
 
 
 def vector_name(model: str, dimension: int) -> str:
-    """Vectors of each model have a name of their own, so that a search can never meet those of another."""
+    """The name of a model's vectors: one for each model, so that a search never compares vectors of two models."""
     digest = hashlib.sha256(f"{model}\x1f{dimension}".encode()).hexdigest()
     return f"{DENSE}-{digest[:16]}"
 
@@ -73,7 +73,7 @@ def read(point: str, payload: dict[str, Any]) -> Passage:
 
 
 def bare(point: str, score: float, via: str) -> Passage:
-    """The passage as a search gives it: which one, how good, found how. Reading the rest costs more than finding it."""
+    """A passage as a search returns it: id, score and retriever. Reading the rest would cost more than finding it."""
     return Passage(id=point, source="", text="", score=round(score, 4), via=(via,))
 
 

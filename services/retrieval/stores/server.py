@@ -1,4 +1,4 @@
-"""The index on a Qdrant server, which several retrieval workers can share (extra `qdrant`)."""
+"""The index on a Qdrant server, shared by several retrieval workers (extra `qdrant`)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from shared.contracts.requests.retrieval import IndexedDocument
 _BATCH = 256
 _PAGE = 1000
 _TIMEOUT_SECONDS = 10
-#: How long the language of most passages is believed, in seconds: other workers write too.
-_USUAL_FOR = 30.0
+#: Seconds for which the language of most passages is cached: other workers write too.
+_LANGUAGE_SECONDS = 30.0
 
 Connect = Callable[[], Any]
 
@@ -43,21 +43,23 @@ Connect = Callable[[], Any]
 class ServerIndex:
     """Plays `VectorIndex` on one collection of a Qdrant server; `connect` makes the client (default: by `url`)."""
 
+    shared = True
+
     def __init__(self, url: str, api_key: str = "", *, name: str = "answerbus", connect: Connect | None = None) -> None:
         self._url = url
         self._api_key = api_key
         self._name = name
         self._connect = connect or self._remote
         self._client: Any = None
-        self._usual = "und"
-        self._usual_until = 0.0
-        #: The name of the vectors in use; empty when passages are kept without.
-        self._near = ""
+        self._main_language = "und"
+        self._language_until = 0.0
+        #: The name of the vectors in use; empty when passages have none.
+        self._vector_name = ""
 
     async def open(self) -> None:
         self._client = self._connect()
         models = _models()
-        async with self._reaching():
+        async with self._translating_errors():
             if not await self._client.collection_exists(self._name):
                 await self._create()
             for field in KEYWORDS:
@@ -70,10 +72,10 @@ class ServerIndex:
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         name = vector_name(model, dimension)
-        if self._near == name:
+        if self._vector_name == name:
             return
         models = _models()
-        async with self._reaching():
+        async with self._translating_errors():
             records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
             former = str(records[0].payload["vector"]) if records else ""
             if former != name:
@@ -85,32 +87,32 @@ class ServerIndex:
                 await self._client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
                 kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
                 await self._client.upsert(self._name, [kept], wait=True)
-        self._near = name
+        self._vector_name = name
 
     async def replace(
         self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
     ) -> None:
         models = _models()
-        points = await asyncio.to_thread(_points, document, passages, self._near, vectors)
+        points = await asyncio.to_thread(_points, document, passages, self._vector_name, vectors)
         older = models.Filter(
             must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
         )
         registered = models.PointStruct(id=document_id(document.source), vector={}, payload=document_payload(document))
-        async with self._reaching():
+        async with self._translating_errors():
             for first in range(0, len(points), _BATCH):
                 await self._client.upsert(self._name, points[first : first + _BATCH], wait=True)
             await self._client.delete(self._name, models.FilterSelector(filter=older), wait=True)
             await self._client.upsert(self._name, [registered], wait=True)
-        self._usual_until = 0.0
+        self._language_until = 0.0
 
     async def delete_source(self, source: str) -> bool:
         models = _models()
         points = models.Filter(must=[_is("source", source)])
-        async with self._reaching():
+        async with self._translating_errors():
             known: bool = (await self._client.count(self._name, count_filter=points, exact=True)).count > 0
             if known:
                 await self._client.delete(self._name, models.FilterSelector(filter=points), wait=True)
-        self._usual_until = 0.0
+        self._language_until = 0.0
         return known
 
     async def search(
@@ -125,24 +127,26 @@ class ServerIndex:
         return await self._query(query, BM25, limit, collections, BM25)
 
     async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        return await self._query(list(vector), self._near, limit, collections, DENSE) if self._near else []
+        return (
+            await self._query(list(vector), self._vector_name, limit, collections, DENSE) if self._vector_name else []
+        )
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        async with self._reaching():
+        async with self._translating_errors():
             records = await self._client.retrieve(self._name, list(ids), with_payload=True)
         return [read(str(record.id), record.payload) for record in records]
 
     async def embedded(self) -> int:
-        if not self._near:
+        if not self._vector_name:
             return 0
         models = _models()
-        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._near)])
-        async with self._reaching():
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name)])
+        async with self._translating_errors():
             counted: int = (await self._client.count(self._name, count_filter=near, exact=True)).count
         return counted
 
     async def document(self, source: str) -> IndexedDocument | None:
-        async with self._reaching():
+        async with self._translating_errors():
             records = await self._client.retrieve(self._name, [document_id(source)], with_payload=True)
         return IndexedDocument.model_validate(records[0].payload) if records else None
 
@@ -151,7 +155,7 @@ class ServerIndex:
         wanted = _models().Filter(must=must)
         documents: list[IndexedDocument] = []
         after: Any = None
-        async with self._reaching():
+        async with self._translating_errors():
             while True:
                 records, after = await self._client.scroll(
                     self._name, scroll_filter=wanted, limit=_PAGE, offset=after, with_payload=True
@@ -162,29 +166,29 @@ class ServerIndex:
 
     async def count(self) -> int:
         passages = _models().Filter(must=[_is(KIND, PASSAGE)])
-        async with self._reaching():
+        async with self._translating_errors():
             counted: int = (await self._client.count(self._name, count_filter=passages, exact=True)).count
         return counted
 
     async def languages(self) -> dict[str, int]:
         passages = _models().Filter(must=[_is(KIND, PASSAGE)])
-        async with self._reaching():
+        async with self._translating_errors():
             facet = await self._client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
         return {str(hit.value): hit.count for hit in facet.hits}
 
     async def _query(self, query: Any, using: str, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
         within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
-        async with self._reaching():
+        async with self._translating_errors():
             reply = await self._client.query_points(
                 self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
             )
         return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
 
     async def _most_used(self) -> str:
-        if time.monotonic() >= self._usual_until:
-            self._usual = most_used(await self.languages())
-            self._usual_until = time.monotonic() + _USUAL_FOR
-        return self._usual
+        if time.monotonic() >= self._language_until:
+            self._main_language = most_used(await self.languages())
+            self._language_until = time.monotonic() + _LANGUAGE_SECONDS
+        return self._main_language
 
     async def _create(self) -> None:
         models = _models()
@@ -192,7 +196,7 @@ class ServerIndex:
         try:
             await self._client.create_collection(self._name, vectors_config={}, sparse_vectors_config=sparse)
         except Exception:
-            # Another worker may have been first.
+            # Another worker may have created it at the same time.
             if not await self._client.collection_exists(self._name):
                 raise
 
@@ -205,8 +209,8 @@ class ServerIndex:
         )
 
     @asynccontextmanager
-    async def _reaching(self) -> AsyncIterator[None]:
-        """Names the server's failures in our words."""
+    async def _translating_errors(self) -> AsyncIterator[None]:
+        """Turns failures of the client library into errors of `shared.contracts.errors`."""
         from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
         try:
@@ -218,10 +222,14 @@ class ServerIndex:
                 ) from None
             raise UnavailableError(f"the Qdrant server at {self._url} answered {error.status_code}") from error
         except (ApiException, OSError) as error:
-            raise UnavailableError(f"the Qdrant server at {self._url} is away: {type(error).__name__}") from error
+            raise UnavailableError(
+                f"the Qdrant server at {self._url} is unavailable: {type(error).__name__}"
+            ) from error
 
 
-def _points(document: IndexedDocument, passages: Sequence[Passage], near: str, vectors: Sequence[Vector]) -> list[Any]:
+def _points(
+    document: IndexedDocument, passages: Sequence[Passage], vector_name: str, vectors: Sequence[Vector]
+) -> list[Any]:
     from services.retrieval.stores.encoder import encode_passage
 
     models = _models()
@@ -230,13 +238,13 @@ def _points(document: IndexedDocument, passages: Sequence[Passage], near: str, v
         indices, values = encode_passage(passage.title, passage.text, passage.language)
         vector: dict[str, Any] = {BM25: models.SparseVector(indices=indices, values=values)}
         if vectors:
-            vector[near] = list(vectors[number])
+            vector[vector_name] = list(vectors[number])
         points.append(models.PointStruct(id=passage.id, vector=vector, payload=passage_payload(passage, document)))
     return points
 
 
 def _models() -> Any:
-    """The client library, which only this adapter needs.
+    """The models of the client library, imported only when this adapter is used.
 
     Raises:
         ConfigurationError: it is not installed.

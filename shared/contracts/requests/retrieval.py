@@ -1,4 +1,4 @@
-"""What may be asked of retrieval: `ask.retrieval.<verb>` with the request named like the verb."""
+"""Requests to retrieval: subject `ask.retrieval.<verb>`, with one request class for each verb."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shared.contracts.requests.request import Request
 
 
 class IndexedDocument(Value):
-    """A document that can be found: `digest` is of its bytes, `version` of everything that shaped its passages.
+    """An indexed document: `digest` is of its bytes, `version` of everything that shaped its passages.
 
     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
     (`YYYY-MM-DD`), `description` one line on what it is about.
@@ -30,8 +30,8 @@ class IndexedDocument(Value):
     description: str = ""
 
 
-class Placed(Value):
-    """A passage in a ranking: `rank` from 1, the score it had there, the legs that had found it by then."""
+class RankedPassage(Value):
+    """A passage in a ranking: `rank` from 1, its score there, and the retrievers that had found it by then."""
 
     rank: int
     id: str
@@ -41,50 +41,51 @@ class Placed(Value):
     via: tuple[str, ...] = ()
 
 
-class LegTold(Value):
-    """What one leg found, in how many milliseconds; `missing` says why it found nothing where it failed."""
+class RetrieverReport(Value):
+    """What one retriever found: `hits` best first, its time in milliseconds; `missing` says why it failed, if so."""
 
     name: str
     took_ms: float
     missing: str = ""
-    hits: tuple[Placed, ...] = ()
+    hits: tuple[RankedPassage, ...] = ()
 
 
-class StepTold(Value):
-    """One decision: the ranking before and after it, in milliseconds, and what it changed.
+class RankingStep(Value):
+    """One step: its time in milliseconds, the ranking before and after it, and what it changed.
 
-    A change says `what` was done, and where it was done to a passage, its id and the score or rank before and after.
+    A change says `what` was done and, when it concerns a passage, its id and the score or rank `before` and `after`.
     """
 
     name: str
     took_ms: float
-    before: tuple[Placed, ...] = ()
-    after: tuple[Placed, ...] = ()
+    before: tuple[RankedPassage, ...] = ()
+    after: tuple[RankedPassage, ...] = ()
     changes: tuple[dict[str, Any], ...] = ()
 
 
-class Explanation(Value):
-    """How a search came to its passages, in the order it was done."""
+class SearchExplanation(Value):
+    """How a search found its passages: reports of retrievers and steps, in the order they happened."""
 
-    legs: tuple[LegTold, ...] = ()
-    steps: tuple[StepTold, ...] = ()
+    retrievers: tuple[RetrieverReport, ...] = ()
+    steps: tuple[RankingStep, ...] = ()
 
 
 class SearchReply(Value):
-    """Best first; `took_ms` is the time the search needed, in milliseconds; `missing` the legs that failed, and why."""
+    """Passages, best first; `took_ms` is the time of the search in milliseconds; `missing` says which retrievers failed
+    and why."""
 
     passages: tuple[Passage, ...]
     took_ms: float
     missing: dict[str, str] = {}
-    explanation: Explanation | None = None
+    explanation: SearchExplanation | None = None
 
 
 class SearchRequest(Request[SearchReply]):
     """`search`: passages for a query, without a question being run. `language` is ISO 639-3, `und` when unknown.
 
-    `legs` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
+    `retrievers` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
     passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
-    search that a question takes there (a search text by a model, sub-questions).
+    search that a question takes (a search text by a model, sub-questions).
     """
 
     stage = "retrieval"
@@ -94,7 +95,7 @@ class SearchRequest(Request[SearchReply]):
     language: str = "und"
     limit: int = Field(default=10, ge=1, le=1000)
     collections: tuple[str, ...] = ()
-    legs: tuple[str, ...] = ()
+    retrievers: tuple[str, ...] = ()
     pipeline: str = ""
     explain: bool = False
     as_question: bool = False
@@ -122,7 +123,7 @@ class DocumentsRequest(Request[DocumentsReply]):
     after: str = ""
 
 
-class KbIndexEntry(Value):
+class SourceIndexEntry(Value):
     """One source of the index; `description` is one line."""
 
     source: str
@@ -134,22 +135,22 @@ class KbIndexEntry(Value):
         return f"{self.source}\t{' — '.join(part for part in (self.title, self.description) if part)}"
 
 
-class KbIndexReply(Value):
+class SourceIndexReply(Value):
     """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
 
-    entries: tuple[KbIndexEntry, ...]
+    entries: tuple[SourceIndexEntry, ...]
     total: int = 0
     after: str = ""
 
 
-class KbIndexRequest(Request[KbIndexReply]):
-    """`kb_index`: the sources of some collections (none: of all), each with one line on what it is about.
+class SourceIndexRequest(Request[SourceIndexReply]):
+    """`source_index`: the sources of some collections (none: of all), each with one line on what it is about.
 
     They come by source, a page at a time; `after` is the last source of the page before.
     """
 
     stage = "retrieval"
-    verb = "kb_index"
+    verb = "source_index"
 
     collections: tuple[str, ...] = ()
     limit: int = Field(default=1000, ge=1, le=1000)
@@ -157,7 +158,7 @@ class KbIndexRequest(Request[KbIndexReply]):
 
 
 class RemoveReply(Value):
-    """The sources that were there and are gone now."""
+    """The sources that were indexed and are removed now."""
 
     removed: tuple[str, ...]
 
@@ -172,7 +173,7 @@ class RemoveRequest(Request[RemoveReply]):
 
 
 class IndexStatsReply(Value):
-    """How much can be found: counts of documents, of passages, and of passages by language (ISO 639-3).
+    """How much is indexed: counts of documents, of passages, and of passages by language (ISO 639-3).
 
     `embedded` counts the passages with a vector of `model`, the embeddings model in use (empty: none).
     """
@@ -186,7 +187,7 @@ class IndexStatsReply(Value):
 
 
 class IndexStatsRequest(Request[IndexStatsReply]):
-    """`stats`."""
+    """`stats`: counts of what is indexed."""
 
     stage = "retrieval"
     verb = "stats"

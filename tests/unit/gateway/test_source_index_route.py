@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from services.retrieval.source_index import SourceIndex
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.contracts.stage import Stage
+from tests.support.retrieval import document_handler
 from tests.unit.gateway.harness import RunningGateway, running_gateway
 
 
@@ -17,7 +17,7 @@ class _Register:
 
 def _joined(here: RunningGateway) -> None:
     stage = Stage("retrieval")
-    stage.on_request(SourceIndex(_Register()).kb_index)  # type: ignore[arg-type]
+    stage.on_request(document_handler(_Register()).source_index)  # type: ignore[arg-type]
     here.bus.stages += [stage]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.embeddings.choose import embeddings_of
+from services.retrieval.embeddings import create_embeddings
 from shared.contracts.errors import ConfigurationError
 from shared.runtime.settings import Settings
 from tests.support.model_server import ModelServer
@@ -20,7 +20,7 @@ def models(kind: str, url: str) -> str:
 async def test_endpoint_of_the_role_embeds(tmp_path: Path) -> None:
     with ModelServer() as server:
         settings = Settings(data_dir=tmp_path, models=models("openai-compatible", server.url))  # type: ignore[arg-type]
-        embeddings = embeddings_of(settings)
+        embeddings = create_embeddings(settings)
         assert embeddings is not None
         await embeddings.open()
         near, far = await embeddings.of_passages(["a dog barks", "tax forms"])
@@ -37,11 +37,11 @@ async def test_endpoint_of_the_role_embeds(tmp_path: Path) -> None:
 def test_key_alone_embeds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
 
-    assert embeddings_of(Settings(data_dir=tmp_path)) is None
+    assert create_embeddings(Settings(data_dir=tmp_path)) is None
 
 
 def test_endpoint_that_cannot_embed_is_refused(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, models=models("azure", "http://127.0.0.1:1"))  # type: ignore[arg-type]
 
     with pytest.raises(ConfigurationError, match="role embed"):
-        embeddings_of(settings)
+        create_embeddings(settings)

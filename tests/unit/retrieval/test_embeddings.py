@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.retrieval.embeddings.choose import embeddings_of
+from services.retrieval.embeddings import create_embeddings
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.embeddings.endpoint import EndpointEmbedder
 from services.retrieval.embeddings.local import LocalEmbedder
@@ -213,10 +213,10 @@ async def test_local_model_without_its_library_names_the_extra(monkeypatch: pyte
 
 
 def test_embeddings_are_chosen_by_settings(tmp_path: Path) -> None:
-    assert embeddings_of(Settings(data_dir=tmp_path)) is None
-    endpoint = embeddings_of(Settings(data_dir=tmp_path, embed_url="http://models.test/v1", embed_model="m"))
+    assert create_embeddings(Settings(data_dir=tmp_path)) is None
+    endpoint = create_embeddings(Settings(data_dir=tmp_path, embed_url="http://models.test/v1", embed_model="m"))
     assert endpoint is not None
     assert endpoint.name == "m"
-    assert embeddings_of(Settings(data_dir=tmp_path, embed_model="BAAI/bge-small-en-v1.5")) is not None
+    assert create_embeddings(Settings(data_dir=tmp_path, embed_model="BAAI/bge-small-en-v1.5")) is not None
     with pytest.raises(ConfigurationError, match="ANSWERBUS_EMBED_MODEL"):
-        embeddings_of(Settings(data_dir=tmp_path, embed_url="http://models.test/v1"))
+        create_embeddings(Settings(data_dir=tmp_path, embed_url="http://models.test/v1"))

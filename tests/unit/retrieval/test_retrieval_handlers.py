@@ -1,4 +1,4 @@
-"""The retriever and the librarian, on an index in memory."""
+"""The handlers of questions and documents, on an index in memory."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from services.retrieval.app import build
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.handler import Librarian, Retriever
+from services.retrieval.handler import DocumentHandler, QuestionHandler
 from services.retrieval.ports import Vector
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
-from services.retrieval.retrievers.parallel import MeaningLeg, WordsLeg
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.dense import DenseRetriever
 from services.retrieval.searcher import Searcher
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document, ObjectRef, Passage, PipelineRef, Question
@@ -41,12 +42,15 @@ from shared.contracts.requests.retrieval import (
 from shared.llm.none import NoModels
 from shared.runtime.settings import Settings
 from shared.text.analysis import words
+from tests.support.retrieval import document_handler
 
 SETTINGS = RetrievalSettings()
 
 
 class ShelfIndex:
     """Plays `VectorIndex` in a dictionary; scores by shared words."""
+
+    shared = False
 
     def __init__(self) -> None:
         self.shelf: dict[str, tuple[IndexedDocument, list[Passage]]] = {}
@@ -157,8 +161,8 @@ def bodies() -> Bodies:
 
 
 @pytest.fixture
-def librarian(index: ShelfIndex, bodies: Bodies) -> Librarian:
-    return Librarian(index, bodies, store="embedded")
+def documents(index: ShelfIndex, bodies: Bodies) -> DocumentHandler:
+    return document_handler(index, bodies)
 
 
 async def _settings(name: str) -> RetrievalSettings:
@@ -170,15 +174,15 @@ def _envelope(fact: Fact) -> Envelope:
 
 
 async def _found(
-    retriever: Retriever, cleared: QuestionCleared, settings: RetrievalSettings = SETTINGS
+    retriever: QuestionHandler, cleared: QuestionCleared, settings: RetrievalSettings = SETTINGS
 ) -> PassagesRetrieved:
     told = await retriever.retrieve(cleared, _envelope(cleared), settings)
     assert isinstance(told, PassagesRetrieved)
     return told
 
 
-def _retriever(index: ShelfIndex) -> Retriever:
-    return Retriever(Searcher([WordsLeg(index)]), _settings, QueryRewriter(NoModels()))
+def _retriever(index: ShelfIndex) -> QuestionHandler:
+    return QuestionHandler(Searcher([Bm25Retriever(index)]), _settings, QueryRewriter(NoModels()))
 
 
 def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitted:
@@ -188,10 +192,12 @@ def _submitted(text: str, source: str = "kb:a", **said: str) -> DocumentSubmitte
 # --- the retriever ---
 
 
-async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIndex, librarian: Librarian) -> None:
+async def test_retrieve_returns_the_passages_and_how_they_were_found(
+    index: ShelfIndex, documents: DocumentHandler
+) -> None:
     # Given indexed documents
-    await librarian.index(_submitted("The tax office is open on Monday."), SETTINGS)
-    await librarian.index(_submitted("Nothing of the kind.", "kb:b"), SETTINGS)
+    await documents.index(_submitted("The tax office is open on Monday."), SETTINGS)
+    await documents.index(_submitted("Nothing of the kind.", "kb:b"), SETTINGS)
     # When a question was cleared
     question = Question(text="When is the tax office open?", language="eng")
     told = await _found(_retriever(index), QuestionCleared(question=question), SETTINGS)
@@ -203,7 +209,7 @@ async def test_retrieve_says_the_passages_and_how_they_were_found(index: ShelfIn
     assert told.context.trace["bm25"]["top_score"] == told.passages[0].score
 
 
-async def test_retrieve_says_so_with_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
+async def test_retrieve_returns_no_passages_when_nothing_is_found(index: ShelfIndex) -> None:
     told = await _found(_retriever(index), QuestionCleared(question=Question(text="Anything?")), SETTINGS)
     assert told.passages == ()
     assert told.context.trace["bm25"]["top_score"] == 0.0
@@ -226,13 +232,13 @@ async def test_retrieve_searches_in_the_language_of_the_documents(
 
 
 async def test_retrieve_keeps_an_event_of_the_largest_passages_under_64_kilobytes(
-    index: ShelfIndex, librarian: Librarian
+    index: ShelfIndex, documents: DocumentHandler
 ) -> None:
     # Given documents whose passages are as long as settings allow
     settings = RetrievalSettings(passages=20, chunk_chars=8000, max_passage_chars=8000)
     for number in range(20):
         text = " ".join(f"été{number}x{word}" for word in range(900))
-        await librarian.index(_submitted(f"été {text}", f"kb:{number}"), settings)
+        await documents.index(_submitted(f"été {text}", f"kb:{number}"), settings)
     # When they are all found
     told = await _found(_retriever(index), QuestionCleared(question=Question(text="été")), settings)
     # Then only what fits an event is said
@@ -248,14 +254,14 @@ async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_
     assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
 
 
-async def test_retrieve_is_tried_again_later_when_the_index_is_away(index: ShelfIndex) -> None:
+async def test_retrieve_is_retried_when_the_index_is_unavailable(index: ShelfIndex) -> None:
     index.away = True
     with pytest.raises(TransientError):
         await _found(_retriever(index), QuestionCleared(question=Question(text="tax")), SETTINGS)
 
 
-async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, librarian: Librarian) -> None:
-    await librarian.index(_submitted("The tax office."), SETTINGS)
+async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, documents: DocumentHandler) -> None:
+    await documents.index(_submitted("The tax office."), SETTINGS)
     reply = await _retriever(index).search(SearchRequest(query="tax", limit=3))
     assert [passage.text for passage in reply.passages] == ["The tax office."]
     assert reply.took_ms >= 0
@@ -264,16 +270,16 @@ async def test_search_answers_with_what_the_index_finds(index: ShelfIndex, libra
 # --- the librarian ---
 
 
-async def test_index_says_how_many_passages_a_document_gave(index: ShelfIndex, librarian: Librarian) -> None:
-    told = await librarian.index(_submitted("# A\none\n# B\ntwo", media_type="text/markdown"), SETTINGS)
+async def test_index_returns_the_number_of_passages(index: ShelfIndex, documents: DocumentHandler) -> None:
+    told = await documents.index(_submitted("# A\none\n# B\ntwo", media_type="text/markdown"), SETTINGS)
     assert isinstance(told, DocumentIndexed)
     assert (told.source, told.chunks, told.unchanged) == ("kb:a", 2, False)
     assert told.digest == hashlib.sha256(b"# A\none\n# B\ntwo").hexdigest()
 
 
-async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfIndex, librarian: Librarian) -> None:
+async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfIndex, documents: DocumentHandler) -> None:
     for _ in range(2):
-        told = await librarian.index(_submitted("one"), SETTINGS)
+        told = await documents.index(_submitted("one"), SETTINGS)
     assert isinstance(told, DocumentIndexed)
     assert told.unchanged
     assert told.chunks == 1
@@ -281,18 +287,20 @@ async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfInd
 
 
 @pytest.mark.parametrize("said", [{"title": "B"}, {"collection": "x"}, {"url": "https://example.org"}])
-async def test_index_works_again_when_the_same_bytes_are_told_of_otherwise(
-    index: ShelfIndex, librarian: Librarian, said: dict[str, str]
+async def test_same_bytes_with_other_metadata_are_indexed_again(
+    index: ShelfIndex, documents: DocumentHandler, said: dict[str, str]
 ) -> None:
-    await librarian.index(_submitted("one"), SETTINGS)
-    told = await librarian.index(_submitted("one", **said), SETTINGS)
+    await documents.index(_submitted("one"), SETTINGS)
+    told = await documents.index(_submitted("one", **said), SETTINGS)
     assert isinstance(told, DocumentIndexed)
     assert not told.unchanged
 
 
-async def test_index_works_again_when_the_pipeline_cuts_otherwise(index: ShelfIndex, librarian: Librarian) -> None:
-    await librarian.index(_submitted("one"), SETTINGS)
-    await librarian.index(_submitted("one"), RetrievalSettings(chunk_chars=200))
+async def test_index_works_again_when_the_pipeline_cuts_otherwise(
+    index: ShelfIndex, documents: DocumentHandler
+) -> None:
+    await documents.index(_submitted("one"), SETTINGS)
+    await documents.index(_submitted("one"), RetrievalSettings(chunk_chars=200))
     assert index.replaced == 2
 
 
@@ -302,13 +310,13 @@ async def test_index_works_again_when_links_are_found_otherwise(
     # Given a document indexed with a graph
     graph = SqliteGraph(tmp_path)
     await graph.open()
-    librarian = Librarian(index, bodies, store="embedded", graph=graph)
+    documents = document_handler(index, bodies, graph=graph)
     for _ in range(2):
-        await librarian.index(_submitted("one"), SETTINGS)
+        await documents.index(_submitted("one"), SETTINGS)
     assert index.replaced == 1
     # When what is taken from a text has changed since
-    monkeypatch.setattr("services.retrieval.handler.EXTRACTION", "graph-0")
-    told = await librarian.index(_submitted("one"), SETTINGS)
+    monkeypatch.setattr("services.retrieval.indexing.document_indexer.EXTRACTION", "graph-0")
+    told = await documents.index(_submitted("one"), SETTINGS)
     # Then the same bytes are indexed again
     assert isinstance(told, DocumentIndexed)
     assert not told.unchanged
@@ -316,26 +324,26 @@ async def test_index_works_again_when_links_are_found_otherwise(
 
 
 async def test_index_fetches_a_body_kept_by_reference_and_deletes_it_after(
-    index: ShelfIndex, librarian: Librarian, bodies: Bodies
+    index: ShelfIndex, documents: DocumentHandler, bodies: Bodies
 ) -> None:
     # Given a body in the object store
     await bodies.put("b1", b"The tax office.")
     body = ObjectRef(bucket="documents", name="b1", size=15)
     submitted = DocumentSubmitted(document=Document(source="kb:a", digest="d1", body=body))
     # When it is indexed
-    first = await librarian.index(submitted, SETTINGS)
+    first = await documents.index(submitted, SETTINGS)
     # Then it is in the index and no longer in the store
     assert isinstance(first, DocumentIndexed)
     assert index.shelf["kb:a"][1][0].text == "The tax office."
     assert bodies == {}
     # And when the same fact comes again, it is known
-    again = await librarian.index(submitted, SETTINGS)
+    again = await documents.index(submitted, SETTINGS)
     assert isinstance(again, DocumentIndexed)
     assert again.unchanged
 
 
-async def test_index_keeps_the_body_when_the_index_is_away(
-    index: ShelfIndex, librarian: Librarian, bodies: Bodies
+async def test_index_keeps_the_body_when_the_index_is_unavailable(
+    index: ShelfIndex, documents: DocumentHandler, bodies: Bodies
 ) -> None:
     await bodies.put("b1", b"text")
     index.away = True
@@ -343,7 +351,7 @@ async def test_index_keeps_the_body_when_the_index_is_away(
         document=Document(source="kb:a", digest="d", body=ObjectRef(bucket="documents", name="b1", size=4))
     )
     with pytest.raises(TransientError):
-        await librarian.index(submitted, SETTINGS)
+        await documents.index(submitted, SETTINGS)
     assert "b1" in bodies
 
 
@@ -357,47 +365,47 @@ async def test_index_keeps_the_body_when_the_index_is_away(
     ],
 )
 async def test_index_refuses_with_what_to_do_when_a_document_cannot_be_read(
-    librarian: Librarian, document: Document, reason: str
+    documents: DocumentHandler, document: Document, reason: str
 ) -> None:
-    told = await librarian.index(DocumentSubmitted(document=document), SETTINGS)
+    told = await documents.index(DocumentSubmitted(document=document), SETTINGS)
     assert isinstance(told, DocumentRefused)
     assert reason in told.reason
 
 
-async def test_index_deletes_the_body_of_a_document_it_refuses(librarian: Librarian, bodies: Bodies) -> None:
+async def test_index_deletes_the_body_of_a_document_it_refuses(documents: DocumentHandler, bodies: Bodies) -> None:
     await bodies.put("b1", b"\x00" * 100)
     document = Document(source="kb:a", body=ObjectRef(bucket="documents", name="b1", size=100))
-    assert isinstance(await librarian.index(DocumentSubmitted(document=document), SETTINGS), DocumentRefused)
+    assert isinstance(await documents.index(DocumentSubmitted(document=document), SETTINGS), DocumentRefused)
     assert bodies == {}
 
 
 async def test_index_keeps_the_former_version_when_the_new_one_cannot_be_read(
-    index: ShelfIndex, librarian: Librarian
+    index: ShelfIndex, documents: DocumentHandler
 ) -> None:
-    await librarian.index(_submitted("one"), SETTINGS)
-    await librarian.index(_submitted("\x00\x01\x02"), SETTINGS)
+    await documents.index(_submitted("one"), SETTINGS)
+    await documents.index(_submitted("\x00\x01\x02"), SETTINGS)
     assert index.shelf["kb:a"][1][0].text == "one"
 
 
-async def test_documents_are_told_page_by_page(librarian: Librarian) -> None:
+async def test_documents_are_listed_page_by_page(documents: DocumentHandler) -> None:
     for name in "cab":
-        await librarian.index(_submitted("one", f"kb:{name}"), SETTINGS)
-    first = await librarian.documents(DocumentsRequest(limit=2))
-    second = await librarian.documents(DocumentsRequest(limit=2, after=first.after))
+        await documents.index(_submitted("one", f"kb:{name}"), SETTINGS)
+    first = await documents.documents(DocumentsRequest(limit=2))
+    second = await documents.documents(DocumentsRequest(limit=2, after=first.after))
     assert [each.source for each in first.documents] == ["kb:a", "kb:b"]
     assert [each.source for each in second.documents] == ["kb:c"]
     assert (first.total, first.after, second.after) == (3, "kb:b", "")
 
 
-async def test_remove_tells_which_sources_were_there(librarian: Librarian) -> None:
-    await librarian.index(_submitted("one"), SETTINGS)
-    reply = await librarian.remove(RemoveRequest(sources=("kb:a", "kb:unknown")))
+async def test_remove_tells_which_sources_were_there(documents: DocumentHandler) -> None:
+    await documents.index(_submitted("one"), SETTINGS)
+    reply = await documents.remove(RemoveRequest(sources=("kb:a", "kb:unknown")))
     assert reply.removed == ("kb:a",)
 
 
-async def test_stats_count_what_can_be_found(librarian: Librarian) -> None:
-    await librarian.index(_submitted("one"), SETTINGS)
-    told = await librarian.stats(IndexStatsRequest())
+async def test_stats_count_what_can_be_found(documents: DocumentHandler) -> None:
+    await documents.index(_submitted("one"), SETTINGS)
+    told = await documents.stats(IndexStatsRequest())
     assert (told.documents, told.passages, told.languages, told.store) == (1, 1, {"eng": 1}, "embedded")
 
 
@@ -417,7 +425,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
     heard |= {"questions-forgotten"}
     assert {subscription.name for subscription in stage.subscriptions} == heard
-    assert {each.verb for each in stage.request_handlers} == {"search", "documents", "kb_index", "remove", "stats"}
+    assert {each.verb for each in stage.request_handlers} == {"search", "documents", "source_index", "remove", "stats"}
     assert stage.ports
     assert not settings.data_dir.exists()
 
@@ -458,10 +466,10 @@ async def _embeddings(folder: Path, embedder: SpellingEmbedder) -> Embeddings:
 async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: ShelfIndex, tmp_path: Path) -> None:
     # Given a document indexed with a model
     embeddings = await _embeddings(tmp_path, SpellingEmbedder())
-    await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
+    await document_handler(index, Bodies(), embeddings=embeddings).index(_submitted("zebra"), SETTINGS)
     # When something without a word in common is asked
-    retriever = Retriever(
-        Searcher([WordsLeg(index), MeaningLeg(index, embeddings)]), _settings, QueryRewriter(NoModels())
+    retriever = QuestionHandler(
+        Searcher([Bm25Retriever(index), DenseRetriever(index, embeddings)]), _settings, QueryRewriter(NoModels())
     )
     told = await _found(retriever, QuestionCleared(question=Question(text="zoo")), SETTINGS)
     # Then it is found by meaning
@@ -469,23 +477,23 @@ async def test_index_keeps_vectors_that_the_search_by_meaning_finds(index: Shelf
     await embeddings.close()
 
 
-async def test_index_tries_again_later_when_the_model_is_away(index: ShelfIndex, tmp_path: Path) -> None:
+async def test_index_is_retried_when_the_model_is_unavailable(index: ShelfIndex, tmp_path: Path) -> None:
     embedder = SpellingEmbedder()
     embedder.away = True
     embeddings = await _embeddings(tmp_path, embedder)
-    librarian = Librarian(index, Bodies(), store="embedded", embeddings=embeddings)
+    documents = document_handler(index, Bodies(), embeddings=embeddings)
     with pytest.raises(TransientError):
-        await librarian.index(_submitted("zebra"), SETTINGS)
+        await documents.index(_submitted("zebra"), SETTINGS)
     assert index.shelf == {}
     await embeddings.close()
 
 
 async def test_index_refuses_vectors_of_another_length_and_keeps_what_it_had(index: ShelfIndex, tmp_path: Path) -> None:
     embeddings = await _embeddings(tmp_path, SpellingEmbedder(dimension=26))
-    await Librarian(index, Bodies(), store="embedded", embeddings=embeddings).index(_submitted("one"), SETTINGS)
+    await document_handler(index, Bodies(), embeddings=embeddings).index(_submitted("one"), SETTINGS)
     await embeddings.close()
     changed = await _embeddings(tmp_path, SpellingEmbedder(dimension=30))
-    told = await Librarian(index, Bodies(), store="embedded", embeddings=changed).index(_submitted("two"), SETTINGS)
+    told = await document_handler(index, Bodies(), embeddings=changed).index(_submitted("two"), SETTINGS)
     assert isinstance(told, DocumentRefused)
     assert "30 numbers instead of 26" in told.reason
     assert index.shelf["kb:a"][1][0].text == "one"
@@ -495,37 +503,39 @@ async def test_index_refuses_vectors_of_another_length_and_keeps_what_it_had(ind
 async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: ShelfIndex, tmp_path: Path) -> None:
     # Given documents indexed with one model
     first = await _embeddings(tmp_path, SpellingEmbedder("first"))
-    await Librarian(index, Bodies(), store="embedded", embeddings=first).index(_submitted("zebra"), SETTINGS)
+    await document_handler(index, Bodies(), embeddings=first).index(_submitted("zebra"), SETTINGS)
     await first.close()
     # When another one is configured
     second = await _embeddings(tmp_path, SpellingEmbedder("second"))
-    retriever = Retriever(Searcher([WordsLeg(index), MeaningLeg(index, second)]), _settings, QueryRewriter(NoModels()))
+    retriever = QuestionHandler(
+        Searcher([Bm25Retriever(index), DenseRetriever(index, second)]), _settings, QueryRewriter(NoModels())
+    )
     told = await _found(retriever, QuestionCleared(question=Question(text="zebra")), SETTINGS)
     # Then words still find, and meaning says what to do
     assert [passage.via for passage in told.passages] == [("bm25",)]
     assert "ingest the documents again" in told.context.trace["missing"]["dense"]
     # And ingesting the same again embeds it anew
-    librarian = Librarian(index, Bodies(), store="embedded", embeddings=second)
-    again = await librarian.index(_submitted("zebra"), SETTINGS)
+    documents = document_handler(index, Bodies(), embeddings=second)
+    again = await documents.index(_submitted("zebra"), SETTINGS)
     assert isinstance(again, DocumentIndexed)
     assert not again.unchanged
-    assert (await librarian.stats(IndexStatsRequest())).embedded == 1
+    assert (await documents.stats(IndexStatsRequest())).embedded == 1
     await second.close()
 
 
-async def test_search_refuses_a_leg_that_does_not_exist(index: ShelfIndex) -> None:
-    with pytest.raises(RefusedError, match="no leg is called colour; legs: bm25, dense, graph"):
-        await _retriever(index).search(SearchRequest(query="tax", legs=("colour",)))
+async def test_search_refuses_a_retriever_that_does_not_exist(index: ShelfIndex) -> None:
+    with pytest.raises(RefusedError, match="unknown retriever 'colour'; retrievers: bm25, dense, graph"):
+        await _retriever(index).search(SearchRequest(query="tax", retrievers=("colour",)))
 
 
 async def test_index_and_remove_keep_the_graph_in_step(index: ShelfIndex) -> None:
     # Given a librarian with a graph
     graph = PlainGraph()
-    librarian = Librarian(index, Bodies(), store="embedded", graph=graph)  # type: ignore[arg-type]
+    documents = document_handler(index, Bodies(), graph=graph)  # type: ignore[arg-type]
     # When a document comes and goes
-    await librarian.index(_submitted("Parking is free.", title="Parking"), SETTINGS)
+    await documents.index(_submitted("Parking is free.", title="Parking"), SETTINGS)
     assert graph.sources == ["kb:a"]
-    await librarian.remove(RemoveRequest(sources=("kb:a",)))
+    await documents.remove(RemoveRequest(sources=("kb:a",)))
     # Then so does what the graph has of it
     assert graph.sources == []
 

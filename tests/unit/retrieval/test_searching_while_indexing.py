@@ -6,15 +6,15 @@ import asyncio
 from pathlib import Path
 
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.handler import Librarian
-from services.retrieval.retrievers.graph import GraphLeg
-from services.retrieval.retrievers.parallel import LinksLeg, WordsLeg
-from services.retrieval.searcher import Searcher, Sought
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.graph import GraphRetriever, GraphWalker
+from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
 from shared.stores.memory import MemoryObjects
+from tests.support.retrieval import document_handler
 
 SETTINGS = RetrievalSettings(graph_seconds=30, bm25_seconds=30)
 MANY = 200
@@ -25,12 +25,12 @@ async def test_searches_by_words_and_links_come_back_while_many_documents_are_wr
     index, graph = EdgeIndex(tmp_path), SqliteGraph(tmp_path)
     await index.open()
     await graph.open()
-    librarian = Librarian(index, MemoryObjects(), store="embedded", graph=graph)
-    searcher = Searcher([WordsLeg(index)], LinksLeg(GraphLeg(graph)), shelf=index)
+    documents = document_handler(index, MemoryObjects(), graph=graph)
+    searcher = Searcher([Bm25Retriever(index)], GraphRetriever(GraphWalker(graph)), store=index)
 
     async def put(title: str, text: str) -> None:
         document = Document(source=f"kb:{title}", title=title, text=text)
-        told = await librarian.index(DocumentSubmitted(document=document), SETTINGS)
+        told = await documents.index(DocumentSubmitted(document=document), SETTINGS)
         assert isinstance(told, DocumentIndexed)
 
     await put("Lantern House", "Built by Ada Whitfield of Leeds.")
@@ -38,10 +38,10 @@ async def test_searches_by_words_and_links_come_back_while_many_documents_are_wr
     writing = asyncio.gather(*(put(f"House {n}", f"House {n} stands by Lantern House.") for n in range(MANY)))
     asked = 0
     while not writing.done():
-        found = await searcher.search(Sought("Who built Lantern House?", "eng"), SETTINGS)
-        # Then the first document is found every time, with every leg
+        found = await searcher.search(SearchQuery("Who built Lantern House?", "eng"), SETTINGS)
+        # Then the first document is found every time, with every retriever
         assert "kb:Lantern House" in [passage.source for passage in found.passages]
-        assert found.missing == {}
+        assert found.trace.missing == {}
         asked += not writing.done()
     await writing
     # and that more than once before they are all in

@@ -12,7 +12,7 @@ from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
 from services.retrieval.semantic_cache.question_store import QuestionStore
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import PipelineRef, Reusable
 from shared.contracts.envelope import opening
 from shared.contracts.facts import ExchangeRecorded, QuestionAsked
@@ -28,13 +28,13 @@ SECRET = "zyxquwertvbnalsk"
 
 def lookup(data: Path) -> CacheLookup:
     settings = Settings(data_dir=data)
-    return lookup_of(MemoryBus(settings=settings).context(), index_of(settings), None)
+    return lookup_of(MemoryBus(settings=settings).context(), create_vector_index(settings), None)
 
 
 async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
-    questions = QuestionStore(index_of(Settings(data_dir=data), "asked"), None)
+    questions = QuestionStore(create_vector_index(Settings(data_dir=data), "asked"), None)
     reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
     await questions.keep(reusable, "version", event, SemanticCacheSettings())
     await questions.close()
@@ -76,8 +76,8 @@ async def test_the_index_stays_when_no_stored_question_was_erased(tmp_path: Path
     assert holds(tmp_path)
 
 
-class DocumentIndex:
-    """An index of documents in which every source is indexed."""
+class PassageStore:
+    """The index of the documents, as far as it tells that one is there."""
 
     async def document(self, source: str) -> IndexedDocument:
         return IndexedDocument(source=source, digest="d", version="v", title="", chunks=1, indexed_at=SINCE)
@@ -86,7 +86,7 @@ class DocumentIndex:
 @pytest.mark.parametrize("forgotten", [False, True])
 async def test_a_question_recorded_after_its_erasure_is_not_stored(tmp_path: Path, forgotten: bool) -> None:
     resources = MemoryBus(settings=Settings(data_dir=tmp_path)).context()
-    worker = lookup_of(resources, cast("VectorIndex", DocumentIndex()), None)
+    worker = lookup_of(resources, cast("VectorIndex", PassageStore()), None)
     await worker.open()
     reusable = Reusable(question=f"Where is {SECRET}?", language="eng", answer="digest", sources=("kb:a",))
     fact = ExchangeRecorded(record=CID, outcome="answered", reusable=reusable)

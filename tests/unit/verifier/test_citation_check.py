@@ -54,7 +54,7 @@ def verified(url: str = DEAD, **changes: Any) -> AnswerVerified:
         ),
         "citations": (Citation(number=1, source="kb:fees", passage="p1", url=url),),
         "passages": (passage("p1", url, "kb:fees"), passage("p2", SAME_SITE), passage("p3", ALIVE, "kb:fees")),
-        "context": Context(trace={"read_on": DEPARTMENT}),
+        "context": Context(read_on=DEPARTMENT),
         "engine": "chat",
     }
     return AnswerVerified(**(values | changes))
@@ -118,6 +118,14 @@ async def test_a_dead_address_is_replaced_by_the_nearest_rung_that_holds(
     assert [link.url for link in said.answer.links] == [replaced_by]
     assert said.answer.content.endswith(f"Links:\n- {replaced_by}")
     assert not any("passport" in url and "search" in url for url in web.asked)  # the question is the asker's to send
+
+
+async def test_the_page_of_the_department_is_also_read_from_the_trace_of_older_events() -> None:
+    older = verified(context=Context(trace={"read_on": DEPARTMENT}))
+
+    url, _ = only(await checked(Web({DEPARTMENT: "works"}), older))
+
+    assert url == DEPARTMENT
 
 
 async def test_where_everything_is_gone_the_citation_stays_without_an_address() -> None:

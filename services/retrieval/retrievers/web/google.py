@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.retrieval.retrievers.web.request import ask
+from services.retrieval.retrievers.web.request import request_json
 from services.retrieval.retrievers.web.results import passages
 from shared.contracts.domain import Passage
 from shared.text.languages import code2
@@ -25,14 +25,16 @@ class GoogleSearch:
         self._client = client or SafeClient(policy)
 
     async def open(self) -> None:
-        """Nothing is asked yet."""
+        """Nothing is parameters yet."""
 
     async def close(self) -> None:
         await self._client.close()
 
     async def search(self, text: str, *, language: str = "und", limit: int = 5) -> list[Passage]:
-        asked = {"key": self._key, "cx": self._engine, "q": text, "num": str(min(limit, _MOST)), "safe": "active"}
+        parameters = {"key": self._key, "cx": self._engine, "q": text, "num": str(min(limit, _MOST)), "safe": "active"}
         if code2(language):
-            asked["lr"] = f"lang_{code2(language)}"
-        found = (await ask(self._client, "Google", f"https://{_HOST}/customsearch/v1", asked)).get("items")
+            parameters["lr"] = f"lang_{code2(language)}"
+        found = (await request_json(self._client, "Google", f"https://{_HOST}/customsearch/v1", parameters)).get(
+            "items"
+        )
         return passages(found if isinstance(found, list) else (), _NAMES, language=language, limit=limit)

@@ -1,4 +1,4 @@
-"""One question to a search engine, and its answer as JSON."""
+"""One request to a search engine, answered with JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shared.web.client import SafeClient
 _MAX_BYTES = 2 * 2**20
 
 
-async def ask(client: SafeClient, engine: str, url: str, asked: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON object the engine answered.
+async def request_json(client: SafeClient, engine: str, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """The JSON object that the engine answered.
 
     Raises:
-        UnavailableError: it did not answer, or something else; the text says what, without the question and the key.
+        UnavailableError: no answer, or no JSON object; the message contains neither the question nor the key.
     """
     try:
-        page = await client.get(f"{url}?{urlencode(asked)}", max_bytes=_MAX_BYTES)
+        page = await client.get(f"{url}?{urlencode(parameters)}", max_bytes=_MAX_BYTES)
     except RefusedError as error:
         raise UnavailableError(f"{engine}: {error}") from None
     if page.status != 200:

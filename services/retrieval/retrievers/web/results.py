@@ -1,4 +1,4 @@
-"""What search engines answer, as passages. Pure."""
+"""Turns the results of search engines into passages. Pure."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _TAG = re.compile(r"</?[a-zA-Z][^>]{0,200}>")
 
 
 def passages(found: Iterable[object], names: Mapping[str, str], *, language: str, limit: int) -> list[Passage]:
-    """Results as passages, in their order; those without words or with an address that may not be shown are left out.
+    """Results as passages, in their order; those without text or with an address that may not be shown are left out.
 
-    `names` says under which keys a result has its `url`, `title`, `text` and `date`. The score is 1 for the first and
-    falls with the rank: engines do not say scores that could be compared.
+    `names` gives the keys under which a result has its `url`, `title`, `text` and `date`. The score is 1 for the first
+    and falls with the rank, because engines give no comparable scores.
     """
     kept: dict[str, Passage] = {}
     for result in found:
         if len(kept) == limit:
             break
-        said = {part: _text(result, name) for part, name in names.items()}
-        url = said["url"]
-        if url in kept or not said["text"] or not well_formed(url):
+        result_fields = {part: _text(result, name) for part, name in names.items()}
+        url = result_fields["url"]
+        if url in kept or not result_fields["text"] or not well_formed(url):
             continue
         kept[url] = Passage(
             id=str(uuid.uuid5(uuid.NAMESPACE_URL, url)),
             source=f"{WEB}:{url}",
-            text=said["text"][:_CHARS],
-            title=said["title"][:200],
+            text=result_fields["text"][:_CHARS],
+            title=result_fields["title"][:200],
             url=url,
             language=language,
-            end=min(len(said["text"]), _CHARS),
+            end=min(len(result_fields["text"]), _CHARS),
             score=round(1 / (1 + len(kept)), 4),
             via=(WEB,),
-            date=day(said.get("date", "")),
+            date=day(result_fields.get("date", "")),
         )
     return list(kept.values())
 

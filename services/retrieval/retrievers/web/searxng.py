@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from services.retrieval.retrievers.web.request import ask
+from services.retrieval.retrievers.web.request import request_json
 from services.retrieval.retrievers.web.results import passages
 from shared.contracts.domain import Passage
 from shared.text.languages import code2
@@ -24,14 +24,14 @@ class SearxngSearch:
         self._client = client or SafeClient(policy)
 
     async def open(self) -> None:
-        """Nothing is asked yet."""
+        """Nothing is parameters yet."""
 
     async def close(self) -> None:
         await self._client.close()
 
     async def search(self, text: str, *, language: str = "und", limit: int = 5) -> list[Passage]:
-        asked = {"q": text, "format": "json", "safesearch": "1"}
+        parameters = {"q": text, "format": "json", "safesearch": "1"}
         if code2(language):
-            asked["language"] = code2(language)
-        found = (await ask(self._client, "SearXNG", f"{self._url}/search", asked)).get("results")
+            parameters["language"] = code2(language)
+        found = (await request_json(self._client, "SearXNG", f"{self._url}/search", parameters)).get("results")
         return passages(found if isinstance(found, list) else (), _NAMES, language=language, limit=limit)

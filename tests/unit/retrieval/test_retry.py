@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from services.retrieval.handler import Retriever
+from services.retrieval.handler import QuestionHandler
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
-from services.retrieval.searcher import Found, Searcher, Sought
+from services.retrieval.search_trace import SearchTrace
+from services.retrieval.searcher import Searcher, SearchQuery, SearchResult
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Answer, Attempts, KeptDraft, Passage, PipelineRef, Question, Refutation, Scores
 from shared.contracts.envelope import opening
@@ -20,11 +21,11 @@ class Plenty(Searcher):
 
     def __init__(self) -> None:
         super().__init__([])
-        self.sought: list[str] = []
+        self.searched: list[str] = []
 
-    async def search(self, sought: Sought, settings: RetrievalSettings) -> Found:
-        self.sought.append(sought.text)
-        return Found(list(PASSAGES), [])
+    async def search(self, query: SearchQuery, settings: RetrievalSettings) -> SearchResult:
+        self.searched.append(query.text)
+        return SearchResult(list(PASSAGES), SearchTrace())
 
 
 async def settings_of(_: str) -> RetrievalSettings:
@@ -33,7 +34,7 @@ async def settings_of(_: str) -> RetrievalSettings:
 
 async def tried(fact: AnswerRefuted, searcher: Searcher | None = None) -> PassagesRetrieved:
     envelope = opening("verifier", fact, pipeline=PipelineRef(name="d", revision=1), deadline_seconds=60)
-    retriever = Retriever(searcher or Plenty(), settings_of, QueryRewriter(NoModels()))
+    retriever = QuestionHandler(searcher or Plenty(), settings_of, QueryRewriter(NoModels()))
     return await retriever.retry(fact, envelope, RetrievalSettings())
 
 
@@ -57,12 +58,12 @@ def refuted(**changes: object) -> AnswerRefuted:
     return AnswerRefuted.model_validate(values | changes)
 
 
-async def test_the_rewritten_question_is_searched_for_and_the_feedback_told() -> None:
+async def test_the_rewritten_question_is_searched_for_and_the_feedback_passed_on() -> None:
     searcher = Plenty()
 
     said = await tried(refuted(), searcher)
 
-    assert searcher.sought == ["water price"]
+    assert searcher.searched == ["water price"]
     assert (said.feedback, said.context.standalone_question) == ("Say more.", "water price")
     assert said.question.text == "Is water free?"
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.conversation_context import Continuing, continued
+from services.retrieval.conversation_context import ConversationContext, with_earlier_passages
 from services.retrieval.settings import RetrievalSettings
-from shared.contracts.domain import Citation, Context, Passage, PipelineRef, Question, Turn
-from shared.contracts.envelope import opening
+from shared.contracts.domain import Citation, Context, Passage, Question, Turn
 from shared.contracts.errors import UnavailableError
-from shared.contracts.facts import PassagesRetrieved, QuestionCleared
+from shared.contracts.facts import PassagesRetrieved
 from shared.contracts.requests.persistence import ConversationReply, ExchangeSummary
 
 FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
@@ -26,10 +25,10 @@ def retrieved(asked: str) -> PassagesRetrieved:
     return PassagesRetrieved(question=question, passages=(FOUND,), context=Context(standalone_question=asked))
 
 
-def test_they_come_last_and_are_told_of() -> None:
+def test_earlier_passages_come_last_and_are_noted_in_the_trace() -> None:
     asked = "Is the rent of the garden plot for a year?"
 
-    said = continued(retrieved(asked), asked, "eng", [CITED], SETTINGS)
+    said = with_earlier_passages(retrieved(asked), asked, "eng", [CITED], SETTINGS)
 
     assert [(one.id, one.via) for one in said.passages] == [("1", ()), ("2", ("context",))]
     assert said.context.trace["context"] == "1 passages of the turn before still serve"
@@ -49,22 +48,15 @@ def test_what_asks_something_new_or_found_them_itself_stays_as_it_is(
 ) -> None:
     said = retrieved(asked)
 
-    assert continued(said, asked, "eng", earlier, RetrievalSettings(earlier_passages=most)) == said
+    assert with_earlier_passages(said, asked, "eng", earlier, RetrievalSettings(earlier_passages=most)) == said
 
 
-class Finder:
-    """Plays the retriever, the record and the shelf."""
+class Record:
+    """Plays the record of exchanges and the passage store."""
 
     def __init__(self, *, away: bool = False) -> None:
         self.away = away
         self.asked = 0
-
-    async def retrieve(self, cleared: QuestionCleared, envelope: Any, settings: Any) -> PassagesRetrieved:
-        return retrieved(cleared.question.text).model_copy(update={"question": cleared.question})
-
-    async def retry(self) -> None: ...
-
-    async def search(self) -> None: ...
 
     async def ask(self, request: Any, timeout: float = 5.0) -> Any:
         self.asked += 1
@@ -79,18 +71,16 @@ class Finder:
 
 
 @pytest.mark.parametrize(
-    ("turns", "away", "asked", "found"), [((TURN,), False, 1, 2), ((TURN,), True, 1, 1), ((), False, 0, 1)]
+    ("turns", "away", "asked", "count"), [((TURN,), False, 1, 2), ((TURN,), True, 1, 1), ((), False, 0, 1)]
 )
-async def test_the_record_is_asked_for_follow_ups_only_and_may_be_away(
-    turns: tuple[Turn, ...], away: bool, asked: int, found: int
+async def test_the_record_is_asked_for_follow_ups_only_and_may_be_unavailable(
+    turns: tuple[Turn, ...], away: bool, asked: int, count: int
 ) -> None:
-    finder = Finder(away=away)
-    cleared = QuestionCleared(
-        question=Question(text="Is the rent of the garden plot for a year?", language="eng", turns=turns)
-    )
-    envelope = opening("gateway", cleared, pipeline=PipelineRef(name="default", revision=1), deadline_seconds=60)
+    record = Record(away=away)
+    text = "Is the rent of the garden plot for a year?"
+    question = Question(text=text, language="eng", turns=turns)
+    found = retrieved(text).model_copy(update={"question": question})
 
-    said = await Continuing(finder, finder, finder).retrieve(cleared, envelope, SETTINGS)  # type: ignore[arg-type]
+    extended = await ConversationContext(record, record).extend(found, "conversation", SETTINGS)  # type: ignore[arg-type]
 
-    assert isinstance(said, PassagesRetrieved)
-    assert (finder.asked, len(said.passages)) == (asked, found)
+    assert (record.asked, len(extended.passages)) == (asked, count)

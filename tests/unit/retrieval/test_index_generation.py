@@ -9,27 +9,33 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.index_fingerprint import Imprint
-from services.retrieval.index_generation import Generation
+from services.retrieval.handler import DocumentHandler
+from services.retrieval.index_fingerprint import IndexFingerprint
+from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.domain import Document
 from shared.contracts.errors import TransientError
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
-from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest
+from shared.contracts.requests.retrieval import RemoveRequest
 from shared.stores.memory import MemoryKeyValue
 
 SETTINGS = RetrievalSettings()
 
 
-def librarian(*, unchanged: bool = False, removed: tuple[str, ...] = ()) -> Any:
-    async def index(submitted: DocumentSubmitted, _: RetrievalSettings) -> DocumentIndexed:
-        return DocumentIndexed(source=submitted.document.source, digest="d", chunks=1, unchanged=unchanged)
+def indexer(*, unchanged: bool = False, removed: bool = False) -> Any:
+    async def index(document: Document, _: RetrievalSettings) -> DocumentIndexed:
+        return DocumentIndexed(source=document.source, digest="d", chunks=1, unchanged=unchanged)
 
-    async def remove(_: RemoveRequest) -> RemoveReply:
-        return RemoveReply(removed=removed)
+    async def remove(_: str) -> bool:
+        return removed
 
     return SimpleNamespace(index=index, remove=remove)
+
+
+def documents(generation: IndexGeneration, of: Any = None) -> DocumentHandler:
+    """The handler of documents with the indexer `of`; the index itself is not used."""
+    return DocumentHandler(of or indexer(), generation, None)  # type: ignore[arg-type]
 
 
 def submitted(parts: int = 0) -> DocumentSubmitted:
@@ -38,11 +44,11 @@ def submitted(parts: int = 0) -> DocumentSubmitted:
 
 async def test_a_worker_that_starts_and_a_document_that_changed_begin_a_generation() -> None:
     store = MemoryKeyValue()
-    generation = Generation(librarian(), store)
+    generation = IndexGeneration(store)
     await generation.open()
     first = await store.get(GENERATION)
 
-    await generation.index(submitted(), SETTINGS)
+    await documents(generation).index(submitted(), SETTINGS)
 
     assert first
     assert await store.get(GENERATION) not in (None, first)
@@ -50,12 +56,13 @@ async def test_a_worker_that_starts_and_a_document_that_changed_begin_a_generati
 
 async def test_the_same_document_again_begins_none_unless_parts_went_with_it() -> None:
     store = MemoryKeyValue()
-    generation = Generation(librarian(unchanged=True), store)
+    generation = IndexGeneration(store)
+    unchanged = documents(generation, indexer(unchanged=True))
 
-    await generation.index(submitted(), SETTINGS)
+    await unchanged.index(submitted(), SETTINGS)
     assert await store.get(GENERATION) is None
 
-    await generation.index(submitted(parts=2), SETTINGS)
+    await unchanged.index(submitted(parts=2), SETTINGS)
     assert await store.get(GENERATION)
 
 
@@ -63,19 +70,19 @@ async def test_a_removal_begins_one_where_something_was_removed() -> None:
     store = MemoryKeyValue()
     request = RemoveRequest(sources=("kb:a",))
 
-    await Generation(librarian(), store).remove(request)
+    await documents(IndexGeneration(store)).remove(request)
     assert await store.get(GENERATION) is None
 
-    await Generation(librarian(removed=("kb:a",)), store).remove(request)
+    await documents(IndexGeneration(store), indexer(removed=True)).remove(request)
     assert await store.get(GENERATION)
 
 
-async def test_documents_do_not_wait_for_a_store_that_is_away_which_is_told_when_it_is_back() -> None:
+async def test_documents_do_not_wait_for_an_unavailable_store_which_gets_the_generation_later() -> None:
     store = MemoryKeyValue()
     store.unavailable = True
-    generation = Generation(librarian(), store)
+    generation = IndexGeneration(store)
 
-    told = await generation.index(submitted(), SETTINGS)
+    told = await documents(generation).index(submitted(), SETTINGS)
     store.unavailable = False
 
     assert isinstance(told, DocumentIndexed)
@@ -85,15 +92,15 @@ async def test_documents_do_not_wait_for_a_store_that_is_away_which_is_told_when
     await generation.close()
 
 
-def beside(folder: Path, *rules: str) -> Imprint:
-    return Imprint(folder / "retrieval" / "generation", *rules)
+def beside(folder: Path, *rules: str) -> IndexFingerprint:
+    return IndexFingerprint(folder / "retrieval" / "generation", *rules)
 
 
 async def left_by_a_worker(store: MemoryKeyValue, folder: Path, *rules: str) -> bytes:
     """A worker that indexed a document and stopped: the generation it left."""
-    worker = Generation(librarian(), store, beside(folder, *rules))
+    worker = IndexGeneration(store, beside(folder, *rules))
     await worker.open()
-    await worker.index(submitted(), SETTINGS)
+    await documents(worker).index(submitted(), SETTINGS)
     await worker.close()
     generation = await store.get(GENERATION)
     assert generation
@@ -104,10 +111,10 @@ async def test_a_worker_that_starts_again_goes_on_with_the_generation_when_nothi
     store = MemoryKeyValue()
     left = await left_by_a_worker(store, tmp_path)
 
-    again = Generation(librarian(unchanged=True), store, beside(tmp_path))
+    again = IndexGeneration(store, beside(tmp_path))
     await again.open()
-    await again.index(submitted(), SETTINGS)
-    await Generation(librarian(), store, beside(tmp_path)).open()
+    await documents(again, indexer(unchanged=True)).index(submitted(), SETTINGS)
+    await IndexGeneration(store, beside(tmp_path)).open()
 
     assert await store.get(GENERATION) == left
 
@@ -121,7 +128,7 @@ async def test_a_worker_begins_a_generation_when_it_cannot_be_sure(tmp_path: Pat
     if how == "file":
         (tmp_path / "retrieval" / "generation").write_bytes(b"")
 
-    await Generation(librarian(), store, beside(tmp_path, "another" if how == "rules" else "a model")).open()
+    await IndexGeneration(store, beside(tmp_path, "another" if how == "rules" else "a model")).open()
 
     assert await store.get(GENERATION) not in (left, b"\xffanother")
 
@@ -137,11 +144,11 @@ async def test_work_that_broke_off_begins_a_generation_as_it_will_seem_unchanged
     store = MemoryKeyValue()
     left = await left_by_a_worker(store, tmp_path)
     breaking = SimpleNamespace(index=lambda *_: broken_off(error))
-    generation = Generation(breaking, store, beside(tmp_path))  # type: ignore[arg-type]
+    generation = IndexGeneration(store, beside(tmp_path))
     await generation.open()
 
     with pytest.raises(type(error)):
-        await generation.index(submitted(), SETTINGS)
+        await documents(generation, breaking).index(submitted(), SETTINGS)
 
     async with asyncio.timeout(10):
         while await store.get(GENERATION) == left:  # noqa: ASYNC110 (what is waited for is in a store)
@@ -159,12 +166,12 @@ async def test_a_worker_killed_in_the_middle_of_a_change_leaves_nothing_to_go_on
         await never.wait()
         raise AssertionError
 
-    killed = Generation(SimpleNamespace(index=index), store, beside(tmp_path))  # type: ignore[arg-type]
+    killed = IndexGeneration(store, beside(tmp_path))
     await killed.open()
-    work = asyncio.create_task(killed.index(submitted(), SETTINGS))
+    work = asyncio.create_task(documents(killed, SimpleNamespace(index=index)).index(submitted(), SETTINGS))
     await begun.wait()
 
-    await Generation(librarian(), store, beside(tmp_path)).open()  # the next one, as if the first had been killed
+    await IndexGeneration(store, beside(tmp_path)).open()  # the next one, as if the first had been killed
 
     assert await store.get(GENERATION) != left
     work.cancel()
@@ -176,9 +183,9 @@ async def test_a_worker_killed_in_the_middle_of_a_change_leaves_nothing_to_go_on
 async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_generation(
     monkeypatch: pytest.MonkeyPatch, stored: bytes | None
 ) -> None:
-    monkeypatch.setattr("services.retrieval.index_generation.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("services.retrieval.index_generation.CHECK_SECONDS", 0.01)
     store = MemoryKeyValue()
-    generation = Generation(librarian(), store)
+    generation = IndexGeneration(store)
     await generation.open()
     first = await store.get(GENERATION)
     assert first
@@ -192,12 +199,12 @@ async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_genera
 
 
 async def test_a_generation_that_another_worker_began_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.retrieval.index_generation.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("services.retrieval.index_generation.CHECK_SECONDS", 0.001)
     store = MemoryKeyValue()
-    workers = [Generation(librarian(), store) for _ in range(2)]
+    workers = [IndexGeneration(store) for _ in range(2)]
     for one in workers:
         await one.open()
-    await workers[0].index(submitted(), SETTINGS)
+    await documents(workers[0]).index(submitted(), SETTINGS)
     begun = await store.get(GENERATION)
 
     await asyncio.sleep(0.05)  # many looks

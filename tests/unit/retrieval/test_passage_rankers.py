@@ -117,7 +117,7 @@ def test_passage_is_cut_at_the_end_of_a_sentence_and_its_offsets_stay_exact() ->
     assert shortened(_passage("x" * 50), 20).text == "x" * 20
 
 
-def test_budget_says_what_was_cut_and_what_had_no_room() -> None:
+def test_budget_explains_what_was_cut_and_what_had_no_room() -> None:
     passages = [_passage("x" * 300), _passage("y" * 90, "kb:b"), _passage("z" * 950, "kb:c")]
     kept, explained = within_budget(passages, BudgetSettings(max_passage_chars=100, max_bytes=1000))
     assert [len(each.text) for each in kept] == [100, 90, 100]
@@ -170,4 +170,4 @@ def test_explanation_is_json_without_empty_fields() -> None:
     explained = weighed([_passage("x", score=1)], {"kb:a": Votes(up=1)}.get, FeedbackSettings())[1]
     told = json.loads(json.dumps(explained.as_dict()))
     change = {"what": "+10% for feedback", "passage": "kb:a/x", "before": 1.0, "after": 1.1}
-    assert told == {"judgement": "feedback", "changes": [change]}
+    assert told == {"step": "feedback", "changes": [change]}

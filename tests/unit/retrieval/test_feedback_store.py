@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.feedback_store import BallotBox, Returning
+from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.rankers.feedback import FeedbackSettings, Vote, Votes, counted
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import Event, opening
@@ -22,8 +22,8 @@ PLAIN = FeedbackSettings()
 
 
 @pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[BallotBox]:
-    box = BallotBox(tmp_path / "retrieval" / "votes.db", clock=NOW.timestamp)
+async def box(tmp_path: Path) -> AsyncIterator[FeedbackStore]:
+    box = FeedbackStore(tmp_path / "retrieval" / "votes.db", clock=NOW.timestamp)
     await box.open()
     yield box
     await box.close()
@@ -66,36 +66,38 @@ def test_a_vote_counts_half_after_its_half_life_and_newer_ones_weigh_more() -> N
     assert counted([vote(1, age=20), vote(-1)], settings) == Votes(down=pytest.approx(0.6))  # type: ignore[arg-type]
 
 
-async def test_a_vote_kept_twice_is_one_and_an_older_one_changes_nothing(box: BallotBox) -> None:
-    box.keep(["kb:a"], "web", "c", 1, NOW)
-    box.keep(["kb:a"], "web", "c", 1, NOW)
-    box.keep(["kb:a"], "web", "c", -1, NOW - timedelta(seconds=1))
+async def test_a_vote_kept_twice_is_one_and_an_older_one_changes_nothing(box: FeedbackStore) -> None:
+    box.put(["kb:a"], "web", "c", 1, NOW)
+    box.put(["kb:a"], "web", "c", 1, NOW)
+    box.put(["kb:a"], "web", "c", -1, NOW - timedelta(seconds=1))
 
     assert box.votes("kb:a", PLAIN) == Votes(up=1)
     assert box.votes("kb:b", PLAIN) is None
 
 
-async def test_the_later_vote_of_a_conversation_replaces_the_earlier_one_and_is_seen_at_once(box: BallotBox) -> None:
-    box.keep(["kb:a"], "web", "c", 1, NOW - timedelta(seconds=5))
+async def test_the_later_vote_of_a_conversation_replaces_the_earlier_one_and_is_seen_at_once(
+    box: FeedbackStore,
+) -> None:
+    box.put(["kb:a"], "web", "c", 1, NOW - timedelta(seconds=5))
     assert box.votes("kb:a", PLAIN) == Votes(up=pytest.approx(1, abs=1e-5))  # type: ignore[arg-type]
 
-    box.keep(["kb:a"], "web", "c", -1, NOW)
+    box.put(["kb:a"], "web", "c", -1, NOW)
 
     assert box.votes("kb:a", PLAIN) == Votes(down=1)
 
 
-async def test_no_more_than_so_many_conversations_of_a_voter_are_kept(box: BallotBox, tmp_path: Path) -> None:
+async def test_no_more_than_so_many_conversations_of_a_voter_are_kept(box: FeedbackStore, tmp_path: Path) -> None:
     for number in range(230):
-        box.keep(["kb:a"], "web", f"c{number}", -1, NOW + timedelta(seconds=number))
+        box.put(["kb:a"], "web", f"c{number}", -1, NOW + timedelta(seconds=number))
 
     with sqlite3.connect(tmp_path / "retrieval" / "votes.db") as file:
         assert file.execute("select count(*), min(at) from votes").fetchone() == (200, NOW.timestamp() + 30)
 
 
-async def test_votes_outlive_the_process(box: BallotBox, tmp_path: Path) -> None:
-    box.keep(["kb:a"], "web", "c", -1, NOW)
+async def test_votes_outlive_the_process(box: FeedbackStore, tmp_path: Path) -> None:
+    box.put(["kb:a"], "web", "c", -1, NOW)
     await box.close()
-    again = BallotBox(tmp_path / "retrieval" / "votes.db", clock=NOW.timestamp)
+    again = FeedbackStore(tmp_path / "retrieval" / "votes.db", clock=NOW.timestamp)
     await again.open()
 
     assert again.votes("kb:a", PLAIN) == Votes(down=1)
@@ -103,31 +105,31 @@ async def test_votes_outlive_the_process(box: BallotBox, tmp_path: Path) -> None
 
 
 async def test_without_its_file_a_search_goes_on_and_a_vote_is_tried_again(tmp_path: Path) -> None:
-    closed = BallotBox(tmp_path / "votes.db")
+    closed = FeedbackStore(tmp_path / "votes.db")
     event = given()
 
     assert closed.votes("kb:a", PLAIN) is None
     with pytest.raises(TransientError):
-        await Returning(closed, MemoryLog()).weigh(event.payload, event)
+        await FeedbackRecorder(closed, MemoryLog()).record(event.payload, event)
 
 
 async def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "votes.db").write_bytes(b"not a database at all, but long enough to be looked at" * 20)
 
     with pytest.raises(UnavailableError, match="cannot be opened"):
-        await BallotBox(tmp_path / "votes.db").open()
+        await FeedbackStore(tmp_path / "votes.db").open()
 
 
-async def test_every_worker_learns_what_one_of_them_hears(tmp_path: Path) -> None:
+async def test_every_worker_records_what_one_of_them_consumes(tmp_path: Path) -> None:
     event_log = MemoryLog()
-    boxes = [BallotBox(tmp_path / f"{number}.db") for number in range(2)]
-    workers = [Returning(box, event_log) for box in boxes]
+    boxes = [FeedbackStore(tmp_path / f"{number}.db") for number in range(2)]
+    workers = [FeedbackRecorder(box, event_log) for box in boxes]
     for worker in workers:
         await worker.open()
 
     event = given()
     await event_log.publish(event)
-    await workers[0].weigh(event.payload, event)
+    await workers[0].record(event.payload, event)
 
     for worker in workers:
         told = worker.votes("kb:a", PLAIN)
@@ -138,13 +140,13 @@ async def test_every_worker_learns_what_one_of_them_hears(tmp_path: Path) -> Non
 
 async def test_what_is_tried_out_on_the_background_lane_has_no_vote(tmp_path: Path) -> None:
     event_log = MemoryLog()
-    box = BallotBox(tmp_path / "votes.db")
-    worker = Returning(box, event_log)
+    box = FeedbackStore(tmp_path / "votes.db")
+    worker = FeedbackRecorder(box, event_log)
     await worker.open()
 
     event = given().model_copy(update={"lane": Lane.BACKGROUND})
     await event_log.publish(event)
-    await worker.weigh(event.payload, event)
+    await worker.record(event.payload, event)
 
     assert worker.votes("kb:a", PLAIN) is None
     await worker.close()

@@ -1,4 +1,4 @@
-"""The sources a question can be answered from, chosen by a model from their lines in the index of sources."""
+"""Lets a model choose the sources a question can be answered from, by their lines in the index of sources."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from services.retrieval.rankers.explanation import Change, Explanation
+from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.sources import NAME
 from services.retrieval.settings import IndexSettings
 from shared.contracts.errors import ModelError
-from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.contracts.requests.retrieval import SourceIndexEntry
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES, block
 from shared.llm.prompts import assemble
 
-#: What the model reads: of the question, of a line, and how many lines.
+#: What the model reads: characters of the question, characters of a line, number of lines.
 QUESTION, LINE, LINES = 2000, 300, 200
 
 RULES = f"""\
@@ -27,36 +27,36 @@ Reply with one JSON object and nothing else:
 - "sources": the numbers of the lines, the likeliest first, an empty list when none fits"""
 
 
-class Numbers(BaseModel):
-    """The reply; numbers of lines, from 1."""
+class ChosenLines(BaseModel):
+    """The reply of the model: numbers of lines, from 1."""
 
     sources: list[int] = Field(max_length=200)
 
 
-async def chosen(
-    models: Models, question: str, entries: Sequence[KbIndexEntry], settings: IndexSettings, introduction: str
+async def select_sources(
+    models: Models, question: str, entries: Sequence[SourceIndexEntry], settings: IndexSettings, introduction: str
 ) -> tuple[list[str], Explanation] | None:
-    """Ids of sources, best first, with falling scores in the explanation; None when no model says which, in time.
+    """Ids of sources, best first, with falling scores in the explanation; None when the model fails or times out.
 
-    Of more than 200 entries the first are read: they should come by how well the rule finds them to fit.
+    Only the first 200 entries are read, so the caller orders them by how well they fit by rule.
     """
     lines = "\n".join(f"{number}. {_line(entry)}" for number, entry in enumerate(entries[:LINES], start=1))
-    told = "\n".join((block("question", question, limit=QUESTION), block("index", lines, limit=LINE * LINES)))
+    prompt = "\n".join((block("question", question, limit=QUESTION), block("index", lines, limit=LINE * LINES)))
     try:
         async with asyncio.timeout(settings.model_seconds):
             system = assemble(settings.prompt, introduction, RULES)
-            reply = await models.invoke("fast", "sources", system, told, Numbers)
+            reply = await models.invoke("fast", "sources", system, prompt, ChosenLines)
     except (ModelError, TimeoutError):
         return None
     known = min(len(entries), LINES)
     named = [number for number in dict.fromkeys(reply.sources) if 0 < number <= known][: settings.sources]
     sources = [entries[number - 1].source for number in named]
     changes = (
-        Change(f"chosen by the model: {source}", after=round(1 - rank / len(sources), 3))
+        StepChange(f"chosen by the model: {source}", after=round(1 - rank / len(sources), 3))
         for rank, source in enumerate(sources)
     )
     return sources, Explanation(NAME, tuple(changes))
 
 
-def _line(entry: KbIndexEntry) -> str:
+def _line(entry: SourceIndexEntry) -> str:
     return " ".join(entry.line().split())[:LINE]

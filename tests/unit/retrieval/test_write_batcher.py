@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.write_batcher import Together
+from services.retrieval.write_batcher import WriteBatcher
 
 
 class Ledger:
@@ -36,10 +36,10 @@ class Ledger:
 async def test_what_waits_is_written_at_once_and_everyone_gets_their_own_result() -> None:
     # Given a writer that is busy
     ledger = Ledger()
-    together = Together(ledger.thread, ledger.write, most=4)
-    work = [asyncio.create_task(together.do(number)) for number in range(0, 12, 2)]
+    batcher = WriteBatcher(ledger.thread, ledger.write, most=4)
+    work = [asyncio.create_task(batcher.submit(number)) for number in range(0, 12, 2)]
     assert await asyncio.to_thread(ledger.began.wait, 10)
-    late = asyncio.create_task(together.do(12))
+    late = asyncio.create_task(batcher.submit(12))
     await asyncio.sleep(0)
     ledger.go_on.set()
     # Then what came meanwhile goes in groups, in order
@@ -51,8 +51,8 @@ async def test_what_waits_is_written_at_once_and_everyone_gets_their_own_result(
 
 async def test_group_that_fails_fails_only_for_those_who_have_to() -> None:
     ledger = Ledger()
-    together = Together(ledger.thread, ledger.write)
-    work = [asyncio.create_task(together.do(number)) for number in (0, 2, 3, 4)]
+    batcher = WriteBatcher(ledger.thread, ledger.write)
+    work = [asyncio.create_task(batcher.submit(number)) for number in (0, 2, 3, 4)]
     await asyncio.sleep(0)
     ledger.go_on.set()
     done = await asyncio.gather(*work, return_exceptions=True)

@@ -9,17 +9,23 @@ from pydantic import ValidationError
 
 from services.retrieval.rankers.acronyms import AcronymSettings, expand
 from services.retrieval.rankers.categories import Category, CategorySettings, Filters, detect, filtered
-from services.retrieval.rankers.departments import Department, DepartmentSettings, Matter, Topic, match
+from services.retrieval.rankers.departments import (
+    Department,
+    DepartmentMatch,
+    DepartmentSettings,
+    DepartmentTopic,
+    match,
+)
 from services.retrieval.rankers.phrases import PhraseBook
 from services.retrieval.rankers.reranking import RerankingSettings, reasons
-from services.retrieval.rankers.scenarios import Scenario, ScenarioSettings, applying
+from services.retrieval.rankers.scenarios import Scenario, ScenarioSettings, applicable_scenarios
 from services.retrieval.rankers.sources import SourceChooser, SourceSettings
-from services.retrieval.searcher import Searcher, Sought
+from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
-from shared.contracts.requests.retrieval import KbIndexEntry
+from shared.contracts.requests.retrieval import SourceIndexEntry
 from shared.text.analysis import words
-from tests.unit.retrieval.test_legs import FixedLeg
+from tests.unit.retrieval.test_retrievers import FixedRetriever
 
 TABLE = """acronym,meaning
 HR,human resources
@@ -104,7 +110,7 @@ CATEGORIES = CategorySettings(
 )
 
 
-def test_category_is_the_one_whose_words_are_said_most() -> None:
+def test_category_is_the_one_whose_words_occur_most() -> None:
     filters, explained = detect("What is the policy on per diem?", CATEGORIES)
     assert filters == Filters("travel", ("trips",), ("kb:travel/",))
     assert explained.changes[0].what == "travel: per diem"
@@ -146,8 +152,8 @@ DEPARTMENTS = DepartmentSettings(
             urls=("canada.ca/en/revenue-agency",),
             url="https://www.canada.ca/en/revenue-agency.html",
             topics=(
-                Topic(name="benefits", words=("child benefit",), url="https://www.canada.ca/child-benefit"),
-                Topic(name="tax", words=("income tax", "taxes")),
+                DepartmentTopic(name="benefits", words=("child benefit",), url="https://www.canada.ca/child-benefit"),
+                DepartmentTopic(name="tax", words=("income tax", "taxes")),
             ),
         ),
         Department(code="IRCC", names=("immigration",), urls=("https://canada.ca/en/immigration", "ircc.example")),
@@ -158,31 +164,34 @@ DEPARTMENTS = DepartmentSettings(
 @pytest.mark.parametrize(
     ("question", "matter"),
     [
-        ("How do I reach the ARC?", Matter("CRA-ARC", "", "https://www.canada.ca/en/revenue-agency.html")),
-        ("agence du REVENU", Matter("CRA-ARC", "", "https://www.canada.ca/en/revenue-agency.html")),
-        ("When is the child benefit paid?", Matter("CRA-ARC", "benefits", "https://www.canada.ca/child-benefit")),
-        ("Must I pay income tax?", Matter("CRA-ARC", "tax", "https://www.canada.ca/en/revenue-agency.html")),
-        ("Immigration office?", Matter("IRCC")),
-        ("Where is the pool?", Matter()),
+        ("How do I reach the ARC?", DepartmentMatch("CRA-ARC", "", "https://www.canada.ca/en/revenue-agency.html")),
+        ("agence du REVENU", DepartmentMatch("CRA-ARC", "", "https://www.canada.ca/en/revenue-agency.html")),
+        (
+            "When is the child benefit paid?",
+            DepartmentMatch("CRA-ARC", "benefits", "https://www.canada.ca/child-benefit"),
+        ),
+        ("Must I pay income tax?", DepartmentMatch("CRA-ARC", "tax", "https://www.canada.ca/en/revenue-agency.html")),
+        ("Immigration office?", DepartmentMatch("IRCC")),
+        ("Where is the pool?", DepartmentMatch()),
     ],
 )
-def test_department_and_topic_are_known_by_their_names(question: str, matter: Matter) -> None:
+def test_department_and_topic_are_known_by_their_names(question: str, matter: DepartmentMatch) -> None:
     assert match(question, [], DEPARTMENTS)[0] == matter
 
 
 def test_department_is_known_by_the_page_the_asker_came_from() -> None:
     came_from = "https://www.canada.ca/en/immigration/visas.html"
-    assert match("How long does it take?", [], DEPARTMENTS, came_from=came_from)[0] == Matter("IRCC")
+    assert match("How long does it take?", [], DEPARTMENTS, came_from=came_from)[0] == DepartmentMatch("IRCC")
     longer = "https://www.canada.ca/en/immigration-news"
-    assert match("How long does it take?", [], DEPARTMENTS, came_from=longer)[0] == Matter()
+    assert match("How long does it take?", [], DEPARTMENTS, came_from=longer)[0] == DepartmentMatch()
 
 
 def test_department_is_known_by_enough_pages_found_but_not_by_one() -> None:
     page = _passage(url="https://ircc.example/a")
     few = DEPARTMENTS.model_copy(update={"enough": 1.5})
-    assert match("How long?", [page], DEPARTMENTS)[0] == Matter()
-    assert match("How long?", [page, page, page], few)[0] == Matter("IRCC")
-    assert match("How long?", [_passage(url="http://[broken")], few)[0] == Matter()
+    assert match("How long?", [page], DEPARTMENTS)[0] == DepartmentMatch()
+    assert match("How long?", [page, page, page], few)[0] == DepartmentMatch("IRCC")
+    assert match("How long?", [_passage(url="http://[broken")], few)[0] == DepartmentMatch()
 
 
 def test_scenarios_apply_by_all_their_conditions_narrowest_first_and_as_far_as_they_fit() -> None:
@@ -195,10 +204,10 @@ def test_scenarios_apply_by_all_their_conditions_narrowest_first_and_as_far_as_t
         ),
         max_chars=120,
     )
-    chosen, explained = applying("My payment is late", Matter("CRA-ARC", "benefits"), settings)
+    chosen, explained = applicable_scenarios("My payment is late", DepartmentMatch("CRA-ARC", "benefits"), settings)
     assert [one.name for one in chosen] == ["cra benefits", "late", "cra"]
     assert explained.changes[-1].what == "all: left out, no room"
-    assert applying("Hello", Matter(), settings)[0] == [settings.scenarios[0]]
+    assert applicable_scenarios("Hello", DepartmentMatch(), settings)[0] == [settings.scenarios[0]]
 
 
 async def test_scenario_that_may_be_quoted_is_a_source_of_its_own_and_others_are_notes() -> None:
@@ -209,16 +218,24 @@ async def test_scenario_that_may_be_quoted_is_a_source_of_its_own_and_others_are
         ),
         Scenario(name="tone", text="Be brief.", always=True),
     )
-    settings = RetrievalSettings(legs=("bm25",), scenarios=ScenarioSettings(scenarios=scenarios))
+    settings = RetrievalSettings(retrievers=("bm25",), scenarios=ScenarioSettings(scenarios=scenarios))
     page = Passage(id="p", source="kb:p", text="Payments are due in May.", score=7.0)
     # When a question calls for both
-    found = await Searcher([FixedLeg("bm25", page)]).search(Sought("My payment is late"), settings)
+    found = await Searcher([FixedRetriever("bm25", page)]).search(SearchQuery("My payment is late"), settings)
     # Then the one stands before the passages found, and the other beside them
     assert [(one.source, one.score, one.via) for one in found.passages] == [
         ("scenario:late payments", 7.0, ("scenario",)),
         ("kb:p", 7.0, ()),
     ]
     assert found.notes == ("Be brief.",)
+
+
+async def test_search_gives_the_page_of_the_department_to_read_on() -> None:
+    settings = RetrievalSettings(retrievers=("bm25",), departments=DEPARTMENTS)
+    page = Passage(id="p", source="kb:p", text="Payments are due in May.", score=7.0)
+    found = await Searcher([FixedRetriever("bm25", page)]).search(SearchQuery("Canada Revenue Agency"), settings)
+    assert found.read_on == "https://www.canada.ca/en/revenue-agency.html"
+    assert "read_on" not in found.trace_summary
 
 
 def test_scenario_without_an_occasion_is_refused() -> None:
@@ -250,9 +267,9 @@ def test_reranking_is_called_for_when_it_may_matter(
 # --- the choice of sources ---
 
 ENTRIES = (
-    KbIndexEntry(source="kb:leisure/swimming.md", title="Swimming hall", description="Prices and opening hours."),
-    KbIndexEntry(source="kb:leisure/library.md", title="Library", description="Opening hours and cards."),
-    KbIndexEntry(source="kb:taxes/dog.md", title="Dog licence", description="What a dog costs a year."),
+    SourceIndexEntry(source="kb:leisure/swimming.md", title="Swimming hall", description="Prices and opening hours."),
+    SourceIndexEntry(source="kb:leisure/library.md", title="Library", description="Opening hours and cards."),
+    SourceIndexEntry(source="kb:taxes/dog.md", title="Dog licence", description="What a dog costs a year."),
 )
 
 

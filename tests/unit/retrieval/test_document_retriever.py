@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.document_retriever import WholeSources
-from services.retrieval.handler import Librarian
-from services.retrieval.retrievers.parallel import WordsLeg
-from services.retrieval.searcher import Found, Searcher, Sought
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.document import DocumentRetriever
+from services.retrieval.searcher import Searcher, SearchQuery, SearchResult
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document
 from shared.contracts.facts import DocumentSubmitted
+from tests.support.retrieval import document_handler
 
 LONG = "# Swimming pool\n\n" + "\n\n".join(f"Sentence {number} about water and lanes." for number in range(150))
 SHORT = "# Town library\n\nBooks are lent for four weeks.\n\n# Rooms\n\nRooms are free."
@@ -25,17 +25,17 @@ SHORT = "# Town library\n\nBooks are lent for four weeks.\n\n# Rooms\n\nRooms ar
 async def index(tmp_path: Path) -> AsyncIterator[EdgeIndex]:
     opened = EdgeIndex(tmp_path)
     await opened.open()
-    librarian = Librarian(opened, None, store="embedded")  # type: ignore[arg-type]
+    documents = document_handler(opened, None)  # type: ignore[arg-type]
     for name, text in (("pool", LONG), ("library", SHORT)):
         document = Document(source=f"kb:{name}.md", media_type="text/markdown", text=text, collection=name)
-        await librarian.index(DocumentSubmitted(document=document), RetrievalSettings())
+        await documents.index(DocumentSubmitted(document=document), RetrievalSettings())
     yield opened
     await opened.close()
 
 
-async def _search(shelf: EdgeIndex, text: str, **settings: Any) -> Found:
-    searcher = Searcher([WordsLeg(shelf)], wholes=WholeSources(shelf))
-    return await searcher.search(Sought(text, explain=True), RetrievalSettings(strategy="index", **settings))
+async def _search(shelf: EdgeIndex, text: str, **settings: Any) -> SearchResult:
+    searcher = Searcher([Bm25Retriever(shelf)], documents=DocumentRetriever(shelf))
+    return await searcher.search(SearchQuery(text, explain=True), RetrievalSettings(strategy="index", **settings))
 
 
 async def test_source_is_loaded_whole_in_its_own_order(index: EdgeIndex) -> None:
@@ -45,28 +45,28 @@ async def test_source_is_loaded_whole_in_its_own_order(index: EdgeIndex) -> None
     assert len(found.passages) == document.chunks > RetrievalSettings().passages
     assert [one.start for one in found.passages] == sorted(one.start for one in found.passages)
     assert {(one.source, one.via, one.score) for one in found.passages} == {("kb:pool.md", ("index",), 1.0)}
-    assert found.trace["sources"] == "chosen: kb:pool.md"
-    assert found.trace["index"]["candidates"] == document.chunks
+    assert found.trace_summary["sources"] == "chosen: kb:pool.md"
+    assert found.trace_summary["index"]["candidates"] == document.chunks
 
 
 async def test_budget_cuts_the_best_source_and_leaves_out_others_that_do_not_fit(index: EdgeIndex) -> None:
     found = await _search(index, "swimming pool, town library", index={"max_chars": 1000, "relative": 0})
     assert sum(len(one.text) for one in found.passages) <= 1000
-    told = found.trace["sources"]
+    told = found.trace_summary["sources"]
     assert "left out, no room" in told or "cut: kb:pool.md is longer than max_chars" in told
 
 
 async def test_question_that_fits_no_source_is_searched_for(index: EdgeIndex) -> None:
     found = await _search(index, "149")
     assert found.passages[0].via == ("bm25",)
-    assert found.missing == {}
+    assert found.trace.missing == {}
 
 
-async def test_index_that_takes_too_long_is_missing_and_the_legs_are_asked(
+async def test_index_that_takes_too_long_is_missing_and_the_retrievers_are_asked(
     index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await _search(index, "swimming pool", index_seconds=1e-9)
-    assert "took longer" in found.missing["index"]
+    assert "took longer" in found.trace.missing["index"]
     assert found.passages[0].via == ("bm25",)
 
 
@@ -76,10 +76,10 @@ async def test_sources_of_other_collections_are_not_chosen(index: EdgeIndex) -> 
 
 
 async def test_document_that_came_since_is_chosen_too(index: EdgeIndex) -> None:
-    searcher = Searcher([WordsLeg(index)], wholes=WholeSources(index))
+    searcher = Searcher([Bm25Retriever(index)], documents=DocumentRetriever(index))
     settings = RetrievalSettings(strategy="index")
-    assert (await searcher.search(Sought("municipal theatre"), settings)).passages == []
+    assert (await searcher.search(SearchQuery("municipal theatre"), settings)).passages == []
     document = Document(source="kb:theatre.md", text="Municipal theatre. Plays in winter.", title="Municipal theatre")
-    await Librarian(index, None, store="embedded").index(DocumentSubmitted(document=document), settings)  # type: ignore[arg-type]
-    found = await searcher.search(Sought("municipal theatre"), settings)
+    await document_handler(index, None).index(DocumentSubmitted(document=document), settings)  # type: ignore[arg-type]
+    found = await searcher.search(SearchQuery("municipal theatre"), settings)
     assert [one.source for one in found.passages] == ["kb:theatre.md"]

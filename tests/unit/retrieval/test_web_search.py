@@ -10,10 +10,10 @@ import pytest
 
 from services.retrieval.retrievers.web.google import GoogleSearch
 from services.retrieval.retrievers.web.searxng import SearxngSearch
-from services.retrieval.source_index import SourceIndex
 from shared.contracts.errors import RefusedError, UnavailableError
-from shared.contracts.requests.retrieval import IndexedDocument, KbIndexRequest
+from shared.contracts.requests.retrieval import IndexedDocument, SourceIndexRequest
 from shared.web.client import FetchResult
+from tests.support.retrieval import document_handler
 
 
 class _Engine:
@@ -103,12 +103,12 @@ class _Register:
 
 
 async def test_index_of_sources_comes_by_page_and_collection() -> None:
-    index = SourceIndex(_Register())  # type: ignore[arg-type]
-    first = await index.kb_index(KbIndexRequest(limit=3))
-    rest = await index.kb_index(KbIndexRequest(limit=3, after=first.after))
+    index = document_handler(_Register())  # type: ignore[arg-type]
+    first = await index.source_index(SourceIndexRequest(limit=3))
+    rest = await index.source_index(SourceIndexRequest(limit=3, after=first.after))
     assert [entry.source for entry in (*first.entries, *rest.entries)] == ["kb:a", "kb:b", "kb:c", "kb:d"]
     assert (first.total, rest.total, rest.after) == (4, 4, "")
     assert first.entries[0].line() == "kb:a\ta — About."
     for collections, sources in ((("x",), ["kb:a", "kb:c"]), (("x", "y"), ["kb:a", "kb:b", "kb:c"])):
-        page = await index.kb_index(KbIndexRequest(collections=collections))
+        page = await index.source_index(SourceIndexRequest(collections=collections))
         assert [entry.source for entry in page.entries] == sources

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from services.retrieval.rerankers.rules import RulesReranker
-from services.retrieval.searcher import Found, Searcher, Sought
+from services.retrieval.searcher import Searcher, SearchQuery, SearchResult
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
-from tests.unit.retrieval.test_legs import FixedLeg
+from tests.unit.retrieval.test_retrievers import FixedRetriever
 
 
 def _passage(name: str, score: float, text: str = "", date: str = "") -> Passage:
@@ -50,22 +50,24 @@ class LastFirst:
         return list(reversed(passages))
 
 
-async def _search(looker: Any, found: Sequence[Passage], text: str = "text", **settings: Any) -> Found:
+async def _search(looker: Any, found: Sequence[Passage], text: str = "text", **settings: Any) -> SearchResult:
     look = {"reranker": "rules", **settings}
-    searcher = Searcher([FixedLeg("bm25", *found)], rerankers=[looker])
-    return await searcher.search(Sought(text, explain=True), RetrievalSettings(reranking=look, legs=("bm25",)))
+    searcher = Searcher([FixedRetriever("bm25", *found)], rerankers=[looker])
+    return await searcher.search(
+        SearchQuery(text, explain=True), RetrievalSettings(reranking=look, retrievers=("bm25",))
+    )
 
 
-def _ids(found: Found) -> list[str]:
+def _ids(found: SearchResult) -> list[str]:
     return [one.id for one in found.passages]
 
 
-async def test_close_scores_are_ranked_again_as_deep_as_the_pipeline_says() -> None:
+async def test_close_scores_are_reranked_to_the_configured_depth() -> None:
     reranker = LastFirst()
     found = await _search(reranker, CLOSE, depth=3)
     assert _ids(found) == ["c", "b", "a", "d"]
     assert reranker.why == [("close",)]
-    (step,) = [one for one in found.steps if one.name == "second_look"]
+    (step,) = [one for one in found.trace.steps if one.name == "second_look"]
     assert [one.id for one in step.before] == ["a", "b", "c", "d"]
     assert step.changes[0]["what"] == "ranked again by rules"
 
@@ -92,10 +94,10 @@ async def test_nobody_looks_again_by_default() -> None:
 async def test_reranker_that_fails_or_is_late_leaves_the_order_as_it_is(reranker: LastFirst, told: str) -> None:
     found = await _search(reranker, CLOSE, seconds=0.01)
     assert _ids(found) == ["a", "b", "c", "d"]
-    assert found.noted["second_look"] == told
+    assert found.trace_summary["second_look"] == told
 
 
-async def test_rules_prefer_what_says_more_of_the_question_among_close_scores() -> None:
+async def test_rules_prefer_what_covers_more_of_the_question_among_close_scores() -> None:
     texts = ("The pool is open.", "Rent of a garden plot.", "A garden is a place for plots and rent.")
     passages = [_passage(name, score, text) for name, score, text in zip("abc", (1.0, 0.99, 0.98), texts, strict=True)]
     again = await RulesReranker().rerank(

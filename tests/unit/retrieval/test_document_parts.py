@@ -10,13 +10,13 @@ import pytest
 
 from cli.crawler.files import Collector
 from services.retrieval.graph.sqlite import SqliteGraph
-from services.retrieval.handler import Librarian
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.edge import EdgeIndex
 from shared.contracts.domain import Document, part_of, part_source
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentSubmitted
 from shared.contracts.requests.retrieval import DocumentsRequest
+from tests.support.retrieval import document_handler
 
 SETTINGS = RetrievalSettings()
 
@@ -36,20 +36,20 @@ class _Shelf:
     def __init__(self, folder: Path) -> None:
         self.index = EdgeIndex(folder)
         self.graph = SqliteGraph(folder)
-        self.librarian = Librarian(self.index, _NoBodies(), store="embedded", graph=self.graph)
+        self.documents = document_handler(self.index, _NoBodies(), graph=self.graph)
 
     async def take(self, path: Path, *, part_bytes: int = 400) -> None:
         """Ingest the file as the command line does, each part a document."""
         for one in Collector(part_bytes=part_bytes).collect([str(path)]):
             document = one.document.model_copy(update={"text": one.body.decode()})
-            await self.librarian.index(DocumentSubmitted(document=document), SETTINGS)
+            await self.documents.index(DocumentSubmitted(document=document), SETTINGS)
 
     async def submit(self, source: str, **told: Any) -> None:
         document = Document(source=source, text=f"The text of {source}.", title=source, **told)
-        await self.librarian.index(DocumentSubmitted(document=document), SETTINGS)
+        await self.documents.index(DocumentSubmitted(document=document), SETTINGS)
 
     async def sources(self) -> list[str]:
-        return [one.source for one in (await self.librarian.documents(DocumentsRequest())).documents]
+        return [one.source for one in (await self.documents.documents(DocumentsRequest())).documents]
 
 
 @pytest.fixture
@@ -133,5 +133,5 @@ async def test_parts_of_a_text_on_its_way_leave_all_others_alone(shelf: _Shelf) 
         ("#part=1", "#part=1", 0),
     ],
 )
-def test_part_is_told_by_its_id(source: str, text: str, number: int) -> None:
+def test_part_is_recognised_by_its_id(source: str, text: str, number: int) -> None:
     assert part_of(source) == (text, number)

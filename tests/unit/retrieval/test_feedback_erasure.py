@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.retrieval.feedback_store import BallotBox
+from services.retrieval.feedback_store import FeedbackStore
 from services.retrieval.rankers.feedback import FeedbackSettings
 from shared.contracts.errors import UnavailableError
 
@@ -17,11 +17,11 @@ SECRET = "Zyxquwertvbnalsk"
 
 
 async def test_votes_of_forgotten_conversations_count_no_longer_and_others_do(tmp_path: Path) -> None:
-    box = BallotBox(tmp_path / "votes.db")
+    box = FeedbackStore(tmp_path / "votes.db")
     await box.open()
-    box.keep(["kb:a", "kb:b"], "default/ann", "c-1", 1, NOW)
-    box.keep(["kb:b"], "default/bob", "c-2", 1, NOW)
-    box.keep(["kb:c"], "other/ann", "c-1", 1, NOW)
+    box.put(["kb:a", "kb:b"], "default/ann", "c-1", 1, NOW)
+    box.put(["kb:b"], "default/bob", "c-2", 1, NOW)
+    box.put(["kb:c"], "other/ann", "c-1", 1, NOW)
     assert box.votes("kb:a", SETTINGS) is not None
 
     box.forget(["c-1", "c-9"], "default")
@@ -33,10 +33,10 @@ async def test_votes_of_forgotten_conversations_count_no_longer_and_others_do(tm
 
 
 async def test_forgotten_votes_are_off_the_disk(tmp_path: Path) -> None:
-    box = BallotBox(tmp_path / "votes.db")
+    box = FeedbackStore(tmp_path / "votes.db")
     await box.open()
     for number in range(100):
-        box.keep([f"kb:{number}"], f"default/{SECRET}", "c-1", 1, NOW)
+        box.put([f"kb:{number}"], f"default/{SECRET}", "c-1", 1, NOW)
     before = holds(tmp_path)
 
     box.forget(["c-1"], "default")
@@ -46,9 +46,9 @@ async def test_forgotten_votes_are_off_the_disk(tmp_path: Path) -> None:
     await box.close()
 
 
-async def test_a_file_that_is_not_open_forgets_nothing_and_says_so(tmp_path: Path) -> None:
+async def test_deleting_from_a_file_that_is_not_open_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError):
-        BallotBox(tmp_path / "votes.db").forget(["c-1"], "default")
+        FeedbackStore(tmp_path / "votes.db").forget(["c-1"], "default")
 
 
 def holds(folder: Path) -> bool:

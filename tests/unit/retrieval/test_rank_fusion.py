@@ -17,14 +17,14 @@ def _ids(passages: list[Passage]) -> list[str]:
     return [one.id for one in passages]
 
 
-def test_fuse_puts_first_what_both_legs_found() -> None:
+def test_fuse_puts_first_what_both_retrievers_found() -> None:
     fused = fuse({"bm25": _ranking("a", "b", "c"), "dense": _ranking("d", "b", via="dense")}, by="ranks")
     assert _ids(fused) == ["b", "a", "d", "c"]
     assert fused[0].via == ("bm25", "dense")
     assert fused[2].via == ("dense",)
 
 
-def test_fuse_by_scores_keeps_how_far_the_passages_of_a_leg_lie_apart() -> None:
+def test_fuse_by_scores_keeps_how_far_the_passages_of_a_retriever_lie_apart() -> None:
     words = [
         one.model_copy(update={"score": score}) for one, score in zip(_ranking("a", "b", "c"), (9, 2, 1), strict=True)
     ]
@@ -36,16 +36,16 @@ def test_fuse_by_scores_keeps_how_far_the_passages_of_a_leg_lie_apart() -> None:
     assert [(one.id, one.score) for one in fused] == [("a", 0.75), ("b", 0.5625), ("c", 0.0), ("d", 0.0)]
 
 
-def test_fuse_gives_the_first_of_all_legs_a_score_of_one() -> None:
+def test_fuse_gives_the_first_of_all_retrievers_a_score_of_one() -> None:
     assert fuse({"bm25": _ranking("a", "b"), "dense": _ranking("a")})[0].score == 1.0
 
 
-def test_fuse_leaves_the_ranking_of_one_leg_as_it_is() -> None:
+def test_fuse_leaves_the_ranking_of_one_retriever_as_it_is() -> None:
     assert fuse({"bm25": _ranking("a", "b"), "dense": []}) == _ranking("a", "b")
     assert fuse({}) == []
 
 
-def test_fuse_weighs_legs_as_told() -> None:
+def test_fuse_applies_the_weights_of_retrievers() -> None:
     rankings = {"bm25": _ranking("a"), "dense": _ranking("b")}
     assert _ids(fuse(rankings, weights={"dense": 2.0})) == ["b", "a"]
 

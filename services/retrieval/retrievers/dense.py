@@ -1,0 +1,31 @@
+"""The `dense` retriever: passages whose meaning is near the question's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.ports import RetrieverQuery, VectorIndex
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
+
+
+class DenseRetriever:
+    """Ranks passages by the cosine of their embedding and the question's."""
+
+    name = "dense"
+
+    def __init__(self, index: VectorIndex, embeddings: Embeddings) -> None:
+        self._index = index
+        self._embeddings = embeddings
+
+    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
+        """Also raises UnavailableError when no passage has a vector of the model in use."""
+        vector = await self._embeddings.of_question(query.text)
+        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
+        hits = await self._index.search_near(vector, limit=query.limit, collections=query.collections)
+        if not hits and not await self._index.embedded() and await self._index.count():
+            raise UnavailableError(
+                f"no passage has a vector of the model {self._embeddings.name}: ingest the documents again"
+            )
+        return hits

@@ -1,0 +1,112 @@
+"""The `index` retriever (setting `strategy: index`): sources are chosen by their index entries and loaded whole.
+
+For collections of some hundred sources whose titles and descriptions tell them apart: the register of documents is
+read for every question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from services.retrieval.ports import RetrieverQuery, VectorIndex
+from services.retrieval.rankers.explanation import Explanation, StepChange
+from services.retrieval.rankers.sources import NAME, SourceChooser
+from services.retrieval.retrievers.source_selection import select_sources
+from services.retrieval.settings import IndexSettings
+from services.retrieval.stores.points import most_used, passage_id
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import IndexedDocument, SourceIndexEntry
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
+
+INDEX = "index"
+#: Source and version of every document.
+_RegisterVersion = tuple[tuple[str, str], ...]
+
+
+class DocumentRetriever:
+    """Chooses sources and loads them. The chooser is rebuilt when the register of documents has changed."""
+
+    def __init__(self, index: VectorIndex, models: Models | None = None) -> None:
+        self._index = index
+        self._models = models or NoModels()
+        self._built_from: tuple[_RegisterVersion, str] = ((), "")
+        self._chooser = SourceChooser(())
+
+    def with_settings(self, settings: IndexSettings, introduction: str = "") -> WholeDocumentRetriever:
+        """The retriever for one question; `introduction` is told to a model that chooses."""
+        return WholeDocumentRetriever(self, settings, introduction)
+
+    async def choose(
+        self, query: RetrieverQuery, settings: IndexSettings, introduction: str = ""
+    ) -> tuple[list[IndexedDocument], Explanation]:
+        """The documents that fit the question, best first, chosen by the model or by rule."""
+        documents = await self._index.documents(query.collections[0] if len(query.collections) == 1 else "")
+        known = {one.source: one for one in documents if not query.collections or one.collection in query.collections}
+        language = most_used(Counter(one.language for one in known.values()))
+        built_from = (tuple((one.source, one.version) for one in known.values()), language)
+        if built_from != self._built_from:
+            entries = [
+                SourceIndexEntry(source=one.source, title=one.title, description=one.description)
+                for one in known.values()
+            ]
+            self._chooser, self._built_from = SourceChooser(entries, language=language), built_from
+        if settings.chooser == "model":
+            entries = self._chooser.by_fit(query.text)
+            by_model = await select_sources(self._models, query.text, entries, settings, introduction)
+            if by_model is not None:
+                return [known[source] for source in by_model[0]], by_model[1]
+        sources, explanation = self._chooser.choose(query.text, settings)
+        return [known[source] for source in sources], explanation
+
+    async def load(self, document: IndexedDocument) -> list[Passage]:
+        """All passages of the document, in order."""
+        ids = [passage_id(document.source, document.version, number) for number in range(document.chunks)]
+        return sorted(await self._index.fetch(ids), key=lambda passage: (passage.start, passage.end))
+
+
+class WholeDocumentRetriever:
+    """The retriever for one question. After `search`, `explanation` names the sources chosen and left out."""
+
+    name = INDEX
+
+    def __init__(self, documents: DocumentRetriever, settings: IndexSettings, introduction: str) -> None:
+        self._documents = documents
+        self._settings = settings
+        self._introduction = introduction
+        self.explanation = Explanation(NAME)
+
+    async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
+        """The passages of whole sources: those of the best source first, each source in its own order.
+
+        Sources are taken while they fit into `max_chars`; the best one is cut to it.
+        """
+        documents, chosen = await self._documents.choose(query, self._settings, self._introduction)
+        scores = [change.after or 0.0 for change in chosen.changes]
+        changes, loaded, left = list(chosen.changes), list[Passage](), self._settings.max_chars
+        for document, score in zip(documents, scores, strict=True):
+            passages = await self._documents.load(document)
+            length = sum(len(passage.text) for passage in passages)
+            if loaded and length > left:
+                changes.append(StepChange(f"left out, no room: {document.source} ({length} characters)"))
+                continue
+            fitting = _first_passages(passages, left)
+            if len(fitting) < len(passages):
+                changes.append(StepChange(f"cut: {document.source} is longer than max_chars"))
+            left -= length
+            share = round(score / scores[0], 4) if scores[0] else 0.0
+            loaded += (one.model_copy(update={"score": share, "via": (INDEX,)}) for one in fitting)
+        self.explanation = Explanation(NAME, tuple(changes))
+        return loaded
+
+
+def _first_passages(passages: Sequence[Passage], room: int) -> list[Passage]:
+    """The first passages that fit into `room` characters, at least one."""
+    fitting: list[Passage] = []
+    for passage in passages:
+        room -= len(passage.text)
+        if room < 0 and fitting:
+            break
+        fitting.append(passage)
+    return fitting

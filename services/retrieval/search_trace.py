@@ -1,0 +1,119 @@
+"""Collects what a search did, for the event's trace and for `search --explain`.
+
+The search and its rankers write to it and never read from it, so that what is reported cannot change what is found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from services.retrieval.ports import RetrieverResult
+from services.retrieval.rankers.explanation import Explanation
+from shared.contracts.domain import Passage
+from shared.contracts.requests.retrieval import RankedPassage, RankingStep, RetrieverReport, SearchExplanation
+
+#: The changes of one step that the trace of an event keeps, in characters.
+_NOTE_CHARS = 200
+
+
+class TraceMark(NamedTuple):
+    """A moment in a trace that it can be rewound to."""
+
+    steps: int
+    notes: int
+
+
+class SearchTrace:
+    """Reports of retrievers, steps of the ranking and notes, in the order they were recorded.
+
+    With `explain` every step is kept with its rankings; without it only notes, which are small enough for an event.
+    """
+
+    def __init__(self, *, explain: bool = False) -> None:
+        self.explain = explain
+        self.results: list[RetrieverResult] = []
+        self.steps: list[RankingStep] = []
+        self._notes: list[tuple[str, Any]] = []
+
+    def retriever(self, result: RetrieverResult) -> None:
+        """Record what a retriever returned."""
+        self.results.append(result)
+
+    def step(
+        self,
+        explanation: Explanation,
+        before: Sequence[Passage] = (),
+        after: Sequence[Passage] = (),
+        took_ms: float = 0.0,
+    ) -> None:
+        """Record a step: what it changed, the ranking before and after it, and its time in milliseconds."""
+        changes = [change.what for change in explanation.changes if not change.passage]
+        if changes:
+            self.note(explanation.step, "; ".join(changes)[:_NOTE_CHARS])
+        if self.explain:
+            self.steps.append(
+                RankingStep(
+                    name=explanation.step,
+                    took_ms=took_ms,
+                    before=ranked_passages(before),
+                    after=ranked_passages(after),
+                    changes=tuple(change.as_dict() for change in explanation.changes),
+                )
+            )
+
+    def note(self, name: str, value: Any) -> None:
+        """Record a figure or a reason for the trace of the event; a later note replaces one of the same name."""
+        self._notes.append((name, value))
+
+    def mark(self) -> TraceMark:
+        """The present moment, for `rewind`."""
+        return TraceMark(len(self.steps), len(self._notes))
+
+    def rewind(self, mark: TraceMark) -> None:
+        """Discard the steps and notes recorded since the mark, because they are about to be repeated."""
+        del self.steps[mark.steps :]
+        del self._notes[mark.notes :]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The retrievers that failed, and why."""
+        return {result.retriever: result.missing for result in self.results if result.missing}
+
+    def summary(self, took_ms: float) -> dict[str, Any]:
+        """Figures and reasons for `Context.trace`; no texts of passages."""
+        retrievers = {result.retriever: _figures(result) for result in self.results}
+        missing = {"missing": self.missing} if self.missing else {}
+        return {**retrievers, **missing, **dict(self._notes), "took_ms": took_ms}
+
+    def explanation(self) -> SearchExplanation:
+        """The full report for `search --explain`."""
+        reports = tuple(
+            RetrieverReport(
+                name=result.retriever,
+                took_ms=result.took_ms,
+                missing=result.missing,
+                hits=ranked_passages(result.hits),
+            )
+            for result in self.results
+        )
+        return SearchExplanation(retrievers=reports, steps=tuple(self.steps))
+
+
+def ranked_passages(passages: Sequence[Passage]) -> tuple[RankedPassage, ...]:
+    """The ranking without the texts."""
+    return tuple(
+        RankedPassage(rank=rank, id=one.id, source=one.source, title=one.title, score=one.score, via=one.via)
+        for rank, one in enumerate(passages, 1)
+    )
+
+
+def milliseconds_since(began: float) -> float:
+    """Milliseconds since `began`, a reading of `time.perf_counter`."""
+    return round((time.perf_counter() - began) * 1000, 2)
+
+
+def _figures(result: RetrieverResult) -> dict[str, Any]:
+    top = result.hits[0].score if result.hits else 0.0
+    return {"candidates": len(result.hits), "took_ms": result.took_ms, "top_score": top}

@@ -1,0 +1,199 @@
+"""Retrievers fail independently, and a search reports which are missing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from services.retrieval.ports import RetrieverQuery
+from services.retrieval.rankers.acronyms import AcronymSettings
+from services.retrieval.rankers.progression import ProgressionSettings
+from services.retrieval.retrievers.graph import GraphRetriever
+from services.retrieval.retrievers.parallel import run_retrievers
+from services.retrieval.searcher import Searcher, SearchQuery
+from services.retrieval.settings import RetrievalSettings
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
+
+SETTINGS = RetrievalSettings()
+
+
+def _passage(name: str, score: float = 1.0, text: str = "") -> Passage:
+    return Passage(id=name, source=f"kb:{name}", text=text or f"text of {name}", score=score)
+
+
+class FixedRetriever:
+    """Finds what it was made with; keeps what it was asked."""
+
+    def __init__(self, name: str, *found: Passage) -> None:
+        self.name = name
+        self.found = found
+        self.asked: list[RetrieverQuery] = []
+
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+        self.asked.append(wanted)
+        return self.found
+
+
+class BrokenRetriever(FixedRetriever):
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+        raise UnavailableError(f"{self.name} is away")
+
+
+class EndlessRetriever(FixedRetriever):
+    async def search(self, wanted: RetrieverQuery) -> Sequence[Passage]:
+        await asyncio.Event().wait()
+        return ()
+
+
+class Visit(NamedTuple):
+    id: str
+    score: float
+
+
+class FixedWalk:
+    def __init__(self, *visits: tuple[str, float]) -> None:
+        self.visits = [Visit(*one) for one in visits]
+        self.seeds: list[str] = []
+
+    async def expand(
+        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+    ) -> list[Visit]:
+        self.seeds = [one.id for one in seeds]
+        return self.visits
+
+
+class FixedStore:
+    """Where passages are read; keeps what was asked for."""
+
+    def __init__(self, *passages: Passage) -> None:
+        self.passages = {one.id: one for one in passages}
+        self.asked: list[Sequence[str]] = []
+
+    async def fetch(self, ids: Sequence[str]) -> list[Passage]:
+        self.asked.append(ids)
+        return [self.passages[one] for one in ids if one in self.passages]
+
+
+async def test_retriever_that_fails_or_is_late_is_missing_and_the_others_still_answer() -> None:
+    retrievers = [FixedRetriever("bm25", _passage("a")), BrokenRetriever("dense"), EndlessRetriever("graph")]
+    found = await run_retrievers(retrievers, RetrieverQuery("x"), {"bm25": 1.0, "dense": 1.0, "graph": 0.001})
+    assert [(one.retriever, len(one.hits), one.missing) for one in found] == [
+        ("bm25", 1, ""),
+        ("dense", 0, "dense is away"),
+        ("graph", 0, "took longer than 0.001 s"),
+    ]
+
+
+async def test_search_tells_in_its_trace_which_retriever_was_missing() -> None:
+    found = await Searcher([FixedRetriever("bm25", _passage("a")), BrokenRetriever("dense")]).search(
+        SearchQuery("x"), SETTINGS
+    )
+    assert [one.id for one in found.passages] == ["a"]
+    assert found.trace_summary["missing"] == {"dense": "dense is away"}
+    assert found.trace_summary["bm25"]["candidates"] == 1
+
+
+async def test_search_goes_on_without_words_when_meaning_finds_something() -> None:
+    found = await Searcher([BrokenRetriever("bm25"), FixedRetriever("dense", _passage("a"))]).search(
+        SearchQuery("x"), SETTINGS
+    )
+    assert [one.id for one in found.passages] == ["a"]
+
+
+async def test_search_that_no_retriever_can_do_is_an_error() -> None:
+    with pytest.raises(UnavailableError, match="bm25 is away"):
+        await Searcher([BrokenRetriever("bm25"), BrokenRetriever("dense")]).search(SearchQuery("x"), SETTINGS)
+
+
+async def test_search_asks_the_retrievers_named_only() -> None:
+    words, meaning = FixedRetriever("bm25", _passage("a")), FixedRetriever("dense", _passage("b"))
+    found = await Searcher([words, meaning]).search(SearchQuery("x", retrievers=("dense",)), SETTINGS)
+    assert [one.id for one in found.passages] == ["b"]
+    assert words.asked == []
+
+
+async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> None:
+    # Given a walk that leads from one passage to another
+    walk = FixedWalk(("a", 0.5), ("linked", 0.3), ("gone", 0.2))
+    retrievers = [FixedRetriever("bm25", _passage("a"), _passage("b", 0.5))]
+    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(_passage("linked")))
+    # When something is searched for
+    found = await searcher.search(SearchQuery("x"), SETTINGS)
+    # Then the passage it led to is there, what is gone is not, and the rest follows
+    assert walk.seeds == ["a", "b"]
+    assert [one.id for one in found.passages] == ["a", "linked", "b"]
+    assert found.passages[1].via == ("graph",)
+
+
+async def test_search_explains_every_retriever_and_ranking_step_with_ranks_and_times() -> None:
+    searcher = Searcher(
+        [FixedRetriever("bm25", _passage("a"), _passage("b", text="text of a"))], GraphRetriever(FixedWalk())
+    )
+    found = await searcher.search(SearchQuery("x", explain=True), SETTINGS)
+    told = found.trace.explanation()
+    assert [retriever.name for retriever in told.retrievers] == ["bm25", "graph"]
+    assert [(hit.rank, hit.id) for hit in told.retrievers[0].hits] == [(1, "a"), (2, "b")]
+    names = [step.name for step in told.steps]
+    assert names.index("fusion") < names.index("recency") < names.index("duplicates") < names.index("diversity")
+    duplicates = told.steps[names.index("duplicates")]
+    assert [one.id for one in duplicates.before] == ["a", "b"]
+    assert [one.id for one in duplicates.after] == ["a"]
+    assert duplicates.changes[0]["passage"] == "b"
+    assert all(step.took_ms >= 0 for step in told.steps)
+
+
+async def test_search_explains_nothing_unless_asked() -> None:
+    found = await Searcher([FixedRetriever("bm25", _passage("a"))]).search(SearchQuery("x"), SETTINGS)
+    assert found.trace.steps == []
+
+
+async def test_acronyms_are_spelled_out_for_the_retrievers() -> None:
+    retriever = FixedRetriever("bm25", _passage("a"))
+    settings = RetrievalSettings(acronyms=AcronymSettings(table="CRA,Canada Revenue Agency\n"))
+    found = await Searcher([retriever]).search(SearchQuery("Who is the CRA?"), settings)
+    assert "Canada Revenue Agency" in retriever.asked[0].text
+    assert "acronyms" in found.trace_summary
+
+
+async def test_a_question_gets_a_few_passages_first_where_the_pipeline_has_it_so_and_a_search_all() -> None:
+    retriever = FixedRetriever("bm25", *(_passage(f"p{n}", 9 - n, f"parking {n} word{n}") for n in range(6)))
+    settings = RetrievalSettings(progression=ProgressionSettings(first=2))
+    assert len((await Searcher([retriever]).search(SearchQuery("parking"), settings)).passages) == 2
+    assert len((await Searcher([retriever]).search(SearchQuery("parking", count=6), settings)).passages) == 6
+
+
+def _bare(name: str, score: float = 1.0) -> Passage:
+    return Passage(id=name, source="", text="", score=score, via=("bm25",))
+
+
+async def test_only_as_many_passages_are_read_as_it_takes_to_find_enough() -> None:
+    # Given many candidates, none of them read
+    shelf = FixedStore(*(_passage(f"p{number}", text=f"about {number}") for number in range(100)))
+    retriever = FixedRetriever("bm25", *(_bare(f"p{number}", 1 - number / 100) for number in range(100)))
+    # When a few are wanted
+    found = await Searcher([retriever], store=shelf).search(SearchQuery("x"), SETTINGS)
+    # Then these are read with how they were found, and not all the others
+    assert [one.id for one in found.passages] == [f"p{number}" for number in range(6)]
+    assert (found.passages[1].text, found.passages[1].score, found.passages[1].via) == ("about 1", 0.99, ("bm25",))
+    assert [len(ids) for ids in shelf.asked] == [32]
+
+
+async def test_the_rest_is_read_where_the_first_say_all_the_same() -> None:
+    # Given a ranking that begins with forty copies of one passage
+    shelf = FixedStore(
+        *(_passage(f"p{number}", text="same" if number < 40 else f"other {number}") for number in range(50))
+    )
+    retriever = FixedRetriever("bm25", *(_bare(f"p{number}", 1 - number / 100) for number in range(50)))
+    found = await Searcher([retriever], store=shelf).search(SearchQuery("x", explain=False), SETTINGS)
+    assert [one.id for one in found.passages] == ["p0", "p40", "p41", "p42", "p43", "p44"]
+
+
+async def test_explanation_names_the_sources_of_everything_that_was_found() -> None:
+    shelf = FixedStore(*(_passage(f"p{number}") for number in range(50)))
+    searcher = Searcher([FixedRetriever("bm25", *(_bare(f"p{number}") for number in range(50)))], store=shelf)
+    told = (await searcher.search(SearchQuery("x", explain=True), SETTINGS)).trace.explanation()
+    assert [hit.source for hit in told.retrievers[0].hits] == [f"kb:p{number}" for number in range(50)]
