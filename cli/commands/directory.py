@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.options import DATA, Data, Json, NatsUrl, bus_settings
-from shared.bus.request_client import send_request
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -30,6 +29,7 @@ def load(
     """Load experts, slots and content from a file; existing rows with the same id are replaced."""
     from cli.operations.directory_file import batches, read_directory
     from cli.output import fail, print_json
+    from shared.bus.request_client import send_request
     from shared.contracts.errors import RefusedError
 
     try:
@@ -55,6 +55,7 @@ def load(
 def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
     """Show the experts with their number of free slots, and the booked sessions."""
     from cli.output import print_json, table
+    from shared.bus.request_client import send_request
     from shared.contracts.requests.directory import DirectoryReply, DirectoryRequest
 
     replies: list[DirectoryReply] = []

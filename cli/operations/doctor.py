@@ -26,7 +26,7 @@ from shared.web.listener import listen
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class MachineCheck:
     """`verdict`: ok, warn (works with restrictions) or fail (does not work)."""
 
     check: str
@@ -34,7 +34,7 @@ class CheckResult:
     detail: str
 
 
-async def examine(settings: Settings) -> list[CheckResult]:
+async def examine(settings: Settings) -> list[MachineCheck]:
     """Check everything that `answerbus up` needs."""
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
@@ -44,72 +44,72 @@ async def examine(settings: Settings) -> list[CheckResult]:
     return findings
 
 
-def _python() -> CheckResult:
+def _python() -> MachineCheck:
     version = platform.python_version()
-    return CheckResult("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
+    return MachineCheck("python", "ok" if sys.version_info >= (3, 11) else "fail", version)
 
 
-def _nats_server() -> CheckResult:
+def _nats_server() -> MachineCheck:
     try:
-        return CheckResult("nats-server", "ok", str(binary()))
+        return MachineCheck("nats-server", "ok", str(binary()))
     except AnswerbusError as error:
-        return CheckResult("nats-server", "fail", str(error))
+        return MachineCheck("nats-server", "fail", str(error))
 
 
-def _pipelines() -> CheckResult:
+def _pipelines() -> MachineCheck:
     try:
-        return CheckResult("pipelines", "ok", ", ".join(pipeline.name for pipeline in packaged_pipelines()))
+        return MachineCheck("pipelines", "ok", ", ".join(pipeline.name for pipeline in packaged_pipelines()))
     except AnswerbusError as error:
-        return CheckResult("pipelines", "fail", str(error))
+        return MachineCheck("pipelines", "fail", str(error))
 
 
-def _data(settings: Settings) -> CheckResult:
+def _data(settings: Settings) -> MachineCheck:
     running = DataDir(settings.data_dir).running()
     if running:
-        return CheckResult(
+        return MachineCheck(
             "data directory", "ok", f"{settings.data_dir}: in use by process {running.pid} {running.url}"
         )
     parent = next(path for path in (settings.data_dir, *settings.data_dir.resolve().parents) if path.exists())
     free = shutil.disk_usage(parent).free // 2**20
-    return CheckResult("data directory", "ok" if free > 500 else "warn", f"{settings.data_dir}: {free} MiB free")
+    return MachineCheck("data directory", "ok" if free > 500 else "warn", f"{settings.data_dir}: {free} MiB free")
 
 
-def _port(settings: Settings) -> CheckResult:
+def _port(settings: Settings) -> MachineCheck:
     try:
         listen(settings.host, settings.port).close()
     except AnswerbusError as error:
-        return CheckResult("port", "warn", str(error))
-    return CheckResult("port", "ok", f"{settings.host}:{settings.port} is free")
+        return MachineCheck("port", "warn", str(error))
+    return MachineCheck("port", "ok", f"{settings.host}:{settings.port} is free")
 
 
-def _files() -> CheckResult:
+def _files() -> MachineCheck:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return CheckResult(
+    return MachineCheck(
         "open files", "ok" if soft >= 1024 else "warn", f"limit {soft}; each stream of an answer needs one"
     )
 
 
-def _extra(extra: str, package: str) -> CheckResult:
+def _extra(extra: str, package: str) -> MachineCheck:
     try:
-        return CheckResult(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
+        return MachineCheck(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
     except importlib.metadata.PackageNotFoundError:
-        return CheckResult(
+        return MachineCheck(
             f"extra {extra}", "warn", f"not installed; needed only if configured: pip install 'answerbus[{extra}]'"
         )
 
 
-async def _bus(settings: Settings) -> CheckResult:
+async def _bus(settings: Settings) -> MachineCheck:
     try:
         async with bus.connected(settings, "doctor") as client:
             status = await bus.status(client)
     except AnswerbusError as error:
-        return CheckResult("bus", "warn", str(error))
-    return CheckResult(
+        return MachineCheck("bus", "warn", str(error))
+    return MachineCheck(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
 
 
-async def _moderation(settings: Settings) -> list[CheckResult]:
+async def _moderation(settings: Settings) -> list[MachineCheck]:
     """The requirements of the moderation of each pipeline, if it has any."""
     findings = []
     for pipeline in await _in_use(settings):
@@ -118,7 +118,7 @@ async def _moderation(settings: Settings) -> list[CheckResult]:
         except AnswerbusError as error:
             needs = [("moderation", "fail", str(error))]
         findings += [
-            CheckResult(f"pipeline {pipeline.name}: {need}", verdict, detail) for need, verdict, detail in needs
+            MachineCheck(f"pipeline {pipeline.name}: {need}", verdict, detail) for need, verdict, detail in needs
         ]
     return findings
 
@@ -140,13 +140,15 @@ async def _in_use(settings: Settings) -> list[Pipeline]:
     return []
 
 
-async def _models(settings: Settings) -> list[CheckResult]:
+async def _models(settings: Settings) -> list[MachineCheck]:
     """The models of each role, and whether each endpoint answers; no tokens are spent."""
     endpoints = settings.model_endpoints
     roles = {role: [one.name for one in endpoints.of(role)] for role in (*ROLES, "embed")}
     played = "; ".join(f"{role}: {', then '.join(names)}" for role, names in roles.items() if names)
     findings = [
-        CheckResult("model roles", "ok", played or "none; every step uses its rule instead of a model (docs/models.md)")
+        MachineCheck(
+            "model roles", "ok", played or "none; every step uses its rule instead of a model (docs/models.md)"
+        )
     ]
     for one in endpoints.endpoints:
         endpoint = Endpoint(one)
@@ -155,7 +157,7 @@ async def _models(settings: Settings) -> list[CheckResult]:
             verdict, detail = "ok", "answers"
         except EndpointError as fault:
             verdict, detail = _verdict(fault)
-        findings.append(CheckResult(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
+        findings.append(MachineCheck(f"endpoint {one.name}", verdict, f"{one.kind}, {one.model}: {detail}"))
         await endpoint.close()
     return findings
 

@@ -1,4 +1,4 @@
-"""Retrieval as it is seen over HTTP and on the command line: the web as a retriever, whole sources, the index of sources."""
+"""Retrieval over HTTP and on the command line: the retriever `web`, whole sources, the index of sources."""
 
 from __future__ import annotations
 

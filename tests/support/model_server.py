@@ -1,12 +1,12 @@
 """A server that speaks OpenAI's API and says what a test tells it to, as slowly and as badly as it likes.
 
-    with ModelServer([ScriptedReply("Paris."), ScriptedReply(status=503), {"language": "fra"}]) as server:   # in order, then the default
-        ...                                        # OPENAI_BASE_URL=server.url; server.asked are the requests
+    with ModelServer([ScriptedReply("Paris."), ScriptedReply(status=503), {"language": "fra"}]) as server:
+        ...  # replies in this order, then the default; OPENAI_BASE_URL=server.url; server.asked are the requests
     with ModelServer(lambda asked: "yes" if "dog" in asked.user else None, first=0.3, token=0.02) as server: ...
 
 It serves `/chat/completions` (also under an Azure deployment), `/embeddings` and `/models`, and Anthropic's
-`/messages`. A reply may be a text, a `ScriptedReply`, or a dict (sent as JSON); without one the default is said: an example of
-the JSON schema where the request has one, else `tokens` words. It runs on a thread with its own loop; for load, in a
+`/messages`. A reply may be a text, a `ScriptedReply`, or a dict (sent as JSON); the default is an example of the JSON
+schema where the request has one, else `tokens` words. It runs on a thread with its own loop; for load, in a
 process of its own:
 
     python -m tests.support.model_server --port 9000 --first 0.3 --token 0.02 --tokens 60

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli.operations.doctor import CheckResult, examine
+from cli.operations.doctor import MachineCheck, examine
 from shared.runtime.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.support.servers import free_port
 
 
-async def found(tmp_path: Path, **models: Any) -> dict[str, CheckResult]:
+async def found(tmp_path: Path, **models: Any) -> dict[str, MachineCheck]:
     """What is found about models, by what it is about."""
     given = json.dumps(models) if models else ""
     settings = Settings(data_dir=tmp_path, nats_url=f"nats://127.0.0.1:{free_port()}", port=0, models=given)

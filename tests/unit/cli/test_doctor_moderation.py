@@ -11,7 +11,7 @@ import pytest
 from cli.host.catalogue import stages
 from cli.host.nats_server import EmbeddedNats
 from cli.operations import bus, doctor
-from cli.operations.doctor import CheckResult, examine
+from cli.operations.doctor import MachineCheck, examine
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
@@ -28,7 +28,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "find_spec", lambda name: None if name in EXTRAS else sys)
 
 
-async def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **section: Any) -> dict[str, CheckResult]:
+async def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **section: Any) -> dict[str, MachineCheck]:
     """What is found for packaged pipelines of which one has this section."""
     pipelines = [Pipeline(name="plain"), Pipeline(name="city", sections={"moderation": section})]
     monkeypatch.setattr(doctor, "packaged_pipelines", lambda: pipelines)

@@ -61,7 +61,7 @@ def test_the_line_of_an_event_names_score_and_judge() -> None:
 def test_who_asks_on_the_command_line_is_told_that_no_attempt_passed(capsys: pytest.CaptureFixture[str]) -> None:
     Transcript().close(question_json(EVENT))
 
-    assert "the best of 2 attempts; none passed" in capsys.readouterr().out
+    assert "the best of 2 attempts; none was verified" in capsys.readouterr().out
 
 
 def test_brackets_in_a_table_are_text(capsys: pytest.CaptureFixture[str]) -> None:

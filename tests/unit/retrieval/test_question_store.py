@@ -6,7 +6,7 @@ from pathlib import Path
 
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
-from services.retrieval.stores.choose import index_of
+from services.retrieval.stores import create_vector_index
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
 from shared.contracts.domain import Passage, PipelineRef, Question, Reusable
 from shared.contracts.envelope import opening
@@ -20,7 +20,7 @@ SCOPE = scope_of(Settings().tenant, PIPELINE.name, PIPELINE.revision, "eng")
 
 
 async def test_the_digest_of_an_answer_has_a_field_of_its_own(tmp_path: Path) -> None:
-    index = index_of(Settings(data_dir=tmp_path), "asked")
+    index = create_vector_index(Settings(data_dir=tmp_path), "asked")
     store = QuestionStore(index, None)
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     reusable = Reusable(question=QUESTION, language="eng", answer="a1b2", sources=("kb:a",))
@@ -36,7 +36,7 @@ async def test_the_digest_of_an_answer_has_a_field_of_its_own(tmp_path: Path) ->
 
 
 async def test_an_entry_written_before_the_field_existed_is_still_read(tmp_path: Path) -> None:
-    index = index_of(Settings(data_dir=tmp_path), "asked")
+    index = create_vector_index(Settings(data_dir=tmp_path), "asked")
     await index.open()
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     source, day = f"asked:{event.correlation_id}", event.occurred_at.date().isoformat()

@@ -143,4 +143,4 @@ def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text('{"text": "x"}\n')
     told = CliRunner().invoke(app, ["evaluate", "followups", str(tmp_path / "none.jsonl"), "--json"])
     assert told.exit_code == 1
-    assert "no lines with raw, rewrite and history" in told.output
+    assert "no line has raw, rewrite and history" in told.output
