@@ -106,7 +106,7 @@ def test_dead_address_is_replaced_and_the_steps_are_told(platform: Platform, sit
     shown = cli("events", "show", asked["id"], "--json", "--url", platform.url)
     (ending,) = [one for one in json.loads(shown.stdout) if one["fact"] == "AnswerVerified"]
     assert ending["payload"]["citations"][0]["checked"] == citation["checked"]
-    assert "1 address replaced" in cli("events", "show", asked["id"], "--url", platform.url).stdout
+    assert "1 URL replaced" in cli("events", "show", asked["id"], "--url", platform.url).stdout
 
 
 def test_what_is_known_of_an_address_is_not_asked_again(platform: Platform, site: Site) -> None:

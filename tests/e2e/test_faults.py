@@ -51,7 +51,7 @@ def post(platform: Platform, body: bytes | dict[str, object], path: str = "/api/
     ("body", "status", "says"),
     [
         ({"question": ""}, 422, "question"),
-        ({"question": " \n "}, 422, "must not be empty"),
+        ({"question": " \n "}, 422, "must not be blank"),
         ({"question": "a\u0000b"}, 422, "U+0000"),
         ({"question": "What?" * 1000}, 422, "at most 2000 characters"),
         ({"question": "Where is it?", "pipeline": "nosuch"}, 422, "there is no 'nosuch'"),

@@ -227,7 +227,7 @@ def test_file_of_questions_is_stopped_gone_on_with_and_reported(platform: Platfo
     begun.send_signal(signal.SIGINT)
     _, told = begun.communicate(timeout=60)
     assert begun.returncode == 130, told
-    assert "the same command goes on from" in told
+    assert "the same command resumes from" in told
     before = {(row["pipeline"], row["line"]): row["id"] for row in _rows(out) if "id" in row}
 
     done = cli(*command, "--json")

@@ -25,27 +25,26 @@ pytestmark = pytest.mark.integration
 #: Indexes document after document, in versions of different length, and says each one that is on the register.
 PROGRAM = """
 import asyncio, pathlib, sys
-from services.retrieval.handler import Librarian
+from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
-from shared.contracts.facts import DocumentSubmitted
 
 async def main():
     index = EdgeIndex(pathlib.Path(sys.argv[1]))
     await index.open()
-    librarian = Librarian(index, None, store="embedded")
+    indexer = DocumentIndexer(index, None)
     for number in range(1_000_000):
         source = f"kb:{number % 20}"
         text = " ".join(f"Sentence {n} of round{number} is here." for n in range(20 + number * 7 % 60))
-        await librarian.index(DocumentSubmitted(document=Document(source=source, text=text)), RetrievalSettings())
+        await indexer.index(Document(source=source, text=text), RetrievalSettings())
         print(source, number, flush=True)
 
 asyncio.run(main())
 """
 
 
-def _librarian(index: EdgeIndex) -> DocumentHandler:
+def _documents(index: EdgeIndex) -> DocumentHandler:
     return document_handler(index, None)  # type: ignore[arg-type]
 
 
@@ -72,7 +71,7 @@ async def test_index_killed_at_any_moment_loses_nothing_registered_and_is_repair
     # And indexing everything again leaves exactly the passages of the register
     for source in documents:
         submitted = DocumentSubmitted(document=Document(source=source, text=f"The only sentence about {source}."))
-        assert isinstance(await _librarian(index).index(submitted, RetrievalSettings()), DocumentIndexed)
+        assert isinstance(await _documents(index).index(submitted, RetrievalSettings()), DocumentIndexed)
     assert await index.count() == len(documents)
     assert await index.search("round sentence", language="eng", limit=50) != []
     await index.close()
@@ -87,7 +86,7 @@ async def test_retrieval_finds_the_own_answer_of_most_real_questions(tmp_path: P
     collector = Collector()
     for each in collector.collect([str(FAQ)]):
         document = each.document.model_copy(update={"text": each.body.decode()})
-        await _librarian(index).index(DocumentSubmitted(document=document), RetrievalSettings())
+        await _documents(index).index(DocumentSubmitted(document=document), RetrievalSettings())
     # When its own questions are searched for
     records = [json.loads(line) for line in FAQ.read_bytes().splitlines()]
     asked = [record for record in records if record["answer"].strip()]

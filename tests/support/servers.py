@@ -30,6 +30,9 @@ import pytest
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 _HOST = "127.0.0.1"
+#: Ports of a worker of the tests, and where the first one's begin.
+_PORTS, _FIRST_PORT = 1500, 20_000
+_drawn = itertools.count(os.getpid())
 
 
 @dataclass
@@ -118,11 +121,18 @@ class PostgresServer(Server):
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port nobody listens on, outside the range that the kernel takes for outgoing connections.
+
+    Tests that run side by side draw from ranges of their own, as a port is free until its server has started.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = _FIRST_PORT + worker % 8 * _PORTS
+    for _ in range(_PORTS):
+        port = first + next(_drawn) % _PORTS
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((_HOST, port))
+            return port
+    raise RuntimeError(f"no free port from {first} to {first + _PORTS - 1}")
 
 
 def missing(name: str, reason: str) -> NoReturn:
