@@ -37,8 +37,8 @@ def index_settings(data: Path | None) -> Iterator[Settings]:
     import tempfile
     from contextlib import nullcontext
 
-    from shared.runtime.settings import Settings
+    from cli.evaluation.retrieval import embedded_settings
 
     temporary = tempfile.TemporaryDirectory(prefix="answerbus-evaluate-") if data is None else nullcontext(str(data))
     with temporary as folder:
-        yield Settings(data_dir=Path(folder), vector_url="")
+        yield embedded_settings(Path(folder))
