@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 from shared.bus.ports import EventLog, FactPublisher
 from shared.contracts.domain import Question
 from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import FACTS
 from shared.contracts.pipelines import Pipeline, PipelineSource, Section
 from shared.contracts.stage import Stage
 from shared.llm.none import NoModels
@@ -18,8 +19,11 @@ from shared.runtime.settings import Settings
 from shared.runtime.worker import Build
 from shared.stores.ports import KeyValue, ObjectStore
 
-#: In flow order.
-STAGES = ("gateway", "moderation", "translation", "retrieval", "answer", "verifier", "persistence")
+_steps = [fact for fact in FACTS.values() if not fact.terminal and not fact.out_of_band]
+#: Every stage that a fact names, in flow order: those of the steps of a question first.
+STAGES: tuple[str, ...] = tuple(
+    dict.fromkeys(stage for fact in (*_steps, *FACTS.values()) for stage in (*fact.published_by, *fact.consumed_by))
+)
 
 
 class _Offline:

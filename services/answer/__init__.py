@@ -1,6 +1,6 @@
 """Answer: writes the answer from the passages, with citations for every sentence.
 
-Consumes `PassagesRetrieved` and publishes `AnswerDrafted`, or `ClarificationRequested` when the question is ambiguous.
-Meanwhile it publishes `Token` signals whose joined texts are the answer's content. If the passages do not answer the
-question, the answer is `not_found` with links instead of a guess.
+Its tokens are published while it is written; their joined texts are the answer's content. An ambiguous question is
+answered by a clarification. If the passages do not answer the question, the answer is `not_found` with links instead of
+a guess. Facts: see `handler`.
 """

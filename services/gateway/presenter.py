@@ -21,7 +21,7 @@ from shared.contracts.requests.persistence import Exchange
 from shared.contracts.signals import Token
 from shared.text.sanitizer import Cleaner, clean, cleaned
 
-#: The status that a step of a question gives it; a terminal fact's status is that of its outcome.
+#: The status that a step of a question gives it, where it changes it; a terminal fact's status is that of its outcome.
 STEP_STATUS: dict[type[Fact], str] = {
     facts.QuestionAsked: "MODERATING_QUESTION",
     facts.QuestionApproved: "BUILDING_CONTEXT",
@@ -29,6 +29,19 @@ STEP_STATUS: dict[type[Fact], str] = {
     facts.AnswerDrafted: "VERIFYING_CITATION",
     facts.AnswerRefuted: "BUILDING_CONTEXT",
 }
+
+
+def _with_silent_steps() -> dict[type[Fact], str]:
+    """The status of every fact: one that gives none of its own leaves the question in that of the fact before it."""
+    statuses: dict[type[Fact], str] = {}
+    status = ""
+    for fact in facts.FACTS.values():
+        status = STEP_STATUS.get(fact, status)
+        statuses[fact] = status
+    return statuses
+
+
+_STATUS = _with_silent_steps()
 
 
 def links(correlation_id: str) -> dict[str, str]:
@@ -81,7 +94,7 @@ def status_of(fact: Fact) -> str:
     """The status that clients see once this fact has happened."""
     if fact.terminal:
         return outcome_of(fact).traits.status
-    return STEP_STATUS.get(type(fact), "BUILDING_CONTEXT")
+    return _STATUS[type(fact)]
 
 
 def result_json(event: Event[Fact]) -> dict[str, Any]:

@@ -52,8 +52,9 @@ def test_readme_of_a_stage_names_no_fact_that_is_not_one(stage: Stage) -> None:
 
 
 @every_built_stage
-def test_docstring_of_a_stage_names_what_it_hears(stage: Stage) -> None:
-    docstring = import_module(f"services.{stage.name}").__doc__ or ""
+def test_docstring_of_a_stage_or_of_its_handler_names_what_it_consumes(stage: Stage) -> None:
+    packages = (f"services.{stage.name}", f"services.{stage.name}.handler")
+    docstring = "".join(import_module(name).__doc__ or "" for name in packages)
     single = [subscription.facts[0].__name__ for subscription in stage.subscriptions if len(subscription.facts) == 1]
 
     assert [name for name in single if name not in docstring] == []

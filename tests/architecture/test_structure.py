@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from cli.host.catalogue import STAGES
 from tests.architecture.source import Module, modules
 
 #: Layers from the bottom up: a room imports only rooms of lower layers (and itself). See docs/code-map.md.
@@ -20,15 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.bus",),
     ("shared.history",),
     ("shared.runtime",),
-    (
-        "services.gateway",
-        "services.moderation",
-        "services.translation",
-        "services.retrieval",
-        "services.answer",
-        "services.verifier",
-        "services.persistence",
-    ),
+    tuple(f"services.{stage}" for stage in STAGES),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

@@ -10,9 +10,9 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
+from cli.host.catalogue import STAGES
 from tests.support.platform import Platform
 
-STAGES = ("gateway", "moderation", "translation", "retrieval", "answer", "verifier", "persistence")
 FROZEN = 20.0
 
 

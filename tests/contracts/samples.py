@@ -8,6 +8,7 @@ a fact gains a field, change the sample as you like and leave the golden file al
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,6 +42,7 @@ from shared.contracts.domain import (
 )
 from shared.contracts.envelope import Event, event_id, event_type
 from shared.contracts.facts import (
+    FACTS,
     AnswerDrafted,
     AnswerRefuted,
     AnswerReused,
@@ -67,6 +69,7 @@ from shared.contracts.facts import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
+GOLDEN_SUBJECTS = Path(__file__).parent / "golden_subjects.json"
 ASKED_AT = datetime(2026, 3, 2, 8, 15, 30, 250_000, tzinfo=UTC)
 
 _TURNS = (Turn(question="Is the swimming hall open on Sundays?", answer="Yes, from nine until five."),)
@@ -383,6 +386,19 @@ def write_missing(folder: Path = GOLDEN) -> list[str]:
     return written
 
 
+def write_missing_subjects(file: Path = GOLDEN_SUBJECTS) -> list[str]:
+    """Add the subject of every fact that has none; returns the names of these facts."""
+    subjects: dict[str, str] = json.loads(file.read_text("utf-8"))
+    events = sample_events()
+    missing = [name for name in events if name not in subjects]
+    for name in missing:
+        subjects[name] = events[name].subject.replace(events[name].correlation_id, "{}")
+    if missing:
+        in_order = {name: subjects[name] for name in sorted(subjects, key=list(FACTS).index)}
+        file.write_text(json.dumps(in_order, indent=2) + "\n", "utf-8")
+    return missing
+
+
 if __name__ == "__main__":
-    for name in write_missing():
+    for name in (*write_missing(), *write_missing_subjects()):
         print(f"wrote {name}")

@@ -1,8 +1,8 @@
 """Yesterday's log stays readable: stored bytes of every fact, read by today's code.
 
-A new fact needs a sample in `samples.py` and its golden file: `python -m tests.contracts.samples` writes the files that
-are missing. A golden file that exists is never rewritten: when a test here fails, the change of the fact is at fault. A
-field may be added with a default; none may be renamed, removed, narrowed, or made required.
+A new fact needs a sample in `samples.py`; `python -m tests.contracts.samples` writes its golden file and adds its
+subject to `golden_subjects.json`. What exists there is never rewritten: when a test here fails, the change of the fact
+is at fault. A field may be added with a default; none may be renamed, removed, narrowed, or made required.
 """
 
 from __future__ import annotations
@@ -17,33 +17,10 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import decode, event_id
 from shared.contracts.facts import FACTS
-from tests.contracts.samples import GOLDEN, sample_events, write_missing
+from tests.contracts.samples import GOLDEN, GOLDEN_SUBJECTS, sample_events, write_missing, write_missing_subjects
 
 #: The subjects the golden events were stored under; `{}` stands for the correlation id.
-SUBJECTS = {
-    "QuestionAsked": "qa.question.asked.{}.0",
-    "QuestionRejected": "qa.question.rejected.{}.end",
-    "QuestionEscalated": "qa.question.escalated.{}.end",
-    "QuestionApproved": "qa.question.approved.{}.0",
-    "QuestionTranslated": "qa.question.translated.{}.0",
-    "QuestionCleared": "qa.question.cleared.{}.0",
-    "ClarificationRequested": "qa.clarification.requested.{}.end",
-    "AnswerReused": "qa.answer.reused.{}.end",
-    "PassagesRetrieved": "qa.passages.retrieved.{}.1",
-    "AnswerDrafted": "qa.answer.drafted.{}.0",
-    "AnswerRefuted": "qa.answer.refuted.{}.0",
-    "AnswerVerified": "qa.answer.verified.{}.end",
-    "QuestionAbandoned": "qa.question.abandoned.{}.end",
-    "QuestionWithdrawn": "qa.question.withdrawn.{}.end",
-    "ExchangeRecorded": "qa.exchange.recorded.{}.1",
-    "ExchangeEvaluated": "bg.exchange.evaluated.{}.0",
-    "FeedbackGiven": "qa.feedback.given.{}.2",
-    "ErasureRequested": "qa.erasure.requested.{}.0",
-    "QuestionsForgotten": "qa.questions.forgotten.{}.0",
-    "DocumentSubmitted": "qa.document.submitted.{}.0",
-    "DocumentIndexed": "qa.document.indexed.{}.0",
-    "DocumentRefused": "qa.document.refused.{}.0",
-}
+SUBJECTS: dict[str, str] = json.loads(GOLDEN_SUBJECTS.read_text("utf-8"))
 every_fact = pytest.mark.parametrize("name", FACTS)
 
 
@@ -145,6 +122,16 @@ def test_write_missing_touches_no_golden_file_that_exists(tmp_path: Path) -> Non
     assert kept.read_bytes() == b"yesterday"
     assert sorted(written) == sorted(f"{name}.json" for name in FACTS if name != "AnswerVerified")
     assert write_missing(tmp_path) == []
+
+
+def test_write_missing_changes_no_subject_that_exists(tmp_path: Path) -> None:
+    kept = tmp_path / "subjects.json"
+    before = {**SUBJECTS, "AnswerVerified": "yesterday"}
+    kept.write_text(json.dumps({name: subject for name, subject in before.items() if name != "QuestionAsked"}))
+
+    assert write_missing_subjects(kept) == ["QuestionAsked"]
+    assert json.loads(kept.read_text()) == before
+    assert write_missing_subjects(kept) == []
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,11 @@ from shared.contracts.subjects import DOCUMENTS_BUCKET
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
+from tests.support.flow import ANSWERED, ATTEMPT, STEPS
 from tests.support.platform import write_corpus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-#: Every fact of a question that is answered at the first attempt.
-ANSWERED = [
-    "QuestionAsked",
-    "QuestionApproved",
-    "QuestionCleared",
-    "PassagesRetrieved",
-    "AnswerDrafted",
-    "AnswerVerified",
-    "ExchangeRecorded",
-]
 RENT = "What is the rent of a garden plot?"
 
 
@@ -58,7 +49,7 @@ RENT = "What is the rent of a garden plot?"
 async def bus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[MemoryBus]:
     """The seven stages with three small documents in their index."""
     root = tmp_path_factory.mktemp("flow")
-    # A share of the answers is evaluated; here none is, so that every biography ends with its record.
+    # A share of the answers is evaluated; here none is, so that every history ends with its record.
     sections = {"verifier": {"evaluation": "off"}}
     settings = Settings(data_dir=root, port=0)
     async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections) as stages:
@@ -106,14 +97,7 @@ async def test_every_event_continues_its_question_under_one_deadline_and_names_i
     assert [event.causation_id for event in events[1:]] == [event.event_id for event in events[:-1]]
     for name in ("conversation_id", "pipeline", "lane", "deadline", "tenant"):
         assert len({str(getattr(event, name)) for event in events}) == 1, name
-    assert [timing.stage for timing in events[-1].timeline] == [
-        "moderation",
-        "translation",
-        "retrieval",
-        "answer",
-        "verifier",
-        "persistence",
-    ]
+    assert [timing.stage for timing in events[-1].timeline] == list(STAGES[1:])
 
 
 @pytest.mark.parametrize("step", range(len(ANSWERED) - 1), ids=ANSWERED[:-1])
@@ -266,18 +250,9 @@ async def test_an_invented_answer_is_refuted_tried_again_and_never_shown(tmp_pat
 
     events = bus.history(asked.correlation_id)
     assert [(event.fact, event.attempt) for event in events] == [
-        ("QuestionAsked", 0),
-        ("QuestionApproved", 0),
-        ("QuestionCleared", 0),
-        ("PassagesRetrieved", 0),
-        ("AnswerDrafted", 0),
-        ("AnswerRefuted", 0),
-        ("PassagesRetrieved", 1),
-        ("AnswerDrafted", 1),
-        ("AnswerRefuted", 1),
-        ("PassagesRetrieved", 2),
-        ("AnswerDrafted", 2),
-        ("AnswerVerified", 2),
+        *((name, 0) for name in (*STEPS, "AnswerRefuted")),
+        *((name, 1) for name in (*ATTEMPT, "AnswerRefuted")),
+        *((name, 2) for name in (*ATTEMPT, "AnswerVerified")),
         ("ExchangeRecorded", 2),
     ]
     verified = bus.only(asked.correlation_id, AnswerVerified)

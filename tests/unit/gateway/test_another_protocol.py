@@ -44,7 +44,7 @@ class ChatPresenter:
         return [Frame("", {"choices": [{"delta": {"content": text}}]}), Frame("", "[DONE]")]
 
 
-@router.post("/v1/chat/completions")
+@router.post("/protocol-of-its-own")
 async def complete(request: Request, gateway: CurrentGateway, caller: Client) -> Response:
     body: dict[str, Any] = await request.json()
     question = NewQuestion(text=body["messages"][-1]["content"], client={"key": caller.name})
@@ -59,7 +59,7 @@ async def test_a_protocol_of_its_own_streams_the_answer_in_its_own_frames() -> N
         await here.publish(*events[1:])
         body = {"messages": [{"role": "user", "content": asked().payload.text}], "id": events[0].correlation_id}  # type: ignore[attr-defined]
 
-        reply = await here.http.post("/v1/chat/completions", json=body)
+        reply = await here.http.post("/protocol-of-its-own", json=body)
 
     assert reply.headers["content-type"].startswith(SSE)
     assert reply.text == ('retry: 1000\n\ndata: {"choices":[{"delta":{"content":"At eight."}}]}\n\ndata: [DONE]\n\n')
@@ -70,6 +70,6 @@ async def test_a_protocol_of_its_own_has_the_same_problems() -> None:
         here.http._transport.app.include_router(router)  # type: ignore[attr-defined]
         body = {"messages": [{"role": "user", "content": "x" * 5000}]}
 
-        reply = await here.http.post("/v1/chat/completions", json=body)
+        reply = await here.http.post("/protocol-of-its-own", json=body)
 
     assert (reply.status_code, reply.headers["content-type"]) == (422, MEDIA_TYPE)

@@ -59,7 +59,7 @@ def run(
         ("", "QuestionAsked"),
         ("moderation", "QuestionAsked"),
         ("retrieval", "QuestionCleared"),
-        ("answer", "PassagesRetrieved"),
+        ("verifier", "AnswerDrafted"),
         ("AnswerDrafted", "AnswerDrafted"),
         ("AnswerDrafted.0", "AnswerDrafted"),
     ],
