@@ -61,11 +61,13 @@ class WebCollector:
         page = await self._get(url, MAX_BYTES)
         if page is None:
             return []
+        entries: list[SitemapEntry] = []
         try:
-            entries = list(read_sitemap(page.body))
+            for entry in read_sitemap(page.body):
+                entries.append(entry)
         except RefusedError as error:
             self.collector.problem(url, str(error))
-            return []
+            return entries
         if not entries:
             self.collector.problem(url, "not a sitemap, or a sitemap without pages")
         return entries

@@ -24,6 +24,7 @@ from cli.operations.credentials import issue_embedded, settings_for_user
 from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
+from shared.observability.loop_watchdog import LoopWatchdog
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
@@ -66,19 +67,22 @@ async def platform(
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
         models = FallbackModels.from_settings(settings.model_endpoints)
+        watchdog = LoopWatchdog()
         try:
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
-            workers = [Worker(builder(name), settings_for_user(settings, name), models) for name in STAGES]
+            workers = [Worker(builder(name), settings_for_user(settings, name), models, watchdog) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpServer))
             url = f"http://{host}:{face.port}"
             freeze_startup_objects()
+            await watchdog.open()
             data.announce(Running(os.getpid(), "in-process", url, settings.nats_url))
             yield url
         finally:
+            await watchdog.close()
             await stop_together({worker.name: worker.stop() for worker in workers}, 2 * settings.graceful_seconds + 5)
             await models.close()
             if nats:

@@ -93,6 +93,8 @@ BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers ho
 BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not acknowledged", _DURABLE)
 BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator has paused the consumer", _DURABLE)
 WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["stage"])
+LOOP_BLOCKED = Histogram("answerbus_loop_blocked_seconds", "Time by which the event loop woke up late", buckets=BUCKETS)
+LOOP_BLOCKED_LONGEST = Gauge("answerbus_loop_blocked_longest_seconds", "Longest time that the event loop was blocked")
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server became unavailable", ["server"])
 
 

@@ -26,6 +26,7 @@ from shared.llm.fallback import FallbackModels
 from shared.observability import telemetry
 from shared.observability.health import HealthServer
 from shared.observability.logging import configure_logging
+from shared.observability.loop_watchdog import LoopWatchdog
 from shared.observability.worker_status import WorkerReport, fact_reports
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
@@ -43,12 +44,20 @@ CLIENT_PUBLISH_BUDGET = 8.0
 class Worker:
     """Builds a stage on a NATS connection and runs it; one process may run several workers."""
 
-    def __init__(self, build: Build, settings: Settings, models: FallbackModels | None = None) -> None:
-        """`models` are shared by the workers of one process; without them the worker creates (and closes) its own."""
+    def __init__(
+        self,
+        build: Build,
+        settings: Settings,
+        models: FallbackModels | None = None,
+        watchdog: LoopWatchdog | None = None,
+    ) -> None:
+        """`models` and `watchdog` are shared by the workers of one process; a worker without them has its own."""
         self.started_at = time.time()
         self.settings = settings
         self._models = models or FallbackModels.from_settings(settings.model_endpoints)
         self._owns_models = models is None
+        self.watchdog = watchdog or LoopWatchdog()
+        self._owns_watchdog = watchdog is None
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
         self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
@@ -84,6 +93,8 @@ class Worker:
         await self.connection.client.flush()
         await self.connection.client.flush()
         self._open = True
+        if self._owns_watchdog:  # after the start, which blocks the loop and delays nobody
+            await self.watchdog.open()
         if QuestionAbandoned in self.stage.published:  # it processes questions, so it may call a model
             self._warming = asyncio.create_task(self._models.warm())
         log.info("worker ready", subscriptions=[subscription.name for subscription in self.stage.subscriptions])
@@ -91,6 +102,8 @@ class Worker:
     async def stop(self) -> None:
         """Wait for running handlers, reject what has not started, close the ports and the connection."""
         self._open = False
+        if self._owns_watchdog:
+            await self.watchdog.close()
         await self.consumer.stop()
         await self.request_server.finish(self.settings.graceful_seconds)
         for port in reversed(self.stage.ports):

@@ -19,8 +19,11 @@ EXTRACTION = "graph-2"
 _TITLE, _ALIAS, _HEADING, _TERM = 1.0, 1.0, 0.6, 0.2
 _JOINT = " — "
 
-_QUALIFIED = re.compile(r"^(?P<name>.+?)\s*\((?P<inside>[^()]{1,60})\)\s*$")
-_ACRONYM = re.compile(r"\b(?P<long>[^\W\d_][\w'’&-]*(?:[ -][\w'’&-]+){1,7}) \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)")
+_INSIDE = re.compile(r"[^()]{1,60}")
+_ACRONYM = re.compile(r" \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)")
+#: The words before an acronym, in the reversed text: searched backwards from the rare `(`, each character is read once.
+_WORDS_BEFORE = re.compile(r"[\w'’&-]++(?: [\w'’&-]++){0,7}+")
+_LETTER = re.compile(r"\b[^\W\d_]")
 _KNOWN_AS = re.compile(
     r"\b(?:[Aa]lso|[Bb]etter|formerly|commonly|often|sometimes) (?:known as|called|named|referred to as) "
     r"|\b(?:abbreviated(?: as| to)?|for short,?) "
@@ -36,6 +39,8 @@ _BEGINNING = re.compile(r"[.!?]\s+|\n")
 _DEFINED = re.compile(r"(?:(?:An?|The|Un|Une|Le|La|Les|L['’]) ?)?(?P<name>[^\W\d_][\w-]*(?: [\w-]+){0,4})")
 #: Maximum length of a name.
 _NAME_CHARS = 200
+#: Words that an acronym of at most ten letters may abbreviate, small words included.
+_LONG_FORM_WORDS = 24
 
 
 def extract(
@@ -100,10 +105,10 @@ class _EntityCollector:
 def _names_of(title: str) -> Iterator[str]:
     """The names in a title: `Blue Train (album)` also gives `Blue Train`, `Application Interface (API)` also `API`."""
     yield title
-    qualified = _QUALIFIED.match(title)
-    if qualified:
-        yield qualified["name"]
-        inside, name = qualified["inside"], qualified["name"]
+    name, _, inside = title.rstrip().removesuffix(")").rpartition("(")
+    name = name.rstrip()
+    if name and title.rstrip().endswith(")") and _INSIDE.fullmatch(inside):
+        yield name
         if _abbreviates(inside, name) or _abbreviates(name, inside):
             yield inside
 
@@ -133,11 +138,23 @@ def _terms(text: str) -> Iterator[str]:
         if not is_function_word(name.partition(" ")[0].casefold()):
             yield name
     if "(" in text:
-        for pair in _ACRONYM.finditer(text):
-            long = _long_form(pair["long"], pair["short"])
+        for before, short in _acronyms(text):
+            long = _long_form(before, short)
             if long:
                 yield long
-                yield pair["short"]
+                yield short
+
+
+def _acronyms(text: str) -> Iterator[tuple[str, str]]:
+    """Every acronym in brackets, with the up to eight words before it."""
+    after = 0
+    for acronym in _ACRONYM.finditer(text):
+        before = _WORDS_BEFORE.match(text[after : acronym.start()][::-1])
+        after = acronym.end()
+        long = before[0][::-1] if before else ""
+        first = _LETTER.search(long)
+        if first and not {" ", "-"}.isdisjoint(long[first.start() :][1:-1]):  # one word is no long form
+            yield long[first.start() :], acronym["short"]
 
 
 def _defined(text: str) -> Iterator[str]:
@@ -156,7 +173,7 @@ def _defined(text: str) -> Iterator[str]:
 
 def _long_form(before: str, short: str) -> str:
     """The last words of `before` that the acronym abbreviates; empty when it abbreviates none of them."""
-    parts = before.replace("-", " ").split(" ")
+    parts = before.replace("-", " ").split(" ")[-_LONG_FORM_WORDS:]
     for count in range(len(parts), 1, -1):
         if _abbreviates(short, " ".join(parts[-count:])) and parts[-count][:1].casefold() == short[0].casefold():
             return " ".join(parts[-count:])

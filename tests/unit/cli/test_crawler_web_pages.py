@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import time
+import timeit
 from collections.abc import AsyncIterator
 
 import pytest
@@ -76,9 +79,47 @@ def test_index_of_sitemaps_and_plain_lists_are_sitemaps_too() -> None:
     ]
 
 
-def test_entities_of_a_sitemap_are_not_resolved() -> None:
-    body = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><url><loc>https://example.org/&e;</loc></url>'
-    assert list(read_sitemap(body)) == [SitemapEntry("https://example.org/&e;")]
+def test_sitemap_that_declares_a_document_type_is_refused_before_any_entity_is_read() -> None:
+    for declared in ('<!ENTITY e SYSTEM "file:///etc/passwd">', '<!ENTITY e "x">', ""):
+        body = f"<?xml version='1.0'?>\n<!DOCTYPE x [{declared}]><url><loc>https://example.org/&e;</loc></url>"
+        with pytest.raises(RefusedError, match="DOCTYPE"):
+            list(read_sitemap(body.encode()))
+
+
+def test_entities_that_are_not_of_xml_and_bare_ampersands_stay_as_written() -> None:
+    body = b"<url><loc>https://example.org/&e;?a=1&b=2&amp;c</loc></url><url><loc><![CDATA[http://a/?b&c]]></loc></url>"
+    assert [entry.url for entry in read_sitemap(body)] == ["https://example.org/&e;?a=1&b=2&c", "http://a/?b&c"]
+
+
+def test_address_of_an_image_is_not_that_of_its_page() -> None:
+    body = b"<url><i:image><i:loc>http://a/i.png</i:loc></i:image><loc>http://a/page</loc></url>"
+    assert [entry.url for entry in read_sitemap(body)] == ["http://a/page"]
+
+
+async def test_entries_before_the_damage_are_read_and_the_damage_is_a_problem() -> None:
+    web = _Web()
+    web.put("https://example.org/map.xml", "<urlset>\n<url><loc>https://example.org/a</loc></url><url><loc></url>")
+    web.put("https://example.org/a", "<p>A")
+    pages, _ = _pages(web)
+    found = await _all(pages.sitemap("https://example.org/map.xml"))
+    assert [each.document.source for each in found] == ["kb:https://example.org/a"]
+    assert [each.reason for each in pages.collector.problems] == [
+        "the sitemap is damaged in line 2 (mismatched tag): read up to there, 1 entries"
+    ]
+
+
+@pytest.mark.parametrize("pump", ["<loc>", "<loc> ", " ", "<![CDATA[", "&", "<url>", "<url><loc>", "<a b='", "<!--"])
+def test_time_to_read_a_hostile_sitemap_is_proportional_to_its_size(pump: str) -> None:
+    def seconds(size: int) -> float:
+        body = b"<urlset><url><loc>" + pump.encode() * (size // len(pump))
+
+        def read() -> None:
+            with contextlib.suppress(RefusedError):
+                list(read_sitemap(body))
+
+        return min(timeit.repeat(read, timer=time.thread_time, number=1, repeat=3))
+
+    assert seconds(400_000) < 16 * max(seconds(100_000), 0.005)
 
 
 def test_packed_sitemap_that_is_damaged_or_too_large_is_refused() -> None:

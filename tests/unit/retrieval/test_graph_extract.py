@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+import time
+import timeit
 
-from services.retrieval.graph.extract import extract
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval.graph.extract import _acronyms, extract
 from services.retrieval.graph.kinds import kind_of, relation_of
 from services.retrieval.graph.ports import DocumentGraph
 from shared.contracts.domain import Passage
@@ -128,3 +134,25 @@ def test_kind_of_a_name_follows_its_definition(name: str, context: str, kind: st
 def test_relation_follows_the_nearest_cue_before_the_name(text: str, kind: str) -> None:
     said = words(text)
     assert relation_of(said, said.index("name")) == kind
+
+
+#: What an acronym with its long form is. As a pattern it is exponential in hyphens, so the code searches differently.
+_DEFINITION_OF_ACRONYMS = re.compile(
+    r"\b(?P<long>[^\W\d_][\w'’&-]*(?:[ -][\w'’&-]+){1,7}) \((?P<short>[A-Z][A-Z0-9&-]{1,9}s?)\)"
+)
+
+
+@given(st.lists(st.sampled_from(["a", "Bc", "-", "'", "9", " ", " ", ".", "(", " (AB)", " (A-BS)"]), max_size=24))
+def test_acronyms_are_found_where_their_definition_says(parts: list[str]) -> None:
+    text = "".join(parts)
+    expected = [(pair["long"], pair["short"]) for pair in _DEFINITION_OF_ACRONYMS.finditer(text)]
+    assert list(_acronyms(text)) == expected
+
+
+@pytest.mark.parametrize("pump", ["ab-", "ab ", "ab", "AB-cd (", "a (AB) ", "a-b (AB) ", "Ab is a "])
+def test_time_to_extract_is_proportional_to_the_text(pump: str) -> None:
+    def seconds(size: int) -> float:
+        text = f"see ({pump * (size // len(pump))} (ABC) (x"
+        return min(timeit.repeat(lambda: _extracted("Tide Table", text), timer=time.thread_time, number=1, repeat=3))
+
+    assert seconds(40_000) < 16 * max(seconds(10_000), 0.005)

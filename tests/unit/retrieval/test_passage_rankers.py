@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.retrieval.rankers import duplicates
 from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, shortened, within_budget
 from services.retrieval.rankers.diversity import DiversitySettings, diverse
-from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
+from services.retrieval.rankers.duplicates import DuplicateSettings, alike, distinct
 from services.retrieval.rankers.feedback import FeedbackSettings, Votes, weighed
 from services.retrieval.rankers.progression import ProgressionSettings, first_few
 from services.retrieval.rankers.recency import RecencySettings, newer_first
 from shared.contracts.domain import Passage
+from shared.text.analysis import words
 
 
 def _passage(text: str, source: str = "kb:a", *, score: float = 1.0, date: str = "", start: int = 0) -> Passage:
@@ -98,6 +102,62 @@ def test_newer_of_two_equally_good_duplicates_is_kept_in_the_place_of_the_first(
     other = _passage("Something else.", "kb:b")
     new = _passage("The fee is ten euros.", "kb:c", date="2024-01-01")
     assert distinct([old, other, new], DuplicateSettings())[0] == [new, other]
+
+
+def _distinct_by_pairs(passages: list[Passage], share: float) -> tuple[list[Passage], list[tuple[str, str]]]:
+    """The definition: every passage is compared with every passage kept before it, in order."""
+    kept: list[Passage] = []
+    changes: list[tuple[str, str]] = []
+    for passage in passages:
+        own = frozenset(words(passage.text))
+        same = (n for n, other in enumerate(kept) if alike(own, frozenset(words(other.text)), share))
+        place = next(same, None)
+        if place is None:
+            kept.append(passage)
+            continue
+        first, left_out = kept[place], passage
+        if passage.score == first.score and passage.date > first.date:
+            kept[place], left_out, first = passage, first, passage
+        changes.append((left_out.id, f"left out: says the same as {first.id}"))
+    return kept, changes
+
+
+_TEXTS = st.lists(st.sampled_from(list("abcdefghijkl!")), max_size=14).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(_TEXTS, st.sampled_from(["", "2020-01-01", "2024-05-01"]), st.sampled_from([1.0, 2.0]))),
+    st.one_of(st.sampled_from([0.1, 0.5, 2 / 3, 0.9, 1.0]), st.floats(0.01, 1)),
+)
+def test_duplicates_are_those_that_comparing_every_pair_finds(rows: list[tuple[str, str, float]], share: float) -> None:
+    passages = [
+        Passage(id=str(number), source="kb:a", text=text, date=date, score=score)
+        for number, (text, date, score) in enumerate(rows)
+    ]
+    kept, explained = distinct(passages, DuplicateSettings(share=share))
+    assert (kept, [(change.passage, change.what) for change in explained.changes]) == _distinct_by_pairs(
+        passages, share
+    )
+
+
+def test_few_of_many_passages_are_compared_with_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given 900 passages of 80 words, of a vocabulary where few words are frequent and many are rare
+    draw = random.Random(7)
+    vocabulary = [f"w{number}" for number in range(8000)]
+    weights = [1 / (number + 1) for number in range(8000)]
+    passages = [_passage(" ".join(draw.choices(vocabulary, weights, k=80)), f"kb:{n}") for n in range(900)]
+    compared = 0
+
+    def counted(*given: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return alike(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(duplicates, "alike", counted)
+    # When duplicates are removed
+    assert distinct(passages, DuplicateSettings())[0] == passages
+    # Then there are far fewer comparisons than the 404,550 pairs
+    assert compared < 10 * len(passages)
 
 
 def test_no_more_of_a_source_than_allowed_and_no_more_in_all() -> None:
