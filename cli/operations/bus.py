@@ -272,7 +272,8 @@ async def _durable(
         filter_subject=subscription.filter(lane),
         ack_policy=AckPolicy.EXPLICIT,
         ack_wait=settings.ack_wait_seconds,
-        # Terminal and out-of-band facts are retried while their store is unavailable: `RetryPolicy` limits the rest.
+        # Terminal and out-of-band facts are retried while their store is unavailable: `RetryPolicy` limits the rest,
+        # and retrieval gives up documents that end its worker (`UnfinishedAttempts`).
         max_deliver=-1
         if all(fact.terminal or fact.out_of_band for fact in subscription.facts)
         else settings.max_deliveries,

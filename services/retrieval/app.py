@@ -5,12 +5,14 @@ from __future__ import annotations
 from services.retrieval.embeddings import create_embeddings
 from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.graph import create_graph
-from services.retrieval.handler import DocumentHandler, FeedbackHandler, register
+from services.retrieval.handler import DocumentHandler, FeedbackHandler, SubmissionHandler, register
 from services.retrieval.index_fingerprint import create_fingerprint
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
+from services.retrieval.indexing.reader_process import ReaderProcesses
+from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
 from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.search_factory import create_question_handler, create_searcher
 from services.retrieval.semantic_cache.lookup import lookup_of
@@ -41,15 +43,19 @@ def build(context: StageContext) -> Stage:
     cache = lookup_of(context, index, embeddings)
     fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "")
     generation = IndexGeneration(context.stores.key_value(ANSWERS_BUCKET), fingerprint)
-    for port in (index, graph, web, embeddings, feedback, extractions, cache, generation):
+    reader = ReaderProcesses(settings)
+    for port in (index, graph, web, embeddings, feedback, extractions, cache, generation, reader):
         if port is not None:
             stage.opens(port)
     objects, extraction = context.stores.objects(DOCUMENTS_BUCKET), EntityExtractor(context.models, extractions)
-    indexer = DocumentIndexer(index, objects, embeddings=embeddings, graph=graph, extraction=extraction)
+    indexer = DocumentIndexer(index, objects, reader, embeddings=embeddings, graph=graph, extraction=extraction)
     searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
     questions = create_question_handler(context, searcher, cache, index)
+    attempts = UnfinishedAttempts(context.stores.key_value(ANSWERS_BUCKET))
     documents = DocumentHandler(indexer, generation, index, embeddings)
-    register(stage, questions, documents, FeedbackHandler(feedback, cache), cache)
+    register(
+        stage, questions, SubmissionHandler(documents, attempts), documents, FeedbackHandler(feedback, cache), cache
+    )
     return stage
 
 

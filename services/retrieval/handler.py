@@ -10,6 +10,7 @@ from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.feedback_store import FeedbackRecorder
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
+from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
 from services.retrieval.multi_query import search_all
 from services.retrieval.ports import VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
@@ -18,9 +19,9 @@ from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.semantic_cache.cache import LookupResult
 from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
 from services.retrieval.settings import RETRIEVERS, RetrievalSettings
-from shared.contracts.domain import Context, Passage, Question
+from shared.contracts.domain import Context, Document, Passage, Question
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import RefusedError, TransientError, UnavailableError
+from shared.contracts.errors import DocumentError, RefusedError, TransientError, UnavailableError
 from shared.contracts.facts import (
     AnswerRefuted,
     AnswerReused,
@@ -46,7 +47,7 @@ from shared.contracts.requests.retrieval import (
     SourceIndexReply,
     SourceIndexRequest,
 )
-from shared.contracts.stage import Stage
+from shared.contracts.stage import DeliveryCount, Stage
 from shared.text.languages import UNKNOWN
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
@@ -55,6 +56,7 @@ SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 def register(
     stage: Stage,
     questions: QuestionHandler,
+    submissions: SubmissionHandler,
     documents: DocumentHandler,
     feedback: FeedbackHandler,
     semantic_cache: CacheLookup,
@@ -62,7 +64,7 @@ def register(
     """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
     stage.on(questions.retrieve)
     stage.on(questions.retry)
-    stage.on(documents.index)
+    stage.on(submissions.index)
     stage.on(feedback.record)
     stage.on(feedback.forget)
     # ExchangeRecorded: the question of an answer that may be reused.
@@ -241,6 +243,10 @@ class DocumentHandler:
 
         return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
 
+    async def refuse(self, document: Document, reason: str) -> DocumentRefused:
+        """Give a document up without reading it; see `DocumentIndexer.refuse`."""
+        return await self._indexer.refuse(document, reason)
+
     async def documents(self, request: DocumentsRequest) -> DocumentsReply:
         """Answers `ask.retrieval.documents`: one page of the register."""
         known = await self._index.documents(request.collection)
@@ -283,6 +289,32 @@ class DocumentHandler:
         page = tuple(later[: request.limit])
         after = page[-1].source if len(later) > len(page) else ""
         return SourceIndexReply(entries=page, total=len(entries), after=after)
+
+
+class SubmissionHandler:
+    """Has submitted documents indexed, except those that ended the worker more than once."""
+
+    def __init__(self, documents: DocumentHandler, attempts: UnfinishedAttempts) -> None:
+        self._documents = documents
+        self._attempts = attempts
+
+    async def index(
+        self,
+        submitted: DocumentSubmitted,
+        envelope: Envelope,
+        settings: RetrievalSettings,
+        deliveries: DeliveryCount,
+    ) -> DocumentIndexed | DocumentRefused:
+        """See `DocumentHandler.index`.
+
+        Raises:
+            TransientError: a store or the embeddings are unavailable.
+        """
+        try:
+            async with self._attempts.attempt(envelope.correlation_id, deliveries):
+                return await self._documents.index(submitted, settings)
+        except DocumentError as error:
+            return await self._documents.refuse(submitted.document, str(error))
 
 
 class FeedbackHandler:

@@ -80,7 +80,7 @@ class MessageProcessor:
         outcome = "failed"
         try:
             with self._tracer.span(f"{self._stage.name} {event.fact}", delivery.message.raw_message.headers) as trace:
-                fact = await self._call_handler(delivery.subscription, event)
+                fact = await self._call_handler(delivery.subscription, event, delivery.count)
                 outcome = type(fact).__name__ if fact else "nothing"
                 if fact is not None:
                     worked = time.perf_counter() - started
@@ -103,7 +103,7 @@ class MessageProcessor:
             telemetry.WAITED.labels(self._stage.name, event.fact).observe(waited)
             telemetry.WORKED.labels(self._stage.name, event.fact, outcome).observe(time.perf_counter() - started)
 
-    async def _call_handler(self, subscription: Subscription, event: Event[Fact]) -> Fact | None:
+    async def _call_handler(self, subscription: Subscription, event: Event[Fact], deliveries: int) -> Fact | None:
         """Call the handler; a step of a question gets at most the time left until the question's deadline.
 
         Raises:
@@ -113,14 +113,14 @@ class MessageProcessor:
         if self._stage.settings is not None:
             section = await self._section(self._stage.settings, event)
         if _ignores_deadline(event):
-            return await subscription.handle(event, section)
+            return await subscription.handle(event, section, deliveries)
         remaining = event.remaining
         if remaining <= 0:
             raise ExpiredError("the deadline had passed before the stage started to process the event")
         deadline = asyncio.timeout(remaining)
         try:
             async with deadline:
-                return await subscription.handle(event, section)
+                return await subscription.handle(event, section, deliveries)
         except TimeoutError:
             if deadline.expired():
                 raise ExpiredError("the deadline passed while the stage processed the event") from None

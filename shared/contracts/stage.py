@@ -34,6 +34,10 @@ Handler = Callable[..., Awaitable[Fact | None]]
 RequestFunction = Callable[[Any], Awaitable[Value]]
 
 
+class DeliveryCount(int):
+    """How often the broker has delivered the event; a handler that annotates a parameter with it is told."""
+
+
 @dataclass(frozen=True)
 class Access:
     """What a stage uses on the bus beside its facts; its NATS user is permitted this and no more.
@@ -76,6 +80,7 @@ class Subscription:
     handler: Handler
     envelope_parameter: str | None = None
     settings_parameter: str | None = None
+    deliveries_parameter: str | None = None
     #: Events that a worker processes at the same time; 0: the stage's own limit.
     concurrency: int = 0
 
@@ -90,7 +95,7 @@ class Subscription:
     def durable(self, lane: Lane) -> str:
         return subjects.durable(self.stage, self.name, lane)
 
-    async def handle(self, event: Event[Fact], section: Section | None) -> Fact | None:
+    async def handle(self, event: Event[Fact], section: Section | None, deliveries: int = 1) -> Fact | None:
         """Call the handler with the parameters that its annotations name; returns the fact to publish, if any.
 
         Raises:
@@ -101,6 +106,8 @@ class Subscription:
             extra[self.envelope_parameter] = event
         if self.settings_parameter:
             extra[self.settings_parameter] = section
+        if self.deliveries_parameter:
+            extra[self.deliveries_parameter] = DeliveryCount(deliveries)
         fact = await self.handler(event.payload, **extra)
         if fact is not None and type(fact) not in self.publishes:
             raise TypeError(
@@ -175,6 +182,7 @@ class Stage:
                 handler=handler,
                 envelope_parameter=_parameter(hints, names[1:], Envelope),
                 settings_parameter=_parameter(hints, names[1:], Section),
+                deliveries_parameter=_parameter(hints, names[1:], DeliveryCount),
                 concurrency=concurrency,
             )
         )

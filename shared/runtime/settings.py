@@ -103,6 +103,15 @@ class Settings(BaseSettings):
     )
     graph_user: str = Field(default="", description="Neo4j user name, if the server requires a login.")
     graph_password: SecretStr = Field(default=SecretStr(""), description="Password of the Neo4j user.")
+    reader_processes: int = Field(default=2, ge=1, le=64, description="Processes that read documents at once.")
+    reader_seconds: float = Field(
+        default=8,
+        ge=1,
+        description="Seconds of work that reading a document may take; for a larger one per megabyte, up to ten times.",
+    )
+    reader_memory_mb: int = Field(
+        default=512, ge=64, description="Memory in megabytes that reading a document may take."
+    )
     embed_url: str = Field(
         default="",
         description="OpenAI-compatible embeddings endpoint, e.g. http://127.0.0.1:11434/v1; empty: in process or none.",

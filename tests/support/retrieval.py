@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from services.retrieval.embeddings.embedder import Embeddings
-from services.retrieval.graph.ports import Graph
+from services.retrieval.graph.ports import DocumentGraph, Graph
 from services.retrieval.handler import DocumentHandler
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
+from services.retrieval.indexing.prepare import PreparedDocument
+from services.retrieval.indexing.read_document import FailedReading, read_document
 from services.retrieval.ports import VectorIndex
+from services.retrieval.settings import RetrievalSettings
+from shared.contracts.domain import Document
 from shared.stores.memory import MemoryKeyValue
+
+
+class ThreadReader:
+    """A `DocumentReader` without child processes, for tests of what follows the reading."""
+
+    async def read(
+        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+    ) -> tuple[PreparedDocument, DocumentGraph]:
+        shape = (settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
+        outcome = await asyncio.to_thread(read_document, document, body, digest, version, shape, graph)
+        assert not isinstance(outcome, FailedReading), outcome.frames
+        return outcome
 
 
 def document_handler(
     index: VectorIndex, objects: Any = None, *, embeddings: Embeddings | None = None, graph: Graph | None = None
 ) -> DocumentHandler:
     """Indexes, lists and removes documents as the stage does, with an answer cache in memory."""
-    indexer = DocumentIndexer(index, objects, embeddings=embeddings, graph=graph)
+    indexer = DocumentIndexer(index, objects, ThreadReader(), embeddings=embeddings, graph=graph)
     return DocumentHandler(indexer, IndexGeneration(MemoryKeyValue()), index, embeddings)

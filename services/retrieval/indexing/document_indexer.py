@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import time
 from collections.abc import Sequence
 
 from services.retrieval.embeddings.embedder import Embeddings
-from services.retrieval.graph.extract import EXTRACTION, extract
+from services.retrieval.graph.extract import EXTRACTION
 from services.retrieval.graph.ports import Counts, DocumentGraph, Graph
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
-from services.retrieval.indexing.prepare import PreparedDocument, prepare, version
+from services.retrieval.indexing.prepare import version
+from services.retrieval.indexing.reader_process import DocumentReader
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.points import ENCODING
@@ -33,19 +33,22 @@ _REFUSED_PARTS = 8
 class DocumentIndexer:
     """Indexes documents. Without `embeddings` they get no vectors, without `graph` no links.
 
-    `objects` holds the bodies of large documents. `extraction` lets a model add to what rules extract for the graph.
+    `objects` holds the bodies of large documents, `reader` turns them into passages, `extraction` lets a model add to
+    what rules extract for the graph.
     """
 
     def __init__(
         self,
         index: VectorIndex,
         objects: ObjectStore,
+        reader: DocumentReader,
         *,
         embeddings: Embeddings | None = None,
         graph: Graph | None = None,
         extraction: EntityExtractor | None = None,
     ) -> None:
         self._index = index
+        self._reader = reader
         self._extraction = extraction
         self._graph = graph
         self._embeddings = embeddings
@@ -67,9 +70,17 @@ class DocumentIndexer:
             return DocumentRefused(source=document.source, reason="its body is not kept any more; submit it again")
         except DocumentError as error:
             outcome = DocumentRefused(source=document.source, reason=str(error))
-        if document.body is not None:
-            await self._delete_body(document.body.name)
+        await self._delete_body(document)
         return outcome
+
+    async def refuse(self, document: Document, reason: str) -> DocumentRefused:
+        """Give the document up without reading it.
+
+        Raises:
+            TransientError: the object with its body could not be deleted.
+        """
+        await self._delete_body(document)
+        return DocumentRefused(source=document.source, reason=reason)
 
     async def remove(self, source: str) -> bool:
         """Remove a document with all its passages and links; returns whether it was indexed.
@@ -95,8 +106,8 @@ class DocumentIndexer:
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
         if body is None:
             body = await self._body(document)
-        (registered, passages, _), graphlet = await asyncio.to_thread(
-            self._prepare, document, body, digest, new_version, settings
+        (registered, passages, _), graphlet = await self._reader.read(
+            document, body, digest, new_version, settings, graph=self._graph is not None
         )
         vectors = await self._vectors(passages)
         # The index last: it holds the register, and a document is registered only when everything else is stored.
@@ -117,21 +128,6 @@ class DocumentIndexer:
         links = (EXTRACTION,) if self._graph is not None else ()
         read = self._extraction.rules(settings) if self._graph is not None and self._extraction else ()
         return (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *read, *model)
-
-    def _prepare(
-        self, document: Document, body: bytes, digest: str, new_version: str, settings: RetrievalSettings
-    ) -> tuple[PreparedDocument, DocumentGraph]:
-        """Read and cut the document, on a thread: it takes long, and questions must not wait for it."""
-        prepared = prepare(
-            document,
-            body,
-            digest,
-            new_version,
-            size=settings.chunk_chars,
-            overlap=settings.chunk_overlap,
-            whole=settings.whole_chars,
-        )
-        return prepared, extract(*prepared) if self._graph is not None else DocumentGraph()
 
     async def _put_into_graph(
         self, source: str, graphlet: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
@@ -183,8 +179,10 @@ class DocumentIndexer:
             raise DocumentError("the document came without a body")
         return await self._objects.get(document.body.name)
 
-    async def _delete_body(self, name: str) -> None:
+    async def _delete_body(self, document: Document) -> None:
+        if document.body is None:
+            return
         try:
-            await self._objects.delete(name)
+            await self._objects.delete(document.body.name)
         except UnavailableError as error:
             raise TransientError(str(error)) from error

@@ -1,0 +1,88 @@
+"""Reads documents in child processes: parsing, splitting, language, and the entities for the graph.
+
+A document may come from anyone, and the libraries that read PDF, Office, HTML, Markdown and YAML need any amount of
+time and memory for some of them. No format is exempt: a call costs about a millisecond, and the worker keeps the time
+that reading takes for questions.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import structlog
+
+from services.retrieval.graph.ports import DocumentGraph
+from services.retrieval.indexing.prepare import PreparedDocument
+from services.retrieval.indexing.read_document import FailedReading, read_document
+from services.retrieval.settings import RetrievalSettings
+from shared.contracts.domain import Document
+from shared.contracts.errors import DocumentError
+from shared.runtime.limited_process import LimitedProcess, LimitExceededError, serve
+from shared.runtime.settings import Settings
+
+log = structlog.get_logger()
+
+MODULE = "services.retrieval.indexing.reader_process"
+#: A document of several megabytes gets the time limit for each of them, up to this many times.
+_MOST_TIMES = 10
+_MEGABYTE = 2**20
+#: Reading gives way to questions.
+_NICENESS = 5
+
+
+class DocumentReader(Protocol):
+    """Turns the bytes of a document into what is stored."""
+
+    async def read(
+        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+    ) -> tuple[PreparedDocument, DocumentGraph]: ...
+
+
+class ReaderProcesses:
+    """A `DocumentReader` in child processes with limits of time and memory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._limited = LimitedProcess(
+            MODULE,
+            workers=settings.reader_processes,
+            seconds=settings.reader_seconds,
+            memory_bytes=settings.reader_memory_mb * _MEGABYTE,
+        )
+
+    async def open(self) -> None:
+        await self._limited.open()
+
+    async def close(self) -> None:
+        await self._limited.close()
+
+    async def read(
+        self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
+    ) -> tuple[PreparedDocument, DocumentGraph]:
+        """Read the document; with `graph`, extract its entities too.
+
+        Raises:
+            DocumentError: the document cannot be read, or only beyond the limits; the message says what to do.
+            UnavailableError: no process could be started.
+        """
+        shape = (settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
+        times = min(_MOST_TIMES, 1 + (len(body) - 1) // _MEGABYTE)
+        try:
+            outcome = await self._limited.call(document, body, digest, version, shape, graph, times=max(1, times))
+        except LimitExceededError as error:
+            raise DocumentError(
+                f"this document was not read: {error}; split it, or submit its text as plain text"
+            ) from None
+        if isinstance(outcome, FailedReading):
+            # The frames only: the text of the error may quote the document.
+            log.error("a reader failed", media_type=document.media_type, kind=outcome.kind, frames=outcome.frames)
+            raise DocumentError(
+                f"this document could not be read ({outcome.kind}); save it again, or submit its text as plain text"
+            )
+        prepared, found = outcome
+        return prepared, found
+
+
+if __name__ == "__main__":
+    os.nice(_NICENESS)
+    serve(read_document)

@@ -1,0 +1,291 @@
+"""Runs a function in child processes with limits of time and memory for each call, so that no input harms the worker.
+
+The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments and results cross a pipe, pickled;
+both sides are this program. A child that exceeds a limit is killed and replaced at the next call. Children get no
+settings of the worker: of its environment they see only what Python needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import math
+import os
+import pickle
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any
+
+from shared.contracts.errors import RefusedError, UnavailableError
+
+_HEAD = struct.Struct(">Q")
+#: Linux: the signal that a process gets when its parent ends.
+_PR_SET_PDEATHSIG = 1
+#: Address space that a child may have beyond its memory limit: libraries map more than they use.
+_SLACK_BYTES = 64 * 2**20
+#: The limit is processor time, as a busy machine must not refuse what an idle one accepts; a call that waits instead
+#: of working ends after this many times as long.
+_PATIENCE = 10
+#: Seconds until a child must have started, on a busy machine too.
+START_SECONDS = 60.0
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+#: Environment variables that children inherit; the others may hold credentials.
+_INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+#: A child is replaced once it has kept this share of its memory limit from earlier calls.
+_WORN = 0.25
+
+
+class LimitExceededError(RefusedError):
+    """A call needed more time or memory than it may have, or ended its process."""
+
+    kind = "limit"
+
+
+class LimitedProcess:
+    """At most `workers` child processes that run `module`; each call gets `seconds` of work and `memory_bytes`.
+
+    Children start at the first call and stay for the next ones.
+    """
+
+    def __init__(self, module: str, *, workers: int, seconds: float, memory_bytes: int) -> None:
+        self._module = module
+        self._seconds = seconds
+        self._memory_bytes = memory_bytes
+        self._closed = False
+        self._lock = threading.Lock()
+        self._free = asyncio.Semaphore(workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="limited")
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._children: set[subprocess.Popen[bytes]] = set()
+
+    async def open(self) -> None:
+        """Nothing to do: children start when they are needed."""
+
+    async def close(self) -> None:
+        """Kill every child, also one that works; calls that wait raise `UnavailableError`."""
+        with self._lock:  # a child that starts now is either in the set or not started
+            self._closed = True
+            for child in self._children:
+                child.kill()
+        await asyncio.to_thread(self._threads.shutdown, wait=True)
+        for child in list(self._children):
+            self._discard(child)
+
+    async def call(self, *arguments: Any, times: int = 1) -> Any:
+        """The function's result for these arguments; waits for a free child.
+
+        The call gets the time limit `times` times.
+
+        Raises:
+            LimitExceededError: the call exceeded a limit or ended its process.
+            UnavailableError: no child could be started, or this was closed meanwhile.
+            Exception: what the function raised.
+        """
+        async with self._free:
+            if self._closed:
+                raise UnavailableError(f"the processes of {self._module} have been stopped")
+            outcome, value = await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._exchange, arguments, self._seconds * times
+            )
+        if outcome == "raised":
+            raise value
+        return value
+
+    def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
+        payload = pickle.dumps((seconds, arguments))
+        try:
+            child = self._idle.pop() if self._idle else self._start()
+        except (OSError, EOFError):
+            return "raised", UnavailableError(f"a process of {self._module} did not start")
+        assert child.stdin is not None
+        assert child.stdout is not None
+        timer = _Timer(child, seconds * _PATIENCE)
+        try:
+            with timer:
+                _write(child.stdin, payload)
+                reply = _read(child.stdout)
+        except (OSError, EOFError):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its pipe and hangs: it is killed below
+                child.wait(1)
+            late = timer.expired or child.returncode == -signal.SIGXCPU
+            reason = f"it takes longer than {seconds:g} s" if late else self._reason(child)
+            self._discard(child)
+            if self._closed:
+                return "raised", UnavailableError(f"the processes of {self._module} have been stopped")
+            return "raised", LimitExceededError(reason)
+        outcome, value, worn = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
+        if outcome == "memory":
+            outcome, value = "raised", LimitExceededError(self._too_large())
+        if worn or timer.expired:
+            self._discard(child)
+        else:
+            self._idle.append(child)
+        return outcome, value
+
+    def _too_large(self) -> str:
+        return f"it needs more than {self._memory_bytes >> 20} MB of memory"
+
+    def _reason(self, child: subprocess.Popen[bytes]) -> str:
+        code = child.returncode
+        if code is not None and -code == signal.SIGKILL:
+            return self._too_large()
+        return f"it ended the process that read it (exit code {code})"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._closed:
+                raise EOFError
+            child = subprocess.Popen(
+                [sys.executable, "-m", self._module, str(self._memory_bytes), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=_ROOT,
+                env={name: value for name, value in os.environ.items() if name.startswith(_INHERITED)},
+                start_new_session=True,  # Ctrl-C is for the worker, which finishes what runs
+            )
+            self._children.add(child)
+        assert child.stdout is not None
+        try:
+            with _Timer(child, START_SECONDS):
+                _read(child.stdout)  # it has loaded its libraries: only the call itself counts against the limit
+        except (OSError, EOFError):
+            self._discard(child)
+            raise
+        return child
+
+    def _discard(self, child: subprocess.Popen[bytes]) -> None:
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what could not be written to a dead child is lost
+                    pipe.close()
+        with self._lock:
+            self._children.discard(child)
+
+
+class _Timer:
+    """Kills the child when the time is up, whatever the thread that reads from it waits for."""
+
+    def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
+        self.expired = False
+        self._child = child
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._child.kill()
+
+    def __enter__(self) -> _Timer:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+
+def serve(function: Callable[..., Any]) -> None:
+    """The child's side: call the function for each request on standard input, until the parent closes it."""
+    memory_bytes, parent = int(sys.argv[1]), int(sys.argv[2])
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no reply
+    _end_with(parent)
+    started_with = _limit(memory_bytes)
+    _write(replies, b"ready")
+    while True:
+        try:
+            seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
+        except EOFError:
+            return
+        _limit_time(seconds)
+        outcome, value = _called(function, arguments)
+        del arguments
+        worn = outcome == "memory" or _mapped() > started_with + memory_bytes * _WORN
+        try:
+            reply = pickle.dumps((outcome, value, worn))
+        except MemoryError:
+            reply = pickle.dumps(("memory", None, True))
+        _write(replies, reply)
+        del value, reply
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str, Any]:
+    try:
+        return "returned", function(*arguments)
+    except MemoryError:
+        return "memory", None
+    except RecursionError:
+        return "raised", LimitExceededError("it is nested too deeply")
+    except Exception as error:
+        try:
+            return "raised", pickle.loads(pickle.dumps(error))  # noqa: S301 (just written)
+        except Exception:
+            return "raised", LimitExceededError(f"it caused the error {type(error).__name__}")
+
+
+def _limit(memory_bytes: int) -> int:
+    """Limit the memory; returns what is mapped now."""
+    mapped = _mapped()
+    if mapped:
+        most = mapped + memory_bytes + _SLACK_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return mapped
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process once it has worked for so long from now."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+
+
+def _mapped() -> int:
+    """Bytes of address space in use; 0 where the system does not tell (not Linux): there only the time is limited."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _end_with(parent: int) -> None:
+    """End when the parent does, also while the function runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with contextlib.suppress(OSError, AttributeError):  # not Linux: the closed pipe ends an idle child
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(0)
+
+
+def _write(pipe: IO[bytes], payload: bytes) -> None:
+    pipe.write(_HEAD.pack(len(payload)))
+    pipe.write(payload)
+    pipe.flush()
+
+
+def _read(pipe: IO[bytes]) -> bytes:
+    """One message.
+
+    Raises:
+        EOFError: the other side is gone.
+    """
+    head = pipe.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        raise EOFError
+    (size,) = _HEAD.unpack(head)
+    body = pipe.read(size)
+    if len(body) < size:
+        raise EOFError
+    return body
