@@ -51,9 +51,12 @@ def of_stage(stage: Stage) -> Permissions:
         publish += [*_durable(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE), _read(_QA)]
     publish += _pipelines()
     publish += _access(stage)
+    # Not for a stage that sends this request: it could ask itself and let its reply, which `allow_responses` permits,
+    # go to any subject. Its worker takes its own figures locally.
+    roll_call = [] if stage.access.stages else [subjects.ROLL_CALL]
     subscribe = [
         f"{subjects.inbox(stage.name)}.>",
-        subjects.ROLL_CALL,
+        *roll_call,
         *_request_subjects(stage),
         *_withdrawals(stage.subscriptions),
     ]
