@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable
+import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
@@ -16,7 +15,8 @@ from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
 _RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
-_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Authenticator:
                 (DNS rebinding, or a page of another site).
         """
         if self.open:
-            addresses = (f"//{request.headers.get('host', 'localhost')}", request.headers.get("origin", "//localhost"))
-            if not all(map(_is_local, addresses)):
+            host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
+            if not (_is_local(f"http://{host}") and _is_local(origin)):
                 raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
             return Caller("local", "operator")
         given = hashlib.sha256(_key_of(request).encode()).digest()
@@ -65,10 +65,9 @@ class Authenticator:
 
 
 def _is_local(address: str) -> bool:
-    try:
-        return urlsplit(address).hostname in _LOCAL_NAMES
-    except ValueError:
-        return False
+    """Whether it is the origin of a page on this machine: scheme, host, perhaps a port, and nothing else."""
+    found = _ORIGIN.fullmatch(address)
+    return bool(found and found[1].lower() in _LOCAL_NAMES and int(found[2] or 0) <= 65535)
 
 
 def _name_and_role(label: str) -> tuple[str, str]:
@@ -81,20 +80,26 @@ def _key_of(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
-def needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
+class RoleCheck:
     """A FastAPI dependency that admits callers of at least this role."""
 
-    async def check(request: Request) -> Caller:
+    def __init__(self, role: Role) -> None:
+        self.role = role
+
+    async def __call__(self, request: Request) -> Caller:
+        """The caller.
+
+        Raises:
+            HttpProblem: 401 or 403, it is unknown or has a lower role.
+        """
         authenticator: Authenticator = request.app.state.gateway.authenticator
         caller = authenticator.caller(request)
-        if _RANK[caller.role] < _RANK[role]:
-            raise HttpProblem(403, f"Send a key with the role {role}; yours is {caller.role}.")
+        if _RANK[caller.role] < _RANK[self.role]:
+            raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         return caller
-
-    return check
 
 
 #: Parameters by which a route demands a role.
-Client = Annotated[Caller, Depends(needs("client"))]
-Editor = Annotated[Caller, Depends(needs("editor"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
+Client = Annotated[Caller, Depends(RoleCheck("client"))]
+Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
+Operator = Annotated[Caller, Depends(RoleCheck("operator"))]

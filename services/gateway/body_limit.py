@@ -1,6 +1,8 @@
-"""Limits on the size of request bodies, counted while they arrive: a wrong Content-Length does not help."""
+"""Limits on request bodies, counted while they arrive (a wrong Content-Length does not help), and on their pauses."""
 
 from __future__ import annotations
+
+import asyncio
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,11 +10,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.gateway.problems import respond
 from shared.runtime.settings import Settings
 
+#: Seconds that a client may pause while it sends a body.
+PAUSE_SECONDS = 30.0
 DOCUMENT_PATHS = ("/api/v1/documents", "/api/v1/ingest")
 
 
 class BodyLimit:
-    """ASGI middleware: 413 for a body over the limit of its path."""
+    """ASGI middleware: 413 for a body over the limit of its path, 408 for one that stops arriving."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -29,12 +33,19 @@ class BodyLimit:
         if declared.isdigit() and int(declared) > limit:
             await respond(413, detail)(scope, receive, send)
             return
-        received = 0
+        received, complete = 0, False
 
         async def counted() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, complete
+            if complete:  # it is awaited until the client leaves
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), PAUSE_SECONDS)
+            except TimeoutError:
+                pause = f"The body has not arrived within {PAUSE_SECONDS:g} seconds; send it without pauses."
+                raise HTTPException(408, pause, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if received > limit:
                 # The only kind of error that FastAPI passes on while it reads a body.
                 raise HTTPException(413, detail)

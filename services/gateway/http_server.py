@@ -13,6 +13,7 @@ from services.gateway.body_limit import BodyLimit
 from services.gateway.routes import dead_letters, documents, erasure, events, operations, questions, record
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
+from shared.web.http_protocol import LimitedHttpProtocol
 from shared.web.listener import check_address, listen
 
 #: Seconds that open requests have after a SIGTERM; streams are closed first, and their clients resume elsewhere.
@@ -62,6 +63,7 @@ class HttpServer:
         await self._gateway.feed.open()
         config = uvicorn.Config(
             application(self._gateway),
+            http=LimitedHttpProtocol,
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -87,20 +87,21 @@ class Publisher:
         self, event: Event[Fact], data: bytes, headers: dict[str, str], scope: str
     ) -> PublishResult:
         try:
-            duplicate = await self._with_retries(event.subject, data, headers, subjects.STREAM)
+            duplicate_of = await self._with_retries(event.subject, data, headers, subjects.STREAM)
         except APIError as error:
             if scope and error.err_code == WRONG_LAST_SEQUENCE:
                 return await self._compare_with_stored(event, scope)
             raise RefusedError(f"NATS refused {event.fact}: {error.description}") from error
         except NatsError as error:
             raise RefusedError(f"NATS refused {event.fact}: {error}") from error
-        if duplicate:
+        if duplicate_of:
+            await self._check_duplicate(event, duplicate_of)
             telemetry.DUPLICATES.labels(self._stage).inc()
             return PublishResult.DUPLICATE
         return PublishResult.NEW
 
-    async def _with_retries(self, subject: str, data: bytes, headers: dict[str, str], stream: str) -> bool:
-        """Publish until it is stored; whether NATS already had a message with that id."""
+    async def _with_retries(self, subject: str, data: bytes, headers: dict[str, str], stream: str) -> int:
+        """Publish until it is stored; the sequence of the message that NATS already had with that id, else 0."""
         until = time.monotonic() + self._budget
         pause = 0.05
         while True:
@@ -116,7 +117,29 @@ class Publisher:
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 (jitter)
                 pause = min(pause * 2, 2.0)
             else:
-                return bool(ack.duplicate)
+                return ack.seq if ack.duplicate else 0
+
+    async def _check_duplicate(self, event: Event[Fact], sequence: int) -> None:
+        """Check that the message with our id is our event: ids are predictable, and one id counts in the whole stream.
+
+        Raises:
+            RefusedError: it is not, so that ours was not stored and will not be.
+            UnavailableError: it could not be read.
+        """
+        try:
+            jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
+            with self._permission_errors.raised_for(f"$JS.API.STREAM.MSG.GET.{subjects.STREAM}"):
+                subject = (await jetstream.get_msg(subjects.STREAM, seq=sequence)).subject or ""
+        except NatsNotFoundError:  # expired or deleted; raw text is deleted as soon as it is moderated
+            subject = event.subject if isinstance(event.payload, QuestionAsked) else ""
+        except RETRYABLE as error:
+            raise UnavailableError("NATS has an event of this id already and did not return it") from error
+        if subject == event.subject:
+            return
+        telemetry.FOREIGN_IDS.labels(self._stage).inc()
+        log.error("not stored: its id belongs to another event", fact=event.fact, subject=subject, sequence=sequence)
+        found = f"under {subject}" if subject else "in an event that is gone"
+        raise RefusedError(f"NATS did not store {event.fact}: its id was used {found}; find who published that")
 
     async def _compare_with_stored(self, event: Event[Fact], scope: str) -> PublishResult:
         """Read the stored event: with our own id, an earlier attempt got through (duplicate); else ours is rejected."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from nats.aio.client import Client
@@ -27,8 +27,10 @@ OWNER = "answerbus"
 REPORT_TIMEOUT = 0.4
 
 
-async def overview(client: Client) -> list[StageReport]:
+async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[StageReport]:
     """One report per durable, in the order of their names.
+
+    `own` is the report of the worker that asks, where it does not reply to its own request.
 
     Raises:
         UnavailableError: NATS is unavailable or not provisioned.
@@ -36,7 +38,7 @@ async def overview(client: Client) -> list[StageReport]:
     jetstream = client.jetstream(timeout=5)
     try:
         infos = await jetstream.consumers_info(subjects.STREAM)
-        workers = await worker_reports(client)
+        workers = [*await worker_reports(client), *own]
         return [
             await _report(jetstream, info, workers)
             for info in sorted(infos, key=lambda info: info.name)

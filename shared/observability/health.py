@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from shared.web.http_protocol import LimitedHttpProtocol
 from shared.web.listener import listen
 
 #: Returns why the worker is not ready, or an empty text.
@@ -34,6 +35,7 @@ class HealthServer:
         config = uvicorn.Config(
             self._app,
             interface="asgi3",
+            http=LimitedHttpProtocol,
             lifespan="off",
             log_config=None,
             access_log=False,

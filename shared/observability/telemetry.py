@@ -31,6 +31,9 @@ PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that wer
 DUPLICATES = Counter(
     "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]
 )
+FOREIGN_IDS = Counter(
+    "answerbus_publish_foreign_ids_total", "Facts not stored because another event has their id", ["stage"]
+)
 ENDINGS_REJECTED = Counter("answerbus_endings_rejected_total", "Terminal facts rejected: another was first", ["stage"])
 MODEL_CALLS = Counter(
     "answerbus_model_calls_total", "Calls to a model endpoint, retries counted", ["role", "step", "endpoint", "outcome"]

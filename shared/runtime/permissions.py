@@ -40,6 +40,8 @@ def users(stages: Sequence[Stage]) -> dict[str, Permissions]:
 def of_stage(stage: Stage) -> Permissions:
     """One service: its own facts, its own durables, and what its `Access` names."""
     publish = [subjects.publish_filter(fact, lane) for fact in stage.published for lane in Lane]
+    if stage.published:  # to see whose event it is when NATS calls one of its own a duplicate
+        publish.append(_read(_QA))
     publish += _dead_letters(stage)
     for durable in (subscription.durable(lane) for subscription in stage.subscriptions for lane in Lane):
         publish += _durable(_QA, durable)
@@ -51,9 +53,12 @@ def of_stage(stage: Stage) -> Permissions:
         publish += [*_durable(subjects.ADVISORY_STREAM, subjects.MAX_DELIVERIES_DURABLE), _read(_QA)]
     publish += _pipelines()
     publish += _access(stage)
+    # Not for a stage that sends this request: it could ask itself and let its reply, which `allow_responses` permits,
+    # go to any subject. Its worker takes its own figures locally.
+    roll_call = [] if stage.access.stages else [subjects.ROLL_CALL]
     subscribe = [
         f"{subjects.inbox(stage.name)}.>",
-        subjects.ROLL_CALL,
+        *roll_call,
         *_request_subjects(stage),
         *_withdrawals(stage.subscriptions),
     ]

@@ -87,7 +87,8 @@ class Worker:
         await self.pipelines.open()
         for port in self.stage.ports:
             await port.open()
-        await answer_status_requests(self.connection.client, self._report)
+        if not self.stage.access.stages:  # such a stage sends these requests, and takes its own figures locally
+            await answer_status_requests(self.connection.client, self._report)
         await self.consumer.start()
         # The server must know our subscriptions before we are ready. Twice: nats-py's ping overtakes buffered writes.
         await self.connection.client.flush()
@@ -136,11 +137,15 @@ class Worker:
                 raw_ttl=self.settings.raw_ttl_seconds,
                 permission_errors=connection.permission_errors,
             ),
-            overview=lambda: overview(connection.client),
+            overview=lambda: overview(connection.client, self._own_report()),
             oldest_waiting=lambda: oldest_waiting(connection.client),
             is_connected=lambda: connection.is_connected,
             models=self._models,
         )
+
+    def _own_report(self) -> list[WorkerReport]:
+        """This worker's report where it does not reply to status requests."""
+        return [self._report()] if self.stage.access.stages else []
 
     def _report(self) -> WorkerReport:
         return WorkerReport(

@@ -99,6 +99,41 @@ def test_no_stage_but_its_speaker_may_say_a_fact() -> None:
     assert speakers("qa.answer.verified.*.end") == {"verifier"}
 
 
+def overlap(one: str, other: str) -> bool:
+    """Whether any subject matches both of these filters."""
+    first, second = one.split("."), other.split(".")
+    for left, right in zip(first, second, strict=False):
+        if ">" in (left, right):
+            return True
+        if left != right and "*" not in (left, right):
+            return False
+    return len(first) == len(second)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("a.b", "a.b", True),
+        ("a.*", "a.b", True),
+        ("a.*.c", "*.b.c", True),
+        ("a.>", "a.b.c", True),
+        ("a.*", "a.b.c", False),
+        ("a.b", "a.c", False),
+        ("a.>", "b.>", False),
+    ],
+)
+def test_filters_overlap_where_a_subject_matches_both(one: str, other: str, expected: bool) -> None:
+    assert overlap(one, other) is overlap(other, one) is expected
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_user_subscribes_to_what_it_may_publish(stage: str) -> None:
+    """A user may reply to what it receives, under the subject that the sender chose: it must not be its own sender."""
+    permitted = users(list(DECLARED.values()))[stage]
+
+    assert [(one, other) for one in permitted.publish for other in permitted.subscribe if overlap(one, other)] == []
+
+
 def test_a_stage_without_declarations_may_only_log_in_and_read_pipelines() -> None:
     permitted = users([Stage("bare")])["bare"]
 

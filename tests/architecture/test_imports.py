@@ -51,7 +51,11 @@ PLACES: dict[str, tuple[str, ...]] = {
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
     "starlette": ("services/gateway/",),
-    "uvicorn": ("services/gateway/http_server.py", "shared/observability/health.py"),
+    "uvicorn": (
+        "services/gateway/http_server.py",
+        "shared/observability/health.py",
+        "shared/web/http_protocol.py",
+    ),
     "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py",),
     "docx": ("services/retrieval/indexing/readers/office.py",),

@@ -11,6 +11,7 @@ from pathlib import Path
 import nats
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from pydantic import SecretStr
 
 from cli.host.catalogue import STAGES, stages
@@ -24,7 +25,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import ConfigurationError, NotPermittedError
 from shared.contracts.facts import FACTS, AnswerVerified, QuestionAsked
 from shared.contracts.subjects import inbox
-from shared.runtime.permissions import INJECTOR, OPERATOR
+from shared.runtime.permissions import INJECTOR, OPERATOR, users
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
 from tests.integration.rig import stage_of
@@ -122,6 +123,45 @@ async def test_a_service_cannot_reach_what_belongs_to_others(town: Town, stage: 
     heard = [*(f"{inbox(other)}.>" for other in (*STAGES, OPERATOR) if other != stage), "qa.>", ">", "$JS.>"]
 
     assert await tried(town, stage, forbidden, heard) == {one.lower() for one in (*forbidden, *heard)}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_service_cannot_forge_by_a_reply_to_its_own_request(town: Town, stage: str) -> None:
+    """It sends all that it may to itself, with reply subjects that it may not publish."""
+    permitted = users(list(DECLARED.values()))[stage]
+    own = {one.replace("*", CID).replace(">", CID) for one in permitted.publish if one.startswith(("ask.", "live."))}
+    pipeline = f"$KV.{subjects.PIPELINES_BUCKET}.forged"
+    foreign = next(fact for fact in FACTS.values() if fact.terminal and fact not in DECLARED[stage].published)
+    ending = subjects.event(foreign, Lane.LIVE, CID, 0)
+    purge = "$JS.API.STREAM.PURGE.QA"
+    received: list[str] = []
+
+    async with town.client(INJECTOR) as (injector, _):
+        await injector.jetstream().publish(subjects.event(QuestionAsked, Lane.LIVE, CID, 1), b"kept")
+    async with town.client(OPERATOR) as (operator, _), town.client(stage) as (client, _):
+        before = await _messages(operator)
+
+        async def reply(message: Msg) -> None:
+            received.append(message.subject)
+            await message.respond(b"{}")
+
+        for subject in {subjects.ROLL_CALL, *permitted.subscribe}:
+            await client.subscribe(subject, cb=reply)
+        for subject in {subjects.ROLL_CALL, *own}:
+            for target in (ending, pipeline, purge):
+                await client.publish(subject, b"", reply=target)
+        for _ in range(3):
+            await client.flush()
+
+        assert await _messages(operator) == before
+    assert received == []
+
+
+async def _messages(client: Client) -> list[tuple[int, int]]:
+    """Messages and last sequence of the log and of the pipelines."""
+    jetstream = client.jetstream()
+    states = [(await jetstream.stream_info(name)).state for name in ("QA", f"KV_{subjects.PIPELINES_BUCKET}")]
+    return [(state.messages, state.last_seq) for state in states]
 
 
 async def test_the_operator_says_no_fact_and_the_injector_any(town: Town) -> None:

@@ -69,6 +69,24 @@ async def test_an_event_said_twice_is_stored_once(rig: Rig) -> None:
     assert await rig.facts(event.correlation_id) == ["QuestionAsked", "QuestionApproved"]
 
 
+@pytest.mark.parametrize("ttl", ["", "1s"])
+async def test_an_event_whose_id_was_used_by_another_is_told_and_not_taken_for_stored(rig: Rig, ttl: str) -> None:
+    """Given an id that another service has occupied, also with an event that has expired since."""
+    await rig.provision()
+    event = await rig.publish(asked())
+    step = following("moderation", QuestionApproved(question=Question(text="?")), event)
+    foreign = subjects.event(QuestionWithdrawn, event.lane, event.correlation_id, 0)
+    headers = {"Nats-Msg-Id": step.event_id} | ({"Nats-TTL": ttl} if ttl else {})
+    await rig.client.jetstream().publish(foreign, b"{}", headers=headers)
+    if ttl:
+        jetstream = rig.client.jetstream()
+        while (await jetstream.stream_info(subjects.STREAM)).state.messages > 1:
+            await asyncio.sleep(0.1)
+
+    with pytest.raises(RefusedError, match=r"did not store QuestionApproved: its id was used"):
+        await rig.publisher("moderation").publish(step)
+
+
 async def test_an_ending_said_twice_is_known_as_ones_own(rig: Rig) -> None:
     """Given an ending whose acknowledgement was lost, when it is said again, then it counts as said and not as lost."""
     await rig.provision()

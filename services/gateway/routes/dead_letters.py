@@ -9,12 +9,13 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from services.gateway.auth import Operator
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import PAGE, DeadLetterFilter
 from shared.history.dead_letters import listed, shown
 from shared.text.sanitizer import cleaned
 
-router = APIRouter(prefix="/api/v1", tags=["dead letters"])
+router = APIRouter(prefix="/api/v1", tags=["dead letters"], route_class=ProtectedRoute)
 
 
 class DeadLetterQuery(BaseModel):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from services.gateway.auth import Client, Editor
 from services.gateway.handler import DocumentSubmission
 from services.gateway.problems import HttpProblem
+from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Document
@@ -29,7 +30,7 @@ from shared.contracts.requests.retrieval import (
 )
 from shared.text.languages import code3
 
-router = APIRouter(prefix="/api/v1", tags=["documents"])
+router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRoute)
 
 
 #: Documents of one request that are indexed at the same time.
@@ -137,7 +138,7 @@ async def submit(
     body = await request.body()
     if media_type == "application/json":
         try:
-            submission = DocumentIn.model_validate_json(body).submission()
+            submission = await asyncio.to_thread(_read_document, body)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_input=False)) from None
     elif not source:
@@ -168,7 +169,7 @@ async def submission_status(submission_id: str, gateway: CurrentGateway, _: Edit
 @router.post("/ingest")
 async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
-    submissions = [document.submission() for document in body.documents]
+    submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
     gate = asyncio.Semaphore(CONCURRENCY)
 
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
@@ -227,6 +228,11 @@ async def remove(
     if not reply.removed:
         raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")
     return reply.model_dump()
+
+
+def _read_document(body: bytes) -> DocumentSubmission:
+    check_values(body)
+    return DocumentIn.model_validate_json(body).submission()
 
 
 def _outcome(event: Event[Fact] | None) -> dict[str, Any]:

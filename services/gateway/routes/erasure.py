@@ -9,11 +9,12 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from services.gateway.auth import Operator
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.facts import Forgettable
 from shared.contracts.pseudonyms import asker_id, key_id
 
-router = APIRouter(prefix="/api/v1", tags=["erasure"])
+router = APIRouter(prefix="/api/v1", tags=["erasure"], route_class=ProtectedRoute)
 
 ConversationId = Annotated[str, Path(pattern="^[A-Za-z0-9_.:-]{1,128}$")]
 QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]

@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from services.gateway.auth import Operator
 from services.gateway.frames import HEADERS, KEEP_ALIVE, NDJSON, SSE, wants_stream
 from services.gateway.problems import HttpProblem
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream import REREAD_AFTER
 from shared.bus.ports import StoredEvent
@@ -26,7 +27,7 @@ from shared.contracts.facts import FACTS
 from shared.history.export import exported
 from shared.history.history import EventFilter, event_json
 
-router = APIRouter(prefix="/api/v1", tags=["events"])
+router = APIRouter(prefix="/api/v1", tags=["events"], route_class=ProtectedRoute)
 
 QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 #: Events that a slow client may lag behind before its stream is closed.

@@ -9,13 +9,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Client, Operator
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
 from shared.observability.worker_status import set_backlog_metrics
 from shared.text.sanitizer import cleaned
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(tags=["operations"], route_class=ProtectedRoute)
 
 
 @router.get("/livez")

@@ -15,6 +15,7 @@ from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
 from services.gateway.presenter import QuestionPresenter, exchange_json, links, overdue_json, question_json
 from services.gateway.problems import HttpProblem
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
@@ -23,7 +24,7 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
 from shared.contracts.requests.persistence import ExchangeRequest
 
-router = APIRouter(prefix="/api/v1", tags=["questions"])
+router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
 QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /questions returned.")]
 IdempotencyKey = Annotated[

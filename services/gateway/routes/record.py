@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Operator
 from services.gateway.exchange_export import FORMATS, Format
+from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.outcome import OutcomeName
@@ -24,7 +25,7 @@ from shared.contracts.requests.persistence import (
 )
 from shared.text.sanitizer import cleaned
 
-router = APIRouter(prefix="/api/v1/exchanges", tags=["record"])
+router = APIRouter(prefix="/api/v1/exchanges", tags=["record"], route_class=ProtectedRoute)
 
 Name = Annotated[str, Query(max_length=1000)]
 
