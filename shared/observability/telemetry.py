@@ -93,7 +93,7 @@ BACKLOG_IN_FLIGHT = Gauge("answerbus_backlog_in_flight", "Events that workers ho
 BACKLOG_OLDEST = Gauge("answerbus_backlog_oldest_seconds", "Age of the oldest event that is not acknowledged", _DURABLE)
 BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator has paused the consumer", _DURABLE)
 WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["stage"])
-DEGRADED = Counter("answerbus_degraded_total", "Times an optional server became unavailable", ["server"])
+DEGRADED = Counter("answerbus_degraded_total", "Times a server that the stage uses became unavailable", ["server"])
 
 
 class Tracer:
