@@ -120,6 +120,7 @@ def offline_context(
         facts=lambda _: cast("FactPublisher", offline),
         overview=lambda: offline.overview(),
         oldest_waiting=lambda: offline.oldest_waiting(),
+        stages_not_ready=lambda: offline.stages_not_ready(),
         is_connected=lambda: False,
     )
 

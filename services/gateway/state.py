@@ -11,6 +11,7 @@ from services.gateway.admission import Admission
 from services.gateway.auth import Authenticator
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
+from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
@@ -23,6 +24,7 @@ class Gateway:
     feed: LiveFeed
     authenticator: Authenticator
     admission: Admission
+    stage_health: StageHealth
 
     @property
     def erasures(self) -> ErasureService:
@@ -52,7 +54,9 @@ def gateway_of(context: StageContext) -> Gateway:
         answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
     )
-    return Gateway(context, questions, feed, Authenticator(context.settings), admission)
+    return Gateway(
+        context, questions, feed, Authenticator(context.settings), admission, StageHealth(context.stages_not_ready)
+    )
 
 
 #: The parameter by which a route gets the gateway.

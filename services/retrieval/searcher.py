@@ -196,11 +196,20 @@ class Searcher:
             trace.rewind(start)
 
     async def _read(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The passages with their texts; those that were deleted in the meantime are left out."""
+        """The passages with their texts; those that were deleted in the meantime are left out.
+
+        Raises:
+            UnavailableError: the store is unavailable, and no passage came with its text.
+        """
         unread = [passage.id for passage in passages if not passage.source]
         if self._store is None or not unread:
             return list(passages)
-        known = {passage.id: passage for passage in await self._store.fetch(unread)}
+        try:
+            known = {passage.id: passage for passage in await self._store.fetch(unread)}
+        except UnavailableError:
+            if len(unread) == len(passages):
+                raise
+            known = {}  # the others, such as web results, are still an answer
         return [
             passage
             if passage.source

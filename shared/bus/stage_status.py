@@ -19,7 +19,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS, TERMINAL
 from shared.contracts.subjects import ENDING
-from shared.observability.worker_status import StageReport, WorkerReport, add_histograms, quantile
+from shared.observability.worker_status import StageReport, WorkerReport, add_histograms, quantile, unready_stages
 
 #: Metadata key that marks a durable as created by this program. Its other keys: `stage`, `lane`, `subscription`.
 OWNER = "answerbus"
@@ -45,6 +45,18 @@ async def overview(client: Client, own: Sequence[WorkerReport] = ()) -> list[Sta
             if OWNER in (info.config.metadata or {})
         ]
     except (NatsError, APIError, OSError):
+        raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
+
+
+async def stages_not_ready(client: Client) -> dict[str, str]:
+    """The stages whose workers all report that they are not ready, with the reason.
+
+    Raises:
+        UnavailableError: NATS is unavailable.
+    """
+    try:
+        return unready_stages(await worker_reports(client))
+    except (NatsError, OSError):
         raise UnavailableError("the state of the stages could not be read: NATS is unavailable") from None
 
 
@@ -124,6 +136,7 @@ async def _report(jetstream: JetStreamContext, info: ConsumerInfo, workers: list
         p50_ms=_milliseconds(quantile(buckets, 0.5)),
         p95_ms=_milliseconds(quantile(buckets, 0.95)),
         paused_seconds=paused_seconds(info),
+        not_ready=unready_stages(mine).get(stage, ""),
     )
 
 

@@ -20,7 +20,7 @@ import types
 import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Value
@@ -63,11 +63,19 @@ class Access:
 
 
 class Port(Protocol):
-    """Something a stage opens when its worker starts and closes when it stops."""
+    """Something a stage opens when its worker starts and closes when it stops; it may implement `ReportsReadiness`."""
 
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ReportsReadiness(Protocol):
+    """A port that the stage cannot work without, and that knows whether it can be used."""
+
+    def not_ready(self) -> str:
+        """Why it cannot be used now; empty if it can. Returns at once."""
 
 
 @dataclass(frozen=True)
@@ -205,6 +213,11 @@ class Stage:
     def opens(self, port: Port) -> None:
         """Open the port before the first event, close it after the last; ports are closed in reverse order."""
         self.ports.append(port)
+
+    def not_ready(self) -> str:
+        """Why a port cannot be used now, the first one that cannot; empty if all can."""
+        reasons = (port.not_ready() for port in self.ports if isinstance(port, ReportsReadiness))
+        return next(filter(None, reasons), "")
 
     def publishes(self, *facts: type[Fact]) -> None:
         """Declare facts that are published for a client rather than in response to another fact."""

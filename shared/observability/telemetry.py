@@ -99,6 +99,7 @@ WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["sta
 LOOP_BLOCKED = Histogram("answerbus_loop_blocked_seconds", "Time by which the event loop woke up late", buckets=BUCKETS)
 LOOP_BLOCKED_LONGEST = Gauge("answerbus_loop_blocked_longest_seconds", "Longest time that the event loop was blocked")
 DEGRADED = Counter("answerbus_degraded_total", "Times an optional server became unavailable", ["server"])
+DEGRADED = Counter("answerbus_degraded_total", "Times a server that the stage uses became unavailable", ["server"])
 
 
 class Tracer:

@@ -28,13 +28,16 @@ class WorkerReport(BaseModel):
     started_at: float
     in_flight: int = 0
     facts: dict[str, FactReport] = {}
+    #: Why the worker is not ready; empty if it is.
+    not_ready: str = ""
 
 
 class StageReport(BaseModel):
     """One durable consumer of one stage: its backlog, and the latencies of its workers (None: nothing was handled yet).
 
     `oldest_seconds` is the age of the oldest unacknowledged event; latencies cover the time since each worker started.
-    `paused_seconds` is how long the consumer stays paused by an operator (None: it is not paused).
+    `paused_seconds` is how long the consumer stays paused by an operator (None: it is not paused). `not_ready` says why
+    none of the stage's workers is ready.
     """
 
     stage: str
@@ -49,6 +52,7 @@ class StageReport(BaseModel):
     p50_ms: float | None
     p95_ms: float | None
     paused_seconds: float | None = None
+    not_ready: str = ""
 
 
 def fact_reports(stage: str) -> dict[str, FactReport]:
@@ -69,6 +73,12 @@ def fact_reports(stage: str) -> dict[str, FactReport]:
         for (fact, _), values in cumulative.items():
             reports[fact].buckets = add_histograms(reports[fact].buckets, values)
     return reports
+
+
+def unready_stages(workers: Sequence[WorkerReport]) -> dict[str, str]:
+    """The stages none of whose workers is ready, with the reason that one of these gives."""
+    ready = {worker.stage for worker in workers if not worker.not_ready}
+    return {worker.stage: worker.not_ready for worker in workers if worker.stage not in ready}
 
 
 def add_histograms(left: list[float], right: list[float]) -> list[float]:

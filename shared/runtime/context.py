@@ -50,6 +50,8 @@ class StageContext:
     overview: Callable[[], Awaitable[list[StageReport]]]
     #: Age in seconds of the oldest live step of a question that is not done. Raises `UnavailableError`.
     oldest_waiting: Callable[[], Awaitable[float]]
+    #: The stages that run but have no worker that is ready, with the reason. Raises `UnavailableError`.
+    stages_not_ready: Callable[[], Awaitable[dict[str, str]]]
     #: Whether the connection to NATS is up.
     is_connected: Callable[[], bool]
     #: Language models by role.

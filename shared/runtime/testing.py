@@ -194,6 +194,7 @@ class MemoryBus:
             facts=lambda _: self.log,
             overview=self._overview,
             oldest_waiting=self._oldest_waiting,
+            stages_not_ready=self._stages_not_ready,
             is_connected=lambda: not self.log.unavailable,
             models=self.models,
         )
@@ -297,6 +298,11 @@ class MemoryBus:
         if self.log.unavailable:
             raise UnavailableError("NATS is unavailable")
         return self.reports
+
+    async def _stages_not_ready(self) -> dict[str, str]:
+        if self.log.unavailable:
+            raise UnavailableError("NATS is unavailable")
+        return {stage.name: reason for stage in self.stages if (reason := stage.not_ready())}
 
     async def _oldest_waiting(self) -> float:
         return self.backlog_seconds

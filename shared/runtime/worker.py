@@ -17,7 +17,7 @@ from shared.bus.dead_letters import NatsDeadLetters
 from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
-from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview
+from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview, stages_not_ready
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
@@ -75,7 +75,7 @@ class Worker:
         """Why the worker is not ready; empty if it is."""
         if not self._open:
             return "starting"
-        return "" if self.connection.is_connected else "NATS is unavailable"
+        return self.stage.not_ready() if self.connection.is_connected else "NATS is unavailable"
 
     async def start(self) -> None:
         """Connect, open the ports, start to consume.
@@ -139,6 +139,7 @@ class Worker:
             ),
             overview=lambda: overview(connection.client, self._own_report()),
             oldest_waiting=lambda: oldest_waiting(connection.client),
+            stages_not_ready=lambda: stages_not_ready(connection.client),
             is_connected=lambda: connection.is_connected,
             models=self._models,
         )
@@ -156,6 +157,7 @@ class Worker:
             started_at=self.started_at,
             in_flight=self.consumer.in_flight,
             facts=fact_reports(self.stage.name),
+            not_ready=self.not_ready(),
         )
 
 

@@ -153,7 +153,7 @@ def nats_server(tmp_path: Path, jetstream: bool = True, config: Path | None = No
     command += ["-js", "-sd", str(tmp_path / "nats")] if jetstream else []
     command += ["-c", str(config)] if config else []
     server = Server("nats-server", port, f"nats://{_HOST}:{port}", command, tmp_path / "nats-server.log")
-    with _running(server):
+    with running_server(server):
         yield server
 
 
@@ -168,7 +168,7 @@ def redis_server(tmp_path: Path) -> Iterator[Server]:
     port = free_port()
     command = [binary, "--bind", _HOST, "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     server = Server("redis-server", port, f"redis://{_HOST}:{port}/0", command, tmp_path / "redis-server.log")
-    with _running(server):
+    with running_server(server):
         yield server
 
 
@@ -197,7 +197,7 @@ def postgres_server(tmp_path: Path) -> Iterator[PostgresServer]:
         url = f"postgresql+asyncpg://app@{_HOST}:{port}/postgres"
         # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for every client.
         server = PostgresServer("postgres", port, url, command, log, user, signal.SIGINT, psql=str(programs["psql"]))
-        with _running(server):
+        with running_server(server):
             _until_postgres_answers(server)
             yield server
     finally:
@@ -205,7 +205,8 @@ def postgres_server(tmp_path: Path) -> Iterator[PostgresServer]:
 
 
 @contextlib.contextmanager
-def _running(server: Server) -> Iterator[None]:
+def running_server(server: Server) -> Iterator[None]:
+    """Run it for the block; also ends one that was frozen."""
     server.start()
     try:
         yield

@@ -36,8 +36,14 @@ async def readyz(gateway: CurrentGateway) -> Response:
 @router.get("/health")
 @router.get("/api/v1/health")
 async def health(gateway: CurrentGateway) -> Response:
-    """Whether the gateway can accept questions: `ok`, or 503 with the reason."""
-    return await readyz(gateway)
+    """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker."""
+    if not gateway.context.is_connected():
+        return await readyz(gateway)
+    try:
+        stages = await gateway.stage_health.not_ready()
+    except UnavailableError:
+        return PlainTextResponse("NATS is unavailable\n", 503)
+    return PlainTextResponse(f"not ready: {', '.join(stages)}\n", 503) if stages else PlainTextResponse("ok\n")
 
 
 @router.get("/metrics")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from services.retrieval.ports import Vector
+from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -34,10 +36,9 @@ from shared.contracts.requests.retrieval import IndexedDocument
 _BATCH = 256
 _PAGE = 1000
 _TIMEOUT_SECONDS = 10
+_PROBE_TIMEOUT_SECONDS = 2
 #: Seconds for which the language of most passages is cached: other workers write too.
 _LANGUAGE_SECONDS = 30.0
-
-Connect = Callable[[], Any]
 
 
 class ServerIndex:
@@ -50,43 +51,51 @@ class ServerIndex:
         self._api_key = api_key
         self._name = name
         self._connect = connect or self._remote
-        self._client: Any = None
+        self._connect_probe = connect or partial(self._remote, _PROBE_TIMEOUT_SECONDS)
+        self._probe_client: Any = None
+        self._client = GuardedClient(self._connect, f"the Qdrant server at {url}", self._probe)
         self._main_language = "und"
         self._language_until = 0.0
         #: The name of the vectors in use; empty when passages have none.
         self._vector_name = ""
 
     async def open(self) -> None:
-        self._client = self._connect()
-        models = _models()
+        await self._client.open()
         async with self._translating_errors():
-            if not await self._client.collection_exists(self._name):
-                await self._create()
-            for field in KEYWORDS:
-                await self._client.create_payload_index(self._name, field, models.PayloadSchemaType.KEYWORD, wait=True)
+            await self._client.write(self._prepare)
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._client.close()
+        if self._probe_client is not None:
+            await self._probe_client.close()
+            self._probe_client = None
+
+    def not_ready(self) -> str:
+        """Why the server cannot be used now; empty if it can."""
+        return self._client.not_ready()
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         name = vector_name(model, dimension)
         if self._vector_name == name:
             return
         models = _models()
-        async with self._translating_errors():
-            records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
+
+        async def keep(client: Any) -> None:
+            records = await client.retrieve(self._name, [model_id()], with_payload=True)
             former = str(records[0].payload["vector"]) if records else ""
-            if former != name:
-                if former:
-                    await self._client.delete_vector_name(self._name, former)
-                dense = models.DenseVectorConfig(
-                    size=dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
-                )
-                await self._client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
-                kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
-                await self._client.upsert(self._name, [kept], wait=True)
+            if former == name:
+                return
+            if former:
+                await client.delete_vector_name(self._name, former)
+            dense = models.DenseVectorConfig(
+                size=dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
+            )
+            await client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
+            kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
+            await client.upsert(self._name, [kept], wait=True)
+
+        async with self._translating_errors():
+            await self._client.write(keep)
         self._vector_name = name
 
     async def replace(
@@ -98,20 +107,29 @@ class ServerIndex:
             must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
         )
         registered = models.PointStruct(id=document_id(document.source), vector={}, payload=document_payload(document))
-        async with self._translating_errors():
+
+        async def write(client: Any) -> None:
             for first in range(0, len(points), _BATCH):
-                await self._client.upsert(self._name, points[first : first + _BATCH], wait=True)
-            await self._client.delete(self._name, models.FilterSelector(filter=older), wait=True)
-            await self._client.upsert(self._name, [registered], wait=True)
+                await client.upsert(self._name, points[first : first + _BATCH], wait=True)
+            await client.delete(self._name, models.FilterSelector(filter=older), wait=True)
+            await client.upsert(self._name, [registered], wait=True)
+
+        async with self._translating_errors():
+            await self._client.write(write)
         self._language_until = 0.0
 
     async def delete_source(self, source: str) -> bool:
         models = _models()
         points = models.Filter(must=[_is("source", source)])
-        async with self._translating_errors():
-            known: bool = (await self._client.count(self._name, count_filter=points, exact=True)).count > 0
+
+        async def delete(client: Any) -> bool:
+            known: bool = (await client.count(self._name, count_filter=points, exact=True)).count > 0
             if known:
-                await self._client.delete(self._name, models.FilterSelector(filter=points), wait=True)
+                await client.delete(self._name, models.FilterSelector(filter=points), wait=True)
+            return known
+
+        async with self._translating_errors():
+            known = await self._client.write(delete)
         self._language_until = 0.0
         return known
 
@@ -133,7 +151,7 @@ class ServerIndex:
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
-            records = await self._client.retrieve(self._name, list(ids), with_payload=True)
+            records = await self._client.read(lambda client: client.retrieve(self._name, list(ids), with_payload=True))
         return [read(str(record.id), record.payload) for record in records]
 
     async def embedded(self) -> int:
@@ -141,46 +159,55 @@ class ServerIndex:
             return 0
         models = _models()
         near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name)])
-        async with self._translating_errors():
-            counted: int = (await self._client.count(self._name, count_filter=near, exact=True)).count
-        return counted
+        return await self._matching(near)
 
     async def document(self, source: str) -> IndexedDocument | None:
         async with self._translating_errors():
-            records = await self._client.retrieve(self._name, [document_id(source)], with_payload=True)
+            records = await self._client.read(
+                lambda client: client.retrieve(self._name, [document_id(source)], with_payload=True)
+            )
         return IndexedDocument.model_validate(records[0].payload) if records else None
 
     async def documents(self, collection: str = "") -> list[IndexedDocument]:
         must = [_is(KIND, DOCUMENT), *([_is("collection", collection)] if collection else [])]
         wanted = _models().Filter(must=must)
         documents: list[IndexedDocument] = []
+
+        async def page(client: Any, after: Any) -> Any:
+            return await client.scroll(self._name, scroll_filter=wanted, limit=_PAGE, offset=after, with_payload=True)
+
         after: Any = None
         async with self._translating_errors():
             while True:
-                records, after = await self._client.scroll(
-                    self._name, scroll_filter=wanted, limit=_PAGE, offset=after, with_payload=True
-                )
+                records, after = await self._client.read(partial(page, after=after))
                 documents += (IndexedDocument.model_validate(record.payload) for record in records)
                 if after is None:
                     return sorted(documents, key=lambda document: document.source)
 
     async def count(self) -> int:
         passages = _models().Filter(must=[_is(KIND, PASSAGE)])
-        async with self._translating_errors():
-            counted: int = (await self._client.count(self._name, count_filter=passages, exact=True)).count
-        return counted
+        return await self._matching(passages)
 
     async def languages(self) -> dict[str, int]:
         passages = _models().Filter(must=[_is(KIND, PASSAGE)])
         async with self._translating_errors():
-            facet = await self._client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
+            facet = await self._client.read(
+                lambda client: client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
+            )
         return {str(hit.value): hit.count for hit in facet.hits}
+
+    async def _matching(self, wanted: Any) -> int:
+        async with self._translating_errors():
+            counted = await self._client.read(lambda client: client.count(self._name, count_filter=wanted, exact=True))
+        return int(counted.count)
 
     async def _query(self, query: Any, using: str, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
         within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
         async with self._translating_errors():
-            reply = await self._client.query_points(
-                self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
+            reply = await self._client.read(
+                lambda client: client.query_points(
+                    self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
+                )
             )
         return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
 
@@ -190,22 +217,40 @@ class ServerIndex:
             self._language_until = time.monotonic() + _LANGUAGE_SECONDS
         return self._main_language
 
-    async def _create(self) -> None:
+    async def _prepare(self, client: Any) -> None:
+        models = _models()
+        if not await client.collection_exists(self._name):
+            await self._create(client)
+        for field in KEYWORDS:
+            await client.create_payload_index(self._name, field, models.PayloadSchemaType.KEYWORD, wait=True)
+
+    async def _create(self, client: Any) -> None:
         models = _models()
         sparse = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
         try:
-            await self._client.create_collection(self._name, vectors_config={}, sparse_vectors_config=sparse)
+            await client.create_collection(self._name, vectors_config={}, sparse_vectors_config=sparse)
         except Exception:
             # Another worker may have created it at the same time.
-            if not await self._client.collection_exists(self._name):
+            if not await client.collection_exists(self._name):
                 raise
 
-    def _remote(self) -> Any:
+    async def _probe(self) -> None:
+        """Ask the server anything, on a client of its own with a short timeout."""
+        if self._probe_client is None:
+            self._probe_client = self._connect_probe()
+        async with self._translating_errors():
+            await self._probe_client.collection_exists(self._name)
+
+    def _remote(self, timeout: int = _TIMEOUT_SECONDS) -> Any:
         _models()
         from qdrant_client import AsyncQdrantClient
 
         return AsyncQdrantClient(
-            url=self._url, api_key=self._api_key or None, timeout=_TIMEOUT_SECONDS, check_compatibility=False
+            url=self._url,
+            api_key=self._api_key or None,
+            timeout=timeout,
+            check_compatibility=False,
+            pool_size=CALLS,
         )
 
     @asynccontextmanager

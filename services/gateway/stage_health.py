@@ -1,0 +1,32 @@
+"""Which stages cannot work, as their workers report it; asked at most every other second, however often it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+#: Seconds for which the workers' reports are used.
+CACHE_SECONDS = 2.0
+
+
+class StageHealth:
+    """Caches the stages that are not ready, because anybody may ask for the gateway's health."""
+
+    def __init__(self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]]) -> None:
+        self._stages_not_ready = stages_not_ready
+        self._lock = asyncio.Lock()
+        self._names: tuple[str, ...] = ()
+        self._until = 0.0
+
+    async def not_ready(self) -> tuple[str, ...]:
+        """The names of the stages without a ready worker; the reasons, which may name servers, are for operators.
+
+        Raises:
+            UnavailableError: NATS is unavailable.
+        """
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                self._names = tuple(sorted(await self._stages_not_ready()))
+                self._until = time.monotonic() + CACHE_SECONDS
+            return self._names

@@ -1,0 +1,147 @@
+"""The vector server stops answering for a while under load: what is told meanwhile, and that everything heals."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from services.retrieval.ports import RetrieverQuery, RetrieverResult
+from services.retrieval.retrievers.bm25 import Bm25Retriever
+from services.retrieval.retrievers.parallel import run_retriever
+from services.retrieval.searcher import Searcher, SearchQuery
+from services.retrieval.settings import RetrievalSettings
+from services.retrieval.stores.points import passage_id
+from services.retrieval.stores.server import ServerIndex
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
+from shared.contracts.requests.retrieval import IndexedDocument
+from tests.integration.rig import until
+from tests.support.qdrant import qdrant_server
+from tests.support.servers import Server
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+
+TEXT = "The harbour office opens at eight."
+QUERY = RetrieverQuery("harbour office", "eng")
+PER_SECOND = 5
+PAUSED_SECONDS = 15
+HEALED_SECONDS = 5
+#: Searches of a burst, more than the connections of the client's pool, and their limit in seconds.
+BURST, LIMIT = 150, 0.5
+
+
+@pytest.fixture
+def qdrant(tmp_path: Path) -> Iterator[Server]:
+    with qdrant_server(tmp_path) as server:
+        yield server
+
+
+async def opened(server: Server) -> ServerIndex:
+    """An index with one passage."""
+    index = ServerIndex(server.url)
+    await index.open()
+    document = IndexedDocument(source="kb:a", digest="d", version="1", language="eng", chunks=1)
+    passage = Passage(id=passage_id("kb:a", "1", 0), source="kb:a", text=TEXT, language="eng", end=len(TEXT))
+    await index.replace(document, [passage])
+    return index
+
+
+async def search(index: ServerIndex, limit: float = LIMIT) -> RetrieverResult:
+    return await run_retriever(Bm25Retriever(index), QUERY, limit)
+
+
+async def until_found(index: ServerIndex, seconds: float) -> float:
+    """Seconds until a search finds the passage."""
+    began = time.monotonic()
+    while not (await search(index, 2.0)).hits:
+        assert time.monotonic() - began < seconds, "searches have not healed"
+        await asyncio.sleep(0.1)
+    return time.monotonic() - began
+
+
+async def test_burst_of_searches_that_time_out_leaves_every_connection_usable(qdrant: Server) -> None:
+    # Given a server that does not answer, and more searches than the client has connections, all cancelled
+    index = await opened(qdrant)
+    qdrant.freeze()
+    burst = await asyncio.gather(*(search(index) for _ in range(BURST)))
+    assert all(result.missing for result in burst)
+    # When it answers again
+    qdrant.thaw()
+    # Then searches find again, also many at once
+    await until_found(index, HEALED_SECONDS)
+    again = await asyncio.gather(*(search(index, 10.0) for _ in range(BURST)))
+    assert [result.missing for result in again if result.missing] == []
+    await index.close()
+
+
+async def test_server_paused_under_load_is_told_by_readiness_and_searches_heal(qdrant: Server) -> None:
+    # Given five searches a second, and a server that pauses for fifteen seconds
+    index = await opened(qdrant)
+    searches: list[asyncio.Task[RetrieverResult]] = []
+    qdrant.freeze()
+    reasons = set()
+    for _ in range(PAUSED_SECONDS * PER_SECOND):
+        searches.append(asyncio.create_task(search(index, 2.0)))
+        reasons.add(index.not_ready())
+        await asyncio.sleep(1 / PER_SECOND)
+    # Then the index is not ready, and every search was told why it found nothing
+    assert index.not_ready() == f"the Qdrant server at {qdrant.url} is unavailable: ResponseHandlingException"
+    results = await asyncio.gather(*searches)
+    assert all(result.missing for result in results)
+    # And further ones are told at once
+    assert (await search(index, 2.0)).took_ms < 500
+    # And after the pause searches heal, and the index is ready
+    qdrant.thaw()
+    took = await until_found(index, HEALED_SECONDS)
+    assert took < HEALED_SECONDS
+    assert index.not_ready() == ""
+    await index.close()
+
+
+async def test_killed_server_is_told_and_comes_back(qdrant: Server) -> None:
+    index = await opened(qdrant)
+    qdrant.kill()
+    await until(lambda: bool(index.not_ready()), "the loss is noticed")
+    with pytest.raises(UnavailableError, match="is unavailable"):
+        await index.count()
+    qdrant.start()
+    await until(lambda: not index.not_ready(), "it is back")
+    await index.close()
+
+
+class WebResults:
+    """A retriever whose passages come with their texts."""
+
+    name = "web"
+
+    async def search(self, _: RetrieverQuery) -> Sequence[Passage]:
+        return [
+            Passage(id="w", source="https://example.org/harbour", text="The harbour office opens at eight.", end=34)
+        ]
+
+
+class GraphIds:
+    """A retriever of the index whose own store still works."""
+
+    name = "bm25"
+
+    async def search(self, _: RetrieverQuery) -> Sequence[Passage]:
+        return [Passage(id=passage_id("kb:a", "1", 0), source="", text="", end=0)]
+
+
+async def test_searches_answer_with_what_the_other_retrievers_found(qdrant: Server) -> None:
+    # Given an unavailable server, one retriever that found ids only, and one that brought texts
+    index = await opened(qdrant)
+    qdrant.kill()
+    await until(lambda: bool(index.not_ready()), "the loss is noticed")
+    settings = RetrievalSettings(retrievers=("bm25", "web"))
+    # Then the texts are the answer
+    for first in (Bm25Retriever(index), GraphIds()):
+        found = await Searcher([first, WebResults()], store=index).search(SearchQuery("harbour office"), settings)
+        assert [passage.id for passage in found.passages] == ["w"]
+    assert "unavailable" in str((await search(index)).missing)
+    await index.close()

@@ -1,0 +1,121 @@
+"""A stand-in for a Qdrant server: the requests that the index makes, answered by the client library's local mode.
+
+    with qdrant_server(tmp_path) as qdrant: ...     # qdrant.url; qdrant.freeze(), qdrant.thaw()
+
+It listens on every loopback address, and its URL names one that the client does not treat specially: on 127.0.0.1 the
+client has no connection pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.servers import Server, free_port, running_server
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextlib.contextmanager
+def qdrant_server(tmp_path: Path) -> Iterator[Server]:
+    """The stand-in as a process of its own, so that it can be frozen and killed; empty after a restart."""
+    pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
+    port = free_port()
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.support.qdrant import serve; serve({port})"
+    server = Server(
+        "qdrant", port, f"http://127.0.0.2:{port}", [sys.executable, "-c", program], tmp_path / "qdrant.log"
+    )
+    with running_server(server):
+        yield server
+
+
+def serve(port: int) -> None:
+    """Serve until killed."""
+    import uvicorn
+
+    warnings.simplefilter("ignore")  # local mode has no payload indexes and says so
+    uvicorn.run(_application(), host="0.0.0.0", port=port, log_level="warning")
+
+
+def _application() -> Any:
+    from fastapi import FastAPI, Request
+    from fastapi.responses import JSONResponse
+    from qdrant_client import QdrantClient, models
+
+    app, client = FastAPI(), QdrantClient(":memory:")
+    done = {"operation_id": 0, "status": "completed"}
+
+    def ok(result: Any) -> Any:
+        plain = result.model_dump(mode="json", exclude_none=True) if hasattr(result, "model_dump") else result
+        return JSONResponse({"result": plain, "status": "ok", "time": 0.0})
+
+    # Coroutines: one request at a time, as the local mode is not safe for threads.
+    async def exists(request: Request) -> Any:
+        return ok({"exists": client.collection_exists(request.path_params["name"])})
+
+    async def create(request: Request) -> Any:
+        body = models.CreateCollection.model_validate(await request.json())
+        client.create_collection(
+            request.path_params["name"], body.vectors or {}, sparse_vectors_config=body.sparse_vectors or {}
+        )
+        return ok(True)
+
+    async def create_index(_: Request) -> Any:
+        return ok(done)
+
+    async def upsert(request: Request) -> Any:
+        client.upsert(request.path_params["name"], models.PointsList.model_validate(await request.json()).points)
+        return ok(done)
+
+    async def delete(request: Request) -> Any:
+        client.delete(request.path_params["name"], models.FilterSelector.model_validate(await request.json()))
+        return ok(done)
+
+    async def retrieve(request: Request) -> Any:
+        wanted = models.PointRequest.model_validate(await request.json())
+        records = client.retrieve(request.path_params["name"], wanted.ids, with_payload=True)
+        return ok([record.model_dump(mode="json", exclude_none=True) for record in records])
+
+    async def count(request: Request) -> Any:
+        wanted = models.CountRequest.model_validate(await request.json())
+        return ok(client.count(request.path_params["name"], count_filter=wanted.filter, exact=True))
+
+    async def facet(request: Request) -> Any:
+        wanted = models.FacetRequest.model_validate(await request.json())
+        name = request.path_params["name"]
+        return ok(client.facet(name, key=wanted.key, facet_filter=wanted.filter, limit=100, exact=True))
+
+    async def query(request: Request) -> Any:
+        wanted = models.QueryRequest.model_validate(await request.json())
+        nearest = wanted.query.nearest if isinstance(wanted.query, models.NearestQuery) else wanted.query
+        return ok(
+            client.query_points(
+                request.path_params["name"],
+                query=nearest,
+                using=wanted.using,
+                query_filter=wanted.filter,
+                limit=wanted.limit or 10,
+                with_payload=False,
+            )
+        )
+
+    collection, points = "/collections/{name}", "/collections/{name}/points"
+    for method, path, endpoint in (
+        ("GET", f"{collection}/exists", exists),
+        ("PUT", collection, create),
+        ("PUT", f"{collection}/index", create_index),
+        ("PUT", points, upsert),
+        ("POST", f"{points}/delete", delete),
+        ("POST", points, retrieve),
+        ("POST", f"{points}/count", count),
+        ("POST", f"{collection}/facet", facet),
+        ("POST", f"{points}/query", query),
+    ):
+        app.router.add_route(path, endpoint, methods=[method])
+    return app
