@@ -98,7 +98,6 @@ BACKLOG_PAUSED = Gauge("answerbus_backlog_paused", "1 while an operator has paus
 WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["stage"])
 LOOP_BLOCKED = Histogram("answerbus_loop_blocked_seconds", "Time by which the event loop woke up late", buckets=BUCKETS)
 LOOP_BLOCKED_LONGEST = Gauge("answerbus_loop_blocked_longest_seconds", "Longest time that the event loop was blocked")
-DEGRADED = Counter("answerbus_degraded_total", "Times an optional server became unavailable", ["server"])
 DEGRADED = Counter("answerbus_degraded_total", "Times a server that the stage uses became unavailable", ["server"])
 
 

@@ -80,8 +80,11 @@ async def test_an_event_whose_id_was_used_by_another_is_told_and_not_taken_for_s
     await rig.client.jetstream().publish(foreign, b"{}", headers=headers)
     if ttl:
         jetstream = rig.client.jetstream()
-        while (await jetstream.stream_info(subjects.STREAM)).state.messages > 1:
-            await asyncio.sleep(0.1)
+
+        async def has_expired() -> bool:
+            return (await jetstream.stream_info(subjects.STREAM)).state.messages == 1
+
+        await until(has_expired, "the other event has expired")
 
     with pytest.raises(RefusedError, match=r"did not store QuestionApproved: its id was used"):
         await rig.publisher("moderation").publish(step)
