@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench chaos classifier
+.PHONY: help setup demo up test lint docs bench chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,6 +11,8 @@ DATA ?= data
 OUT ?= injections.json
 CHAOS_SECONDS ?= 600
 CHAOS_SEED ?= 1
+FUZZ_COUNT ?= 300
+FUZZ_SEED ?= 1
 # More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
 CHAOS_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
@@ -44,6 +46,9 @@ bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 
 chaos: $(STAMP) ## Kill, freeze and restart everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
+
+fuzz: $(STAMP) ## Read hostile documents with the limits of the settings; FUZZ_COUNT (300), FUZZ_SEED
+	$(BIN)/python -m tests.fuzz --count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
 
 classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
 	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"

@@ -71,9 +71,14 @@ class GatewayClient:
                 if response.status_code != 200:
                     await response.aread()
                     self._read(response)
-                async for line in response.aiter_lines():
-                    if line:
+                rest = b""
+                async for piece in response.aiter_bytes():
+                    # Not `aiter_lines`, which also ends lines at characters that JSON may contain, such as U+2028.
+                    *lines, rest = (rest + piece).split(b"\n")
+                    for line in filter(None, lines):
                         yield json.loads(line)
+                if rest:
+                    yield json.loads(rest)
         except httpx.HTTPError as error:
             raise UnavailableError(self._unreachable(error)) from None
 

@@ -13,6 +13,8 @@ from cli.options import DATA, Data, InProcess, Json, Url
 
 if TYPE_CHECKING:
     from cli.crawler.files import CollectedDocument, Collector
+    from shared.runtime.settings import Settings
+    from shared.web.policy import Policy
 
 
 def ingest(
@@ -98,10 +100,10 @@ async def _documents(
         return
     from cli.crawler.robots import RobotsPolicy
     from cli.crawler.web_pages import WebCollector
+    from shared.runtime.settings import Settings
     from shared.web.client import SafeClient
-    from shared.web.policy import Policy
 
-    async with SafeClient(Policy(inside=allowed_hosts, total_seconds=60, max_bytes=64 * 2**20)) as web:
+    async with SafeClient(web_policy(Settings(), allowed_hosts)) as web:
         pages = WebCollector(RobotsPolicy(web, pause=pause), collector)
         if urls:
             async for document in pages.urls(_lines(collector, urls)):
@@ -109,6 +111,19 @@ async def _documents(
         for sitemap in sitemaps:
             async for document in pages.sitemap(sitemap):
                 yield document
+
+
+def web_policy(settings: Settings, allowed_hosts: tuple[str, ...]) -> Policy:
+    """What pages may be fetched: the operator's lists, and the private hosts that the command names."""
+    from shared.web.policy import Policy
+
+    return Policy(
+        allow=settings.web_allow,
+        deny=settings.web_deny,
+        inside=(*settings.web_inside, *allowed_hosts),
+        total_seconds=60,
+        max_bytes=64 * 2**20,
+    )
 
 
 def _lines(collector: Collector, urls: str) -> list[str]:

@@ -62,7 +62,7 @@ class Collector:
     language: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 64 * 2**20
-    part_bytes: int = 8 * 2**20
+    part_bytes: int = 2 * 2**20
     stdin: BinaryIO | None = None
     stdin_type: str = PLAIN
     problems: list[SourceProblem] = field(default_factory=list)
@@ -91,12 +91,15 @@ class Collector:
             yield from self._file(path, path.relative_to(root).as_posix(), explicit=False)
 
     def _walk(self, root: Path) -> Iterator[Path]:
-        """Files below the folder; a folder that is linked twice is entered once."""
+        """Files below the folder; a folder that is linked twice is entered once, links out of it are not followed."""
         entered: set[tuple[int, int]] = set()
         waiting = [root]
         while waiting:
             path = waiting.pop()
             try:
+                if path != root and path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+                    self.skipped["link to a place outside of the folder"] += 1
+                    continue
                 if not path.is_dir():
                     yield path
                     continue

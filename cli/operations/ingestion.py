@@ -13,6 +13,7 @@ from typing import Any
 from cli.client import GatewayClient
 from cli.crawler.files import CollectedDocument, Collector, SourceProblem
 from cli.output import print_json
+from shared.text.sanitizer import visible
 
 #: Documents and bytes per request; the progress bar advances with each reply.
 BATCH_DOCUMENTS = 100
@@ -63,7 +64,7 @@ async def ingest(
         progress.close()
     if sync:
         report.removed = await _remove_missing(client, collector, seen)
-    _show(report, as_json=as_json)
+    show_report(report, as_json=as_json)
     return report
 
 
@@ -123,7 +124,8 @@ def _json(one: CollectedDocument) -> dict[str, Any]:
         return {**described, "base64": base64.b64encode(one.body).decode()}
 
 
-def _show(report: IngestReport, *, as_json: bool) -> None:
+def show_report(report: IngestReport, *, as_json: bool) -> None:
+    """Print the counts, what was skipped, and the problems."""
     if as_json:
         print_json(report.as_json())
         return
@@ -132,9 +134,9 @@ def _show(report: IngestReport, *, as_json: bool) -> None:
     print(f"{done}{removed}")
     for reason, count in sorted(report.skipped.items()):
         if count:
-            print(f"  skipped {count}: {reason}", file=sys.stderr)
+            print(f"  skipped {count}: {visible(reason)}", file=sys.stderr)
     for problem in report.problems:
-        print(f"  problem: {problem.path}: {problem.reason}", file=sys.stderr)
+        print(f"  problem: {visible(problem.path)}: {visible(problem.reason)}", file=sys.stderr)
 
 
 class _Progress:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from shared.contracts.errors import RefusedError
+from shared.text.charsets import codec_of
 from shared.web.client import FetchResult
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -80,8 +81,5 @@ def _decoded(fetched: FetchResult) -> str:
     """Decodes the body by the charset of the headers, else by that of the page's head, else as UTF-8."""
     found = re.search(r"charset=[\"']?([\w-]{1,40})", fetched.headers.get("content-type", ""), re.IGNORECASE)
     declared = _CHARSET.search(fetched.body[:4096])
-    name = found[1] if found else declared[1].decode("ascii") if declared else "utf-8"
-    try:
-        return fetched.body.decode(name, errors="replace")
-    except LookupError:
-        return fetched.body.decode("utf-8", errors="replace")
+    name = found[1] if found else declared[1].decode("ascii") if declared else ""
+    return fetched.body.decode(codec_of(name) or "utf-8", errors="replace")

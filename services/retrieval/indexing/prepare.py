@@ -16,11 +16,16 @@ from services.retrieval.indexing.readers.registry import read
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
 from shared.contracts.domain import Document, Passage
+from shared.contracts.errors import DocumentError
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 
 _TITLE_CHARS = 200
+#: Longest address that a document may give itself; every passage has it.
+_URL_CHARS = 2000
+#: Most passages of a document.
+_MAX_PASSAGES = 50_000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
 _VERSION = "ingest-2"
 
@@ -54,9 +59,12 @@ def prepare(
     """
     parsed = read(body, document.media_type)
     title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
-    url = document.url or parsed.url
+    url = document.url or (parsed.url if len(parsed.url) <= _URL_CHARS else "")
     language = _language(document, parsed)
     size = whole if size < len(parsed.text) <= 2 * whole and not _has_headings(parsed) else size
+    chunks = split(parsed, size, overlap)
+    if len(chunks) > _MAX_PASSAGES:
+        raise DocumentError(f"this document has more than {_MAX_PASSAGES} passages; split it and submit the parts")
     changed = parsed.date or day(document.source.rpartition("/")[2]) or day(document.date)
     passages = [
         Passage(
@@ -70,7 +78,7 @@ def prepare(
             end=chunk.end,
             date=changed,
         )
-        for number, chunk in enumerate(split(parsed, size, overlap))
+        for number, chunk in enumerate(chunks)
     ]
     links = _links_of(passages, parsed)
     registered = IndexedDocument(

@@ -173,3 +173,22 @@ def test_standard_input_is_a_document_or_records() -> None:
     closed = Collector()
     assert _collect(closed, "-") == []
     assert closed.problems[0].reason == "no standard input"
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    # Given a folder with links to a file and a folder beside it, and one to a file of its own
+    root, beside = tmp_path / "root", tmp_path / "beside"
+    for folder in (root / "sub", beside):
+        folder.mkdir(parents=True)
+        (folder / "page.txt").write_text(folder.name)
+    (root / "file.txt").symlink_to(beside / "page.txt")
+    (root / "sub" / "up").symlink_to(beside)
+    (root / "again.txt").symlink_to(root / "sub" / "page.txt")
+    (root / "gone.txt").symlink_to(tmp_path / "nothing")
+    collector = Collector()
+    # When it is collected, then only what is in it is; a link that is named itself is followed
+    assert _sources(_collect(collector, root)) == ["kb:again.txt", "kb:sub/page.txt"]
+    assert collector.skipped["link to a place outside of the folder"] == 3
+    (tmp_path / "link").symlink_to(root)
+    assert _sources(_collect(Collector(), tmp_path / "link")) == ["kb:again.txt", "kb:sub/page.txt"]
+    assert _sources(_collect(Collector(), root / "file.txt")) == ["kb:file.txt"]

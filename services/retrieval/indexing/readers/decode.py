@@ -6,6 +6,7 @@ import codecs
 import re
 
 from shared.contracts.errors import DocumentError
+from shared.text.charsets import codec_of
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -38,11 +39,11 @@ def _decode(body: bytes, declared: str) -> str:
         if body.startswith(mark):
             return body.decode(name, "replace")
     wide = _wide(body)
-    for name in (wide, "utf-8", declared):
+    for name in (wide, "utf-8", codec_of(declared)):
         try:
             if name:
                 return body.decode(name)
-        except (UnicodeDecodeError, LookupError):
+        except UnicodeDecodeError:
             continue
     damaged = body.decode("utf-8", "replace")
     if damaged.count("\ufffd") * _DAMAGE < sum(not char.isascii() for char in damaged):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Front matter keys with the date of the last change, the most reliable first.
 _DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
+#: Longest front matter that is read; longer ones are no metadata.
+_FRONT_MATTER_CHARS = 20_000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
@@ -32,7 +34,7 @@ def read_markdown(body: bytes) -> ParsedDocument:
     visitor = _TokenVisitor()
     for token in _parser().parse(text):
         visitor.visit(token)
-    metadata = {str(name).lower(): squeeze(str(value)) for name, value in front.items() if value is not None}
+    metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}
     return visitor.builder.finish(
         title=metadata.get("title", ""),
         url=metadata.get("url", ""),
@@ -43,12 +45,20 @@ def read_markdown(body: bytes) -> ParsedDocument:
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """The front matter as a mapping; empty if it is not valid YAML."""
+    """The front matter as a mapping of texts; empty if it is not valid YAML, is too long, or has anchors and aliases.
+
+    Values stay as written: what looks like a date or number may be none (`2024-02-30`).
+    """
     import yaml
 
+    if len(text) > _FRONT_MATTER_CHARS:
+        return {}
     try:
-        read = yaml.safe_load(text)
-    except yaml.YAMLError:
+        for event in yaml.parse(text, Loader=yaml.BaseLoader):
+            if isinstance(event, yaml.AliasEvent):
+                return {}
+        read = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (it makes texts, lists and mappings only)
+    except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 _MAX_ROWS = 200_000
+#: Cells of all sheets, filled or not: a cell far to the right makes a long row.
+_MAX_CELLS = 5_000_000
 #: Exceptions of the libraries on malformed files.
 _DAMAGED = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, RecursionError, AssertionError)
 
@@ -32,6 +34,8 @@ def _guarded(read: Callable[[bytes], ParsedDocument]) -> Callable[[bytes], Parse
         check_archive(body)
         try:
             return read(body)
+        except DocumentError:
+            raise
         except ModuleNotFoundError as error:
             raise DocumentError(
                 f"reading Office files needs {error.name}: pip install 'answerbus[office]', or submit a PDF"
@@ -111,10 +115,13 @@ def read_xlsx(body: bytes) -> ParsedDocument:
 
     book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
     builder = DocumentBuilder()
+    size = _WorkbookSize()
     for sheet in book.worksheets:
         builder.enter(2, sheet.title)
-        rows = sheet.iter_rows(max_row=min(sheet.max_row or _MAX_ROWS, _MAX_ROWS), values_only=True)
-        write_rows(builder, ([_shown(value) for value in row] for row in rows))
+        sheet.reset_dimensions()  # what the file says of the size of a sheet may be anything
+        write_rows(
+            builder, ([_shown(value) for value in row] for row in size.checked(sheet.iter_rows(values_only=True)))
+        )
     properties = _metadata(book.properties)
     book.close()
     return builder.finish(**properties)
@@ -134,26 +141,56 @@ def _write_paragraph(builder: DocumentBuilder, paragraph: Paragraph) -> None:
 
 
 def _cells(table: Table) -> Iterator[list[str]]:
-    """The texts of the rows; a cell that spans columns is given once."""
-    for row in table.rows:
-        seen: list[Any] = []
-        for cell in row.cells:
-            if not any(cell._tc is other._tc for other in seen):
-                seen.append(cell)
-        yield [cell.text for cell in seen]
+    """The texts of the rows; a cell that spans columns is given once, one that spans rows in each of them."""
+    from docx.table import _Cell
+
+    # Not `row.cells`: it takes a step for each column that a cell says it spans, and for each row above a merged cell.
+    above: dict[int, str] = {}
+    for row in table._tbl.tr_lst:
+        column, texts = row.grid_before, []
+        for cell in row.tc_lst:
+            if cell.vMerge != "continue":
+                above[column] = _Cell(cell, table).text
+            texts.append(above.get(column, ""))
+            column += cell.grid_span
+        yield texts
+
+
+class _WorkbookSize:
+    """Counts the rows and cells of a workbook."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._cells = 0
+
+    def checked(self, rows: Iterable[Sequence[object]]) -> Iterator[Sequence[object]]:
+        """The rows that have cells.
+
+        Raises:
+            DocumentError: too many rows or cells.
+        """
+        for row in rows:
+            if not row:
+                continue
+            self._rows, self._cells = self._rows + 1, self._cells + len(row)
+            if self._rows > _MAX_ROWS or self._cells > _MAX_CELLS:
+                raise DocumentError(
+                    f"this workbook has more than {_MAX_ROWS} rows or {_MAX_CELLS} cells; split it and submit the parts"
+                )
+            yield row
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
     """The shapes in the order of the slide, with groups flattened."""
-    flat: list[Any] = []
-    waiting = list(shapes)
+    waiting = [iter(shapes)]
     while waiting:
-        shape = waiting.pop(0)
-        if hasattr(shape, "shapes"):
-            waiting[:0] = list(shape.shapes)
+        shape = next(waiting[-1], None)
+        if shape is None:
+            waiting.pop()
+        elif hasattr(shape, "shapes"):
+            waiting.append(iter(shape.shapes))
         else:
-            flat.append(shape)
-    return iter(flat)
+            yield shape
 
 
 def _metadata(properties: Any) -> dict[str, str]:

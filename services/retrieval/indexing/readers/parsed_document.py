@@ -6,6 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from shared.contracts.errors import DocumentError
+
+#: Longest text of a document, in characters: some formats unfold a few bytes into any amount of text.
+MAX_CHARS = 10_000_000
+#: Most blocks (paragraphs, rows, headings) of a document.
+MAX_BLOCKS = 500_000
+#: Longest heading, and most levels of headings above a block.
+MAX_HEADING = 500
+
 BlockKind = Literal["heading", "paragraph", "item", "record", "code"]
 
 
@@ -62,7 +71,11 @@ class DocumentBuilder:
     _path: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, kind: BlockKind, text: str) -> None:
-        """Add a block; blank ones are ignored."""
+        """Add a block; blank ones are ignored.
+
+        Raises:
+            DocumentError: the text of the document becomes too long.
+        """
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()
         if not text.strip():
             return
@@ -70,6 +83,11 @@ class DocumentBuilder:
             adjacent = kind in ("item", "record") and self.blocks[-1].kind == kind
             self._append("\n" if adjacent else "\n\n")
         start = self._length
+        if start + len(text) > MAX_CHARS or len(self.blocks) >= MAX_BLOCKS:
+            raise DocumentError(
+                f"this document has more than {MAX_CHARS} characters of text or {MAX_BLOCKS} paragraphs and rows; "
+                "split it and submit the parts"
+            )
         self._append(text)
         self.links += (DocumentLink(start, target) for target in self._targets)
         self._targets = []
@@ -82,7 +100,7 @@ class DocumentBuilder:
 
     def heading(self, level: int, text: str) -> None:
         """Add a heading; it applies until the next heading of its level or above."""
-        text = squeeze(text)
+        text = squeeze(text)[:MAX_HEADING]
         if not text:
             return
         if level == 1 and not self.first_title:
@@ -94,7 +112,7 @@ class DocumentBuilder:
     def enter(self, level: int, name: str) -> None:
         """Begin a section with a heading that is not part of the text."""
         self.leave(level)
-        self._path.append((level, squeeze(name)))
+        self._path.append((level, squeeze(name)[:MAX_HEADING]))
 
     def leave(self, level: int) -> None:
         """End all sections of this level or below."""

@@ -1,0 +1,1 @@
+"""Long runs with hostile documents: `make fuzz`."""
