@@ -40,20 +40,23 @@ class ConversationHistory:
         self._log = event_log
         self._requests = requests
         self._tenant = tenant
-        self._last: OrderedDict[str, str] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._record_paused_until = 0.0
 
-    def note_question(self, conversation_id: str, correlation_id: str) -> None:
+    def note_question(self, conversation_id: str, correlation_id: str, asker: str = "") -> None:
         """Remember the conversation's last question: its answer is in the log before it is in the session."""
-        self._last[conversation_id] = correlation_id
-        self._last.move_to_end(conversation_id)
+        self._last[asker, conversation_id] = correlation_id
+        self._last.move_to_end((asker, conversation_id))
         if len(self._last) > REMEMBERED_CONVERSATIONS:
             self._last.popitem(last=False)
 
-    async def turns(self, conversation_id: str, most: int, *, recent: float) -> tuple[Turn, ...] | None:
+    async def turns(
+        self, conversation_id: str, most: int, *, recent: float, asker: str = ""
+    ) -> tuple[Turn, ...] | None:
         """The last `most` turns, oldest first; None when session, record and log could not be read.
 
-        Without a session only turns that ended in the last `recent` seconds count.
+        Only turns of the `asker` (a pseudonym) count, and without a session only those that ended in the last `recent`
+        seconds.
         """
         stored, unknown = None, False
         try:
@@ -62,20 +65,22 @@ class ConversationHistory:
             telemetry.DEGRADED.labels("sessions").inc()
             unknown = True
         session = decode_session(stored)
+        if session.asker != asker:
+            session, stored = Session(asker=asker), None
         since = time.time() - recent
         if stored is None:
-            recorded = await self._recorded(conversation_id, most, since)
+            recorded = await self._recorded(conversation_id, asker, most, since)
             session, unknown = with_turns(session, recorded or (), keep=most), unknown and recorded is None
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
             session, unknown = with_turn(session, newer, keep=max(most, len(session.turns))), False
         return None if unknown else session.turns_for_stages(most)
 
-    async def _recorded(self, conversation_id: str, most: int, since: float) -> list[SessionTurn] | None:
+    async def _recorded(self, conversation_id: str, asker: str, most: int, since: float) -> list[SessionTurn] | None:
         """The turns on record; None when the record cannot be read."""
         if time.monotonic() < self._record_paused_until:
             return None
-        request = ConversationRequest(id=conversation_id, limit=2 * most)
+        request = ConversationRequest(id=conversation_id, asker=asker, limit=2 * most)
         try:
             reply = await self._requests.ask(request, RECORD_SECONDS)
         except AnswerbusError:
@@ -85,14 +90,15 @@ class ConversationHistory:
 
     async def _newer(self, conversation_id: str, session: Session, since: float) -> SessionTurn | None:
         """The last question's turn, where it has ended and is not yet in the session."""
-        last = self._last.get(conversation_id, "")
+        last = self._last.get((session.asker, conversation_id), "")
         if not last and not session.turns and is_correlation_id(conversation_id):
             last = conversation_id  # the id of its first question, so that any gateway finds it
         if not last or any(turn.id == last for turn in session.turns):
             return None
         try:
             ending = await self._log.ending(last)
-            turn = turn_of_ending(ending.decode()) if ending else None
+            event = ending.decode() if ending else None
+            turn = turn_of_ending(event) if event and event.asker == session.asker else None
         except AnswerbusError:
             return None
         return turn if turn is not None and turn.at >= max(since, session.until) else None

@@ -32,7 +32,7 @@ from shared.contracts.facts import (
 )
 from shared.contracts.pipelines import PipelineSource, Sections, is_candidate
 from shared.contracts.pseudonyms import USER, asker_id
-from shared.contracts.requests.persistence import ExchangeRequest
+from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
 from shared.runtime.settings import Settings
@@ -42,6 +42,8 @@ log = structlog.get_logger()
 
 #: Text up to this many bytes is part of the event; a larger body goes to the object store.
 INLINE_BYTES = 48_000
+#: The asker (a pseudonym) whose question it must be; None for an operator, who may read all.
+Owner = str | None
 
 
 @dataclass(frozen=True)
@@ -151,12 +153,12 @@ class QuestionService:
             lane=question.lane,
             tenant=self._settings.tenant,
             reuse_key=key,
-            asker=asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, "")),
+            asker=self._asker(question),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
             if event.lane is Lane.LIVE:
-                self._conversations.note_question(event.conversation_id, cid)
+                self._conversations.note_question(event.conversation_id, cid, event.asker)
             return event
         return await self._first_event(cid, question)
 
@@ -186,28 +188,42 @@ class QuestionService:
             raise NotFoundError(f"no events of {correlation_id} in the log")
         return stored
 
-    async def find_question(self, correlation_id: str) -> list[StoredEvent]:
+    async def find_question(self, correlation_id: str, owner: Owner = None) -> list[StoredEvent]:
         """All events of a question, in order.
 
         Raises:
-            NotFoundError: the log has no events under that id, or they are a document's.
+            NotFoundError: the log has no events under that id, or they are a document's, or of another owner.
         """
         stored = await self.find(correlation_id)
         if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
-            raise NotFoundError(f"no question {correlation_id} in the log; ask one with POST /api/v1/questions")
+            raise _no_question(correlation_id)
+        if owner is not None and {event.asker for event in decodable_events(stored)} != {owner}:
+            raise _no_question(correlation_id)
         return stored
+
+    async def find_exchange(self, correlation_id: str, owner: Owner = None) -> Exchange:
+        """A question of the record.
+
+        Raises:
+            NotFoundError: the record has no such question, or it has another owner.
+            UnavailableError: the record cannot be reached.
+        """
+        exchange = (await self._requests.ask(ExchangeRequest(id=correlation_id))).exchange
+        if exchange is None or owner not in (None, exchange.asker):
+            raise _no_question(correlation_id)
+        return exchange
 
     def stream(self, correlation_id: str, presenter: Presenter) -> QuestionStream:
         """The question's stream in the protocol of this presenter."""
         return QuestionStream(self._feed, self._log, correlation_id, presenter)
 
-    async def withdraw(self, correlation_id: str, by: str) -> Event[Fact]:
+    async def withdraw(self, correlation_id: str, by: str, owner: Owner = None) -> Event[Fact]:
         """Withdraw the question; returns its terminal fact, which is another one where it had ended before.
 
         Raises:
-            NotFoundError: the log has no such question.
+            NotFoundError: the log has no such question, or it has another owner.
         """
-        stored = await self.find_question(correlation_id)
+        stored = await self.find_question(correlation_id, owner)
         ended = next((one for one in stored if one.terminal), None)
         if ended is not None:
             return ended.decode()
@@ -217,15 +233,15 @@ class QuestionService:
         ended = await self._log.ending(correlation_id)
         return ended.decode() if ended else withdrawn
 
-    async def rate(self, correlation_id: str, feedback: FeedbackGiven) -> Event[Fact]:
+    async def rate(self, correlation_id: str, feedback: FeedbackGiven, owner: Owner = None) -> Event[Fact]:
         """Rate the answer; its sources are read from the log or the record, never taken from the client.
 
         Raises:
-            NotFoundError: neither log nor record has the question.
+            NotFoundError: neither log nor record has the question, or it has another owner.
             RefusedError: there are more scores than sentences or citations.
             UnavailableError: moderation, which masks private data in comments, or the record cannot be reached.
         """
-        answer = await self._rated_answer(correlation_id)
+        answer = await self._rated_answer(correlation_id, owner)
         feedback = await without_private_data(
             with_sources(feedback, answer), answer.cause.pipeline.name, self._requests
         )
@@ -271,6 +287,10 @@ class QuestionService:
         await self._facts.publish(event)
         return event
 
+    def _asker(self, question: NewQuestion) -> str:
+        """The pseudonym of who asks."""
+        return asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, ""))
+
     async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
         name = name or self._settings.default_pipeline
         ref = None if is_candidate(name) else self._pipelines.current(name)
@@ -278,17 +298,14 @@ class QuestionService:
             raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
 
-    async def _rated_answer(self, correlation_id: str) -> RatedAnswer:
+    async def _rated_answer(self, correlation_id: str, owner: Owner) -> RatedAnswer:
         """The answer to be rated, from the log or, where that no longer has it, from the record."""
         stored = await self._log.history(correlation_id)
         if not all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
+            stored = await self.find_question(correlation_id, owner)
             ending = next((one.payload for one in decodable_events(stored) if one.payload.terminal), None)
             return rated_in_log(_newest(stored), ending)
-        request = ExchangeRequest(id=correlation_id)
-        reply = await self._requests.ask(request)
-        if reply.exchange is None:
-            raise NotFoundError(f"no question {correlation_id} in log or record; ask one with POST /api/v1/questions")
-        return rated_in_record(reply.exchange)
+        return rated_in_record(await self.find_exchange(correlation_id, owner))
 
     async def _turns(self, question: NewQuestion, section: GatewaySettings) -> tuple[Turn, ...] | None:
         """Earlier turns of the conversation; None when they cannot be read: the question is answered without them."""
@@ -296,7 +313,9 @@ class QuestionService:
             return ()
         if not question.conversation_id or question.lane is not Lane.LIVE:
             return question.turns[-section.turns :]
-        return await self._conversations.turns(question.conversation_id, section.turns, recent=section.recent_seconds)
+        return await self._conversations.turns(
+            question.conversation_id, section.turns, recent=section.recent_seconds, asker=self._asker(question)
+        )
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
         """The first event of the question that already has this id.
@@ -312,6 +331,11 @@ class QuestionService:
         if isinstance(first.payload, QuestionAsked | AnswerReused) and first.payload.request_digest != question.digest:
             raise RefusedError("Idempotency-Key: this key was used for another question; send a new key")
         return first
+
+
+def _no_question(correlation_id: str) -> NotFoundError:
+    """One text for what does not exist and for what belongs to another asker."""
+    return NotFoundError(f"no question {correlation_id}; ask one with POST /api/v1/questions")
 
 
 def _newest(stored: list[StoredEvent]) -> Event[Fact]:

@@ -49,8 +49,11 @@ def links(correlation_id: str) -> dict[str, str]:
     return {"self": base, "events": f"{base}/events", "feedback": f"{base}/feedback"}
 
 
-def question_json(event: Event[Fact]) -> dict[str, Any]:
-    """The question as of its newest event: `{id, status, pipeline, conversation_id, links, result?}`."""
+def question_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
+    """The question as of its newest event: `{id, status, pipeline, conversation_id, links, result?}`.
+
+    With `origin` a reused answer names the question it was written for, which may be another asker's.
+    """
     body: dict[str, Any] = {
         "id": event.correlation_id,
         "status": status_of(event.payload),
@@ -59,11 +62,11 @@ def question_json(event: Event[Fact]) -> dict[str, Any]:
         "links": links(event.correlation_id),
     }
     if event.payload.terminal:
-        body["result"] = result_json(event)
+        body["result"] = result_json(event, origin=origin)
     return body
 
 
-def exchange_json(exchange: Exchange) -> dict[str, Any]:
+def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]:
     """A finished question from the record: the same JSON that `question_json` gives of its terminal fact."""
     outcome = exchange.to_outcome()
     return {
@@ -72,7 +75,7 @@ def exchange_json(exchange: Exchange) -> dict[str, Any]:
         "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
-        "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage),
+        "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage, origin=origin),
     }
 
 
@@ -97,14 +100,16 @@ def status_of(fact: Fact) -> str:
     return _STATUS[type(fact)]
 
 
-def result_json(event: Event[Fact]) -> dict[str, Any]:
+def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
     """How a question ended, in one shape for every terminal fact."""
     outcome = outcome_of(event.payload)
     usage = event.usage if event.model_calls else outcome.usage
-    return _outcome_json(outcome, event.timeline, event.attempt, usage)
+    return _outcome_json(outcome, event.timeline, event.attempt, usage, origin=origin)
 
 
-def _outcome_json(outcome: Outcome, timeline: Sequence[Timing], attempt: int, usage: Usage | None) -> dict[str, Any]:
+def _outcome_json(
+    outcome: Outcome, timeline: Sequence[Timing], attempt: int, usage: Usage | None, *, origin: bool = False
+) -> dict[str, Any]:
     context: dict[str, Any] = {"language": outcome.language} if outcome.traits.has_answer else {}
     if outcome.traits.written:
         context = outcome.context.model_dump() | context
@@ -130,7 +135,7 @@ def _outcome_json(outcome: Outcome, timeline: Sequence[Timing], attempt: int, us
             "refuted": [refutation.model_dump() for refutation in outcome.refuted],
         }
     elif outcome.name == "reused":
-        body["reused"] = {"origin": outcome.origin, "similarity": outcome.similarity}
+        body["reused"] = ({"origin": outcome.origin} if origin else {}) | {"similarity": outcome.similarity}
     elif outcome.name == "abandoned":
         body["error"] = {"kind": outcome.kind, "stage": outcome.stage}
     elif outcome.name == "rejected":
@@ -157,7 +162,9 @@ class QuestionPresenter:
     be sanitized are held back; the draft brings the sanitized text.
     """
 
-    def __init__(self, cursor: StreamCursor | None = None) -> None:
+    def __init__(self, cursor: StreamCursor | None = None, *, origin: bool = False) -> None:
+        """`origin` as in `question_json`."""
+        self._origin = origin
         self._cursor = cursor or StreamCursor()
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
@@ -266,4 +273,4 @@ class QuestionPresenter:
         frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.citations]
         if outcome.followups:
             frames.append(Frame("followups", {"questions": cleaned(outcome.followups)}))
-        return [*frames, status, Frame("result", question_json(event))]
+        return [*frames, status, Frame("result", question_json(event, origin=self._origin))]

@@ -77,10 +77,10 @@ class SqlRecord:
         rows = await self._read(sql.exchange(exchange_id))
         return Exchange.model_validate(rows[0]) if rows else None
 
-    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
+    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
         from services.persistence import sql
 
-        rows = await self._read(sql.conversation(conversation_id, limit))
+        rows = await self._read(sql.conversation(conversation_id, limit, asker))
         return [Exchange.model_validate(row) for row in reversed(rows)]
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations:

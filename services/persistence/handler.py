@@ -162,13 +162,19 @@ class Recorder:
         if exchange.conversation_id != exchange.id and await self._sessions.get(key) is None:
             # A later turn, or the client chose the conversation's id: the store may have lost the earlier turns.
             with contextlib.suppress(UnavailableError):
-                earlier = await self._record.conversation(exchange.conversation_id, 2 * settings.turns)
+                earlier = await self._record.conversation(
+                    exchange.conversation_id, 2 * settings.turns, asker=exchange.asker
+                )
                 earlier_turns = recent_turns(earlier, turn, exchange.tenant, settings)
         session = Session()
 
         def appended(stored: bytes | None) -> bytes:
             nonlocal session
-            session = with_turn(with_turns(decode_session(stored), earlier_turns, keep=keep), turn, keep=keep)
+            session = decode_session(stored)
+            if stored and session.asker != exchange.asker:  # somebody else asked under the same conversation_id
+                return stored
+            session = session.model_copy(update={"asker": exchange.asker})
+            session = with_turn(with_turns(session, earlier_turns, keep=keep), turn, keep=keep)
             return encode_session(session)
 
         await self._sessions.update(key, appended, ttl=settings.session_ttl_seconds)

@@ -129,8 +129,8 @@ class Record(Protocol):
 
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
 
-    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
-        """The last `limit` exchanges, oldest first, without their passages."""
+    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
+        """The last `limit` exchanges (of that `asker` unless it is empty), oldest first, without their passages."""
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations: ...
 

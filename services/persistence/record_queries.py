@@ -27,7 +27,7 @@ class RecordQueries:
         self._record = record
 
     async def conversation(self, request: ConversationRequest) -> ConversationReply:
-        exchanges = await self._record.conversation(request.id, request.limit)
+        exchanges = await self._record.conversation(request.id, request.limit, asker=request.asker)
         return ConversationReply(
             id=request.id,
             exchanges=tuple(

@@ -68,4 +68,4 @@ def with_summary(session: Session, before: Session, summary: str, turns: tuple[S
         return session
     until = turns[-1].at
     later = tuple(turn for turn in session.turns if turn.at > until)
-    return Session(turns=later, summary=summary, until=until)
+    return session.model_copy(update={"turns": later, "summary": summary, "until": until})

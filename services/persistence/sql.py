@@ -129,9 +129,11 @@ def exchange(exchange_id: str) -> Select[Any]:
     return select(exchanges).where(exchanges.c.id == exchange_id)
 
 
-def conversation(conversation_id: str, limit: int) -> Select[Any]:
+def conversation(conversation_id: str, limit: int, asker: str = "") -> Select[Any]:
     """Newest first, without the large columns."""
     mine = select(*sql_queries.LIGHT).where(exchanges.c.conversation_id == conversation_id)
+    if asker:
+        mine = mine.where(exchanges.c.asker == asker)
     return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
 
 

@@ -1,9 +1,10 @@
 """The session of a conversation: its last turns, and a summary of those before, in the key-value bucket `sessions`.
 
 Pure; persistence writes sessions, the gateway reads them.
-Stored form: a JSON object `{"turns", "summary", "until"}`. Turns are listed oldest first, each `{"question", "answer",
-"id", "at"}` with `id` the question's correlation id and `at` the ending's time in seconds since 1970; the summary is of
-all turns to the time `until`. A list of turns alone, as it was stored before there were summaries, is read too.
+Stored form: a JSON object `{"turns", "summary", "until", "asker"}`. Turns are listed oldest first, each `{"question",
+"answer", "id", "at"}` with `id` the question's correlation id and `at` the ending's time in seconds since 1970; the
+summary is of all turns to the time `until`. A list of turns alone, as it was stored before there were summaries, is
+read too.
 
 To the stages a summary is a turn without a question, before all others.
 """
@@ -32,11 +33,15 @@ class SessionTurn(Turn):
 
 
 class Session(Value):
-    """The turns kept of a conversation, oldest first, and the summary of those until the time `until`."""
+    """The turns kept of a conversation, oldest first, and the summary of those until the time `until`.
+
+    `asker` is the pseudonym of its owner: only that asker's questions are added to it and follow up on it.
+    """
 
     turns: tuple[SessionTurn, ...] = ()
     summary: str = ""
     until: float = 0.0
+    asker: str = ""
 
     def turns_for_stages(self, most: int) -> tuple[Turn, ...]:
         """The last `most` turns as stages get them, with the summary as the first one."""

@@ -590,3 +590,14 @@ async def test_a_record_that_is_not_open_asks_for_another_try() -> None:
         await save(record, verified())
     with pytest.raises(UnavailableError):
         await record.exchange(question_id())
+
+
+async def test_a_conversation_is_read_of_one_asker_alone(record: Record) -> None:
+    for number, asker in enumerate(("a" * 32, "b" * 32)):
+        event = said(verified(), question=question_id(number)).model_copy(update={"asker": asker})
+        await record.save(projection.exchange(event.payload, event))
+
+    (mine,) = await record.conversation("conversation", 10, asker="b" * 32)
+    assert mine.id == question_id(1)
+    assert await record.conversation("conversation", 10, asker="c" * 32) == []
+    assert len(await record.conversation("conversation", 10)) == 2

@@ -74,7 +74,12 @@ async def main(keys: str) -> None:
     loop = asyncio.get_running_loop()
     longest = 0.0
     asked = asyncio.Event()
-    loop.add_reader(sys.stdin.fileno(), lambda: (sys.stdin.readline(), asked.set()))
+
+    def on_line() -> None:
+        sys.stdin.readline()
+        asked.set()
+
+    loop.add_reader(sys.stdin.fileno(), on_line)
     print(server.port, probes.port, flush=True)
     while True:
         # Processor time of the loop's thread: what other processes of the machine take does not count.

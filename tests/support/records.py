@@ -135,8 +135,12 @@ class MemoryRecord:
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self.exchanges.get(exchange_id)
 
-    async def conversation(self, conversation_id: str, limit: int) -> Sequence[Exchange]:
-        mine = [exchange for exchange in self.exchanges.values() if exchange.conversation_id == conversation_id]
+    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
+        mine = [
+            exchange
+            for exchange in self.exchanges.values()
+            if exchange.conversation_id == conversation_id and asker in ("", exchange.asker)
+        ]
         return sorted(mine, key=lambda exchange: (exchange.ended_at, exchange.id))[-limit:]
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations:

@@ -9,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import PlainTextResponse, Response
 
 from services.gateway.auth import Client, Operator
+from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError, UnavailableError
@@ -82,9 +83,11 @@ async def pipelines(gateway: CurrentGateway, _: Client) -> list[dict[str, Any]]:
 
 
 @router.get("/api/v1/conversations/{conversation_id}")
-async def conversation(conversation_id: str, gateway: CurrentGateway, _: Client) -> dict[str, Any]:
-    """Read the exchanges of a conversation, oldest first."""
-    request = ConversationRequest(id=conversation_id)
+async def conversation(
+    conversation_id: str, gateway: CurrentGateway, _: Client, owner: OwnerOfRequest
+) -> dict[str, Any]:
+    """Read your exchanges of a conversation, oldest first; operators read those of all askers."""
+    request = ConversationRequest(id=conversation_id, asker=owner or "")
     reply = await gateway.context.requests.ask(request)
     if not reply.exchanges:
         raise NotFoundError(

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from services.gateway.auth import Caller, Client
 from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
+from services.gateway.owner import OwnerOfRequest
 from services.gateway.presenter import QuestionPresenter, exchange_json, links, overdue_json, question_json
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
@@ -22,7 +23,6 @@ from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
-from shared.contracts.requests.persistence import ExchangeRequest
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
@@ -123,7 +123,7 @@ async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: Id
     """Ask a question: 202 as soon as it is stored, with links to its stream and its answer."""
     event = await gateway.questions.ask(body.new_question(key, caller))
     headers = {"Location": links(event.correlation_id)["self"]}
-    return _json(question_json(event), 202, headers)
+    return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
 
 
 @router.post("/query")
@@ -134,48 +134,51 @@ async def query(
     question = body.new_question(key, caller)
     media_type = wants_stream(request)
     if media_type:
-        presenter = QuestionPresenter(stream_cursor(request))
+        presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
         event = await gateway.questions.ask(question)
         return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type)
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
-    return _json(question_json(ending))
+    return _json(question_json(ending, origin=_sees_origin(caller)))
 
 
 @router.get("/questions/{question_id}")
-async def read(question_id: QuestionId, gateway: CurrentGateway, _: Client) -> Response:
+async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
-        stored = await gateway.questions.find_question(question_id)
+        stored = await gateway.questions.find_question(question_id, owner)
     except NotFoundError:
-        reply = await gateway.context.requests.ask(ExchangeRequest(id=question_id))
-        if reply.exchange is None:
-            raise NotFoundError(f"no question {question_id}; ask one with POST /api/v1/questions") from None
-        return _json(exchange_json(reply.exchange))
+        exchange = await gateway.questions.find_exchange(question_id, owner)
+        return _json(exchange_json(exchange, origin=_sees_origin(caller)))
     events = decodable_events(stored)
     if not events:
         raise NotFoundError(f"no event of {question_id} can be read; see: answerbus events show {question_id}")
-    return _json(question_json(_newest(events)))
+    return _json(question_json(_newest(events), origin=_sees_origin(caller)))
 
 
 @router.get("/questions/{question_id}/events")
-async def watch(question_id: QuestionId, request: Request, gateway: CurrentGateway, _: Client) -> Response:
+async def watch(
+    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
-    await gateway.questions.find_question(question_id)
-    presenter = QuestionPresenter(stream_cursor(request))
+    await gateway.questions.find_question(question_id, owner)
+    presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
     return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE)
 
 
 @router.delete("/questions/{question_id}")
-async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client) -> Response:
+async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
-    return _json(question_json(await gateway.questions.withdraw(question_id, caller.name)))
+    event = await gateway.questions.withdraw(question_id, caller.name, owner)
+    return _json(question_json(event, origin=_sees_origin(caller)))
 
 
 @router.post("/questions/{question_id}/feedback", status_code=202)
-async def rate(question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client) -> Response:
-    """Rate an answer; experts also score its sentences and citations."""
+async def rate(
+    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+) -> Response:
+    """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations."""
     if body.scores and caller.role == "client":
         raise HttpProblem(403, "scores: leave them out, or send a key with the role editor or operator.")
     scores = body.scores or ScoresIn()
@@ -187,8 +190,13 @@ async def rate(question_id: QuestionId, body: FeedbackIn, gateway: CurrentGatewa
         sentence_scores=scores.sentences,
         citation_scores=scores.citations,
     )
-    event = await gateway.questions.rate(question_id, feedback)
+    event = await gateway.questions.rate(question_id, feedback, owner if caller.role == "client" else None)
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
+
+
+def _sees_origin(caller: Caller) -> bool:
+    """Whether the caller may know whose answer was reused."""
+    return caller.role == "operator"
 
 
 def _newest(events: list[Event[Fact]]) -> Event[Fact]:

@@ -97,12 +97,13 @@ class ConversationReply(Value):
 
 
 class ConversationRequest(Request[ConversationReply]):
-    """The last `limit` exchanges of a conversation."""
+    """The last `limit` exchanges of a conversation; with `asker` only those of that pseudonym."""
 
     stage = "persistence"
     verb = "conversation"
 
     id: str
+    asker: str = ""
     limit: int = Field(default=100, ge=1, le=1000)
 
 

@@ -30,6 +30,8 @@ class Others:
     def __init__(self) -> None:
         self.searched: list[SearchRequest] = []
         self.exchange: Exchange | None = None
+        #: The asker of the conversation c-1; empty: anybody.
+        self.owner = ""
 
     def persistence(self, _: StageContext) -> Stage:
         stage = Stage("persistence")
@@ -59,7 +61,8 @@ class Others:
 
     async def _conversation(self, request: ConversationRequest) -> ConversationReply:
         line = ExchangeSummary(id=CID, question="When?", answer="At eight.", outcome="answered", ended_at=NOON)
-        return ConversationReply(id=request.id, exchanges=(line,) if request.id == "c-1" else ())
+        mine = not (self.owner and request.asker) or request.asker == self.owner
+        return ConversationReply(id=request.id, exchanges=(line,) if request.id == "c-1" and mine else ())
 
     async def _stats(self, request: StatsRequest) -> StatsReply:
         return StatsReply(hours=request.hours, since=NOON)

@@ -22,6 +22,7 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
+from shared.contracts.pseudonyms import asker_id
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
 from shared.contracts.subjects import DOCUMENTS_BUCKET, SESSIONS_BUCKET
 from shared.observability.telemetry import DEGRADED
@@ -39,7 +40,7 @@ def question(event: Event[Fact]) -> QuestionAsked:
 
 async def remember(here: RunningGateway, conversation: str) -> None:
     await here.bus.key_value(SESSIONS_BUCKET).put(
-        session_key("town", conversation), encode_session(Session(turns=TURNS))
+        session_key("town", conversation), encode_session(Session(turns=TURNS, asker=asker_id("town", "")))
     )
 
 

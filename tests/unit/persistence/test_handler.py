@@ -101,6 +101,14 @@ async def test_an_old_ending_that_comes_again_changes_nothing(harness: RecorderH
     assert harness.turns == before
 
 
+async def test_another_askers_questions_do_not_join_the_session(harness: RecorderHarness) -> None:
+    mine, other = (numbered(n).model_copy(update={"asker": asker * 32}) for n, asker in ((1, "a"), (2, "b")))
+    await harness.deliver(mine, other)
+
+    assert harness.turns == [("Question 1?", "Answer 1.")]
+    assert decode_session(harness.sessions.values[KEY]).asker == "a" * 32
+
+
 async def test_every_turn_starts_the_session_anew(harness: RecorderHarness) -> None:
     await harness.deliver(numbered(1), settings=PersistenceSettings(session_ttl_seconds=60))
 
