@@ -1,17 +1,24 @@
-"""Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment."""
+"""Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment.
+
+In a cluster, any replica answers a direct get, also one that does not have the newest events yet. So when a direct get
+finds nothing, the stream leader is asked, which has every event that was acknowledged.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, NoRespondersError
+from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js.api import RawStreamMsg
+from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
@@ -41,12 +48,13 @@ class NatsEventLog:
         Raises:
             UnavailableError: NATS is unavailable.
         """
-        return await self._direct_get({"multi_last": list(subjects.history_filters(correlation_id)), "batch": BATCH})
+        filters = subjects.history_filters(correlation_id)
+        return await self._direct_get({"multi_last": list(filters), "batch": BATCH}) or await self._of_leader(filters)
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The terminal fact of the question on the live lane, otherwise on the background lane."""
         endings = [subjects.ending_of(lane, correlation_id) for lane in Lane]
-        stored = await self._direct_get({"multi_last": endings, "batch": BATCH})
+        stored = await self._direct_get({"multi_last": endings, "batch": BATCH}) or await self._of_leader(endings)
         return stored[0] if stored else None
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
@@ -68,6 +76,27 @@ class NatsEventLog:
 
         subscription = await self._client().subscribe(subject, cb=receive, pending_msgs_limit=1_000_000)
         return subscription.unsubscribe
+
+    async def _of_leader(self, filters: Sequence[str]) -> list[StoredEvent]:
+        """Every event under these subjects, read one by one from the stream leader.
+
+        Raises:
+            UnavailableError: NATS is unavailable, or the stream has no leader.
+            NotPermittedError: this process's user may not read the log that way.
+        """
+        jetstream = self._client().jetstream(timeout=TIMEOUT)
+        events: list[StoredEvent] = []
+        try:
+            for subject in filters:
+                sequence = 1
+                with contextlib.suppress(NatsNotFoundError):  # there are no more
+                    while True:
+                        message = await jetstream.get_msg(subjects.STREAM, seq=sequence, subject=subject, next=True)
+                        events.append(_from_message(message))
+                        sequence = events[-1].sequence + 1
+        except (TimeoutError, NatsError, OSError):
+            raise UnavailableError("the log could not be read: NATS is unavailable") from None
+        return sorted(events, key=lambda event: event.sequence)
 
     async def _direct_get(self, query: dict[str, Any]) -> list[StoredEvent]:
         """Send a batched direct get (NATS ADR-31), for which nats-py has no helper.
@@ -104,6 +133,15 @@ def _from_direct_get(message: Msg) -> StoredEvent:
         sequence=int(headers["Nats-Sequence"]),
         time=_time(headers.get("Nats-Time-Stamp")),
         data=message.data,
+    )
+
+
+def _from_message(message: RawStreamMsg) -> StoredEvent:
+    return StoredEvent(
+        subject=message.subject or "",
+        sequence=message.seq or 0,
+        time=message.time or datetime.now(UTC),
+        data=message.data or b"",
     )
 
 
