@@ -1,4 +1,4 @@
-"""A replica that does not have the newest events yet answers direct gets: the log then asks the leader."""
+"""A replica that lags or hangs is sent a direct get: the log then asks the leader."""
 
 from __future__ import annotations
 
@@ -18,15 +18,25 @@ pytestmark = pytest.mark.integration
 class LaggingLog(NatsEventLog):
     """A log whose direct gets are answered by a replica that has nothing yet."""
 
-    async def _direct_get(self, query: dict[str, Any]) -> list[StoredEvent]:
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
         return []
 
 
-async def test_history_and_ending_are_read_from_the_leader_when_a_replica_has_nothing(rig: Rig) -> None:
+class HangingLog(NatsEventLog):
+    """A log whose direct gets are sent to a replica that hangs."""
+
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
+        raise TimeoutError
+
+
+@pytest.mark.parametrize("replica", [LaggingLog, HangingLog])
+async def test_history_and_ending_are_read_from_the_leader_when_a_replica_gives_nothing(
+    rig: Rig, replica: type[NatsEventLog]
+) -> None:
     await rig.provision()
     first = await rig.publish(asked())
     last = await rig.publish(following("gateway", QuestionWithdrawn(by="tester"), first))
-    log, lagging = NatsEventLog(lambda: rig.client), LaggingLog(lambda: rig.client)
+    log, lagging = NatsEventLog(lambda: rig.client), replica(lambda: rig.client)
 
     history = await lagging.history(first.correlation_id)
     ending = await lagging.ending(first.correlation_id)
