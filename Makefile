@@ -45,6 +45,7 @@ bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
 
 chaos: $(STAMP) ## Kill, freeze and restart everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
+	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 
 fuzz: $(STAMP) ## Read hostile documents with the limits of the settings; FUZZ_COUNT (300), FUZZ_SEED

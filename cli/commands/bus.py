@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -52,13 +53,23 @@ def status(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> 
     if as_json:
         print_json(figures)
         return
+    warning = figures.pop("warning")
     table("bus", ["figure", "value"], [[name, value] for name, value in figures.items()])
+    if warning:
+        print(f"answerbus: warning: {warning}", file=sys.stderr)
 
 
 @app.command()
 def credentials(
     out: Annotated[Path, typer.Option("--out", help="Folder for the seeds and the server's file of users.")],
-    rotate: Annotated[list[str] | None, typer.Option(help="USER that gets a new seed, or `all`; repeatable.")] = None,
+    rotate: Annotated[
+        list[str] | None,
+        typer.Option(help="USER that gets a new seed, or `all`; repeatable. The old key stays valid until --finish."),
+    ] = None,
+    finish: Annotated[bool, typer.Option("--finish", help="Make the replaced keys invalid.")] = False,
+    owner: Annotated[
+        int | None, typer.Option(min=0, help="User id that owns the seeds, such as 10001 of the image; needs root.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Create a NATS user for each service, an operator and an injector; existing seeds are kept."""
@@ -70,14 +81,21 @@ def credentials(
     rotated = [*STAGES, OPERATOR, INJECTOR] if rotate and "all" in rotate else rotate or []
 
     async def work() -> list[IssuedUser]:
-        return issue(out, stages(), rotate=rotated)
+        return issue(out, stages(), rotate=rotated, finish=finish, owner=owner)
 
+    issued = run(work)
     rows = [
         {"user": one.user, "seed": one.action, "file": str(one.seed_file), "public_key": one.public_key}
-        for one in run(work)
+        for one in issued
     ]
+    replaced = [one.user for one in issued if one.replaced]
     if as_json:
-        print_json(rows)
+        print_json([{**row, "replaced_keys": one.replaced} for row, one in zip(rows, issued, strict=True)])
         return
     table("credentials", ["user", "seed", "file", "public key"], [list(row.values()) for row in rows])
     print(f"include {out / USERS_FILE} in the configuration of the NATS server and reload it")
+    if replaced:
+        print(
+            f"the old keys of {', '.join(replaced)} are still valid: restart their workers, then run this with "
+            "--finish and reload the server again"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
 from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
@@ -23,16 +25,20 @@ from nats.js.api import (
     StoreCompression,
     StreamConfig,
 )
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, BucketNotFoundError, NotFoundError, ServiceUnavailableError
 from pydantic import SecretStr
 
 from cli.host.data_dir import DataDir
+from cli.operations.compression import Version, compression_for, is_at_risk, risk_warning, server_version
 from cli.operations.credentials import seeds_of
 from shared.bus.credentials import SUFFIX, Credentials, LoginMonitor, connect_options, login_advice, read_credentials
+from shared.bus.dead_letters import NO_STREAM
+from shared.bus.permission_errors import ADVICE as PERMISSION_ADVICE
+from shared.bus.permission_errors import PermissionErrors
 from shared.bus.stage_status import OWNER
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
-from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import AnswerbusError, ConfigurationError, UnavailableError
 from shared.contracts.stage import Stage, Subscription
 from shared.runtime.permissions import OPERATOR
 from shared.runtime.settings import Settings
@@ -40,8 +46,28 @@ from shared.runtime.settings import Settings
 #: Deduplication by message id, in seconds; longer than the slowest redelivery chain.
 DUPLICATE_WINDOW = 3600
 MAX_ACK_PENDING = 4096
+#: Seconds for which a command tries to connect, to all servers together.
+CONNECT_SECONDS = 10.0
+NOT_PROVISIONED = "NATS is not provisioned; run: answerbus bus provision"
 DAY = 86_400
 HISTORY = 64
+_BUCKETS = (
+    subjects.PIPELINES_BUCKET,
+    subjects.CANDIDATES_BUCKET,
+    subjects.URLS_BUCKET,
+    subjects.SESSIONS_BUCKET,
+    subjects.ANSWERS_BUCKET,
+)
+#: Every stream that provisioning creates, also those of buckets.
+OWN_STREAMS = frozenset(
+    (
+        subjects.STREAM,
+        subjects.DEAD_STREAM,
+        subjects.ADVISORY_STREAM,
+        f"OBJ_{subjects.DOCUMENTS_BUCKET}",
+        *(f"KV_{bucket}" for bucket in _BUCKETS),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -55,20 +81,37 @@ class ProvisionedResource:
 
 @asynccontextmanager
 async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR) -> AsyncIterator[Client]:
-    """A connection for one command, with the credentials of `login_for`.
+    """A connection for one command, with the credentials of `login_for`; its errors are ready to be shown.
 
     Raises:
-        UnavailableError: no NATS server answers at the configured address.
-        ConfigurationError: the server does not know the user.
+        UnavailableError: no NATS server answers at the configured address, or it stops answering.
+        ConfigurationError: the server does not know the user, or is not provisioned.
+        NotPermittedError: the command did something that its user may not do; raised at once, without a timeout.
     """
     login = login_for(settings, user)
+    logged_in_as = login.user if login else settings.nats_user
+    permission_errors = PermissionErrors(logged_in_as, advice=_permission_advice(logged_in_as, user), logged=False)
+    client = await _connect(settings, name, login, permission_errors)
+    try:
+        with permission_errors.raised_for_any():
+            yield client
+    except (NatsError, TimeoutError) as error:
+        raise _shown_error(error, settings) from None
+    finally:
+        await client.close()
+
+
+async def _connect(
+    settings: Settings, name: str, login: Credentials | None, permission_errors: PermissionErrors
+) -> Client:
     login_monitor = LoginMonitor(login.user if login else settings.nats_user)
     refused: list[Exception] = []
 
-    async def quiet(error: Exception) -> None:
-        """Keep nats-py from printing the error; the caller raises it."""
-        refused.append(error)
-        login_monitor.observe(error)
+    async def observe(error: Exception) -> None:
+        """Keep nats-py from printing the error; the command raises it."""
+        if not permission_errors.observe(error):
+            refused.append(error)
+            login_monitor.observe(error)
 
     connecting = nats.connect(
         settings.nats_servers,
@@ -76,20 +119,34 @@ async def connected(settings: Settings, name: str = "ops", user: str = OPERATOR)
         connect_timeout=2,
         max_reconnect_attempts=2,
         reconnect_time_wait=0,
-        error_cb=quiet,
+        error_cb=observe,
         **connect_options(settings, login),
     )
     try:
-        client = await login_monitor.wait_for(connecting)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await login_monitor.wait_for(connecting)
     except (NatsError, OSError, TimeoutError):
         if any("authorization" in str(error).lower() for error in refused):
             raise ConfigurationError(login_advice(login.user if login else "nobody")) from None
         reason = f"no NATS server answers at {settings.nats_url}; start one, or: answerbus up"
         raise UnavailableError(reason) from None
-    try:
-        yield client
-    finally:
-        await client.close()
+
+
+def _permission_advice(logged_in_as: str, needed: str) -> str:
+    if logged_in_as == needed:
+        return PERMISSION_ADVICE
+    return f"this command needs the user {needed}: set ANSWERBUS_NATS_SEED to its seed, or to the folder of all seeds"
+
+
+def _shown_error(error: Exception, settings: Settings) -> AnswerbusError:
+    """The error that a command ends with, for an error of NATS that the command itself does not handle."""
+    if isinstance(error, BucketNotFoundError) or (isinstance(error, APIError) and error.err_code == NO_STREAM):
+        return ConfigurationError(NOT_PROVISIONED)
+    if isinstance(error, ServiceUnavailableError | NoRespondersError):
+        return UnavailableError(f"NATS at {settings.nats_url} has no JetStream, or its streams have no leader")
+    if isinstance(error, APIError):
+        return ConfigurationError(f"the NATS server refused a request: {error.description or error}")
+    return UnavailableError(f"NATS at {settings.nats_url} stopped answering; check the server, then run this again")
 
 
 def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
@@ -110,13 +167,18 @@ def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
 async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[ProvisionedResource]:
     """Create or update all streams, durables and buckets that the stages declare; also applies changed settings.
 
+    Streams are compressed only where a crash of a node cannot damage them (`cli.operations.compression`).
+
     Raises:
         ConfigurationError: the server refuses a change (some settings of an existing stream cannot be changed).
+        ServiceUnavailableError: the server has no JetStream, or the streams have no leader; `connected` translates it.
     """
     jetstream = client.jetstream(timeout=10)
+    version = server_version(client)
     try:
-        changes = [await _stream(jetstream, config) for config in _streams(settings)]
-        changes += await _buckets(jetstream, settings)
+        compression = compression_for(settings.replicas, version)
+        changes = [await _stream(jetstream, config) for config in _streams(settings, compression)]
+        changes += await _buckets(jetstream, settings, version)
         declared = {
             subscription.durable(lane): (subscription, lane)
             for s in stages
@@ -128,12 +190,14 @@ async def provision(client: Client, settings: Settings, stages: list[Stage]) -> 
             changes.append(await _durable(jetstream, name, subscription, lane, settings, fresh))
         changes.append(await _max_deliveries_monitor(jetstream, settings))
         changes += await _remove_stale(jetstream, set(declared))
+    except ServiceUnavailableError:  # no JetStream, or no leader: nothing was refused
+        raise
     except APIError as error:
         raise ConfigurationError(f"the NATS server refused a change: {error.description}") from error
     return changes
 
 
-def _streams(settings: Settings) -> list[StreamConfig]:
+def _streams(settings: Settings, compression: StoreCompression) -> list[StreamConfig]:
     return [
         StreamConfig(
             name=subjects.STREAM,
@@ -148,7 +212,7 @@ def _streams(settings: Settings) -> list[StreamConfig]:
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
             allow_msg_ttl=True,
-            compression=StoreCompression.S2,
+            compression=compression,
             republish=RePublish(src=">", dest=f"{subjects.LIVE_PREFIX}.>"),
         ),
         StreamConfig(
@@ -187,7 +251,9 @@ async def _stream(jetstream: JetStreamContext, config: StreamConfig) -> Provisio
     return ProvisionedResource("stream", name, "unchanged" if before == after else "updated")
 
 
-async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[ProvisionedResource]:
+async def _buckets(
+    jetstream: JetStreamContext, settings: Settings, version: Version | None
+) -> list[ProvisionedResource]:
     changes = [await _stream_of_bucket(jetstream, config) for config in _erasable_buckets(settings)]
     specifications = (
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
@@ -196,16 +262,15 @@ async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Prov
     )
     for bucket, history, ttl in specifications:
         try:
-            changes.append(
-                ProvisionedResource("bucket", bucket, await _set_replicas(jetstream, f"KV_{bucket}", settings.replicas))
-            )
+            action = await _update_storage(jetstream, f"KV_{bucket}", settings.replicas, version)
+            changes.append(ProvisionedResource("bucket", bucket, action))
         except NotFoundError:
             replicas = settings.replicas
             config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
             await jetstream.create_key_value(config)
             changes.append(ProvisionedResource("bucket", bucket, "created"))
     try:
-        action = await _set_replicas(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas)
+        action = await _update_storage(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas, version)
         changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, action))
     except NotFoundError:
         store = ObjectStoreConfig(bucket=subjects.DOCUMENTS_BUCKET, replicas=settings.replicas, ttl=7 * DAY)
@@ -214,12 +279,18 @@ async def _buckets(jetstream: JetStreamContext, settings: Settings) -> list[Prov
     return changes
 
 
-async def _set_replicas(jetstream: JetStreamContext, stream: str, replicas: int) -> str:
-    """Give an existing stream the configured number of replicas; returns `updated` or `unchanged`."""
+async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: int, version: Version | None) -> str:
+    """Give a bucket the configured number of replicas, and none of its compression where that is a risk.
+
+    Returns `updated` or `unchanged`.
+    """
     config = (await jetstream.stream_info(stream)).config
-    if config.num_replicas == replicas:
-        return "unchanged"
+    before = (config.num_replicas, config.compression)
     config.num_replicas = replicas
+    if is_at_risk(config, version):
+        config.compression = StoreCompression.NONE
+    if (config.num_replicas, config.compression) == before:
+        return "unchanged"
     await jetstream.update_stream(config)
     return "updated"
 
@@ -327,7 +398,7 @@ def _essence(config: ConsumerConfig) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class BusStatus:
-    """Figures of the event log; `bytes` is its size on disk."""
+    """Figures of the event log; `bytes` is its size on disk, `warning` is empty if a crash cannot damage a stream."""
 
     messages: int
     bytes: int
@@ -335,6 +406,9 @@ class BusStatus:
     last_sequence: int
     dead_letters: int
     durables: int
+    replicas: int
+    compression: str
+    warning: str
 
 
 async def status(client: Client) -> BusStatus:
@@ -347,8 +421,9 @@ async def status(client: Client) -> BusStatus:
     try:
         log = await jetstream.stream_info(subjects.STREAM)
         dead = await jetstream.stream_info(subjects.DEAD_STREAM)
+        configs = [one.config for one in await jetstream.streams_info() if one.config.name in OWN_STREAMS]
     except NotFoundError:
-        raise ConfigurationError("NATS is not provisioned; run: answerbus bus provision") from None
+        raise ConfigurationError(NOT_PROVISIONED) from None
     return BusStatus(
         messages=log.state.messages,
         bytes=log.state.bytes,
@@ -356,4 +431,7 @@ async def status(client: Client) -> BusStatus:
         last_sequence=log.state.last_seq,
         dead_letters=dead.state.messages,
         durables=log.state.consumer_count,
+        replicas=log.config.num_replicas or 1,
+        compression=StoreCompression(log.config.compression or StoreCompression.NONE).value,
+        warning=risk_warning(configs, server_version(client)),
     )

@@ -16,20 +16,27 @@ from shared.contracts.stage import Stage
 from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions, users
 from shared.runtime.settings import Settings
 
-#: The file that the configuration of the NATS server includes.
-USERS_FILE = "users.conf"
+#: The file that the configuration of the NATS server includes. It has a folder of its own, because a container must
+#: mount the folder: a file that is mounted alone stays the old one when it is replaced.
+USERS_FILE = "server/users.conf"
+#: Extension of the files with the public keys that were replaced and are still valid, one a line.
+REPLACED = ".replaced"
 #: A service may publish one reply to each request, within this time.
 RESPONSES = '{ max: 1, expires: "1m" }'
 
 
 @dataclass(frozen=True)
 class IssuedUser:
-    """A user with its public key and the file of its seed; `action` is `new`, `rotated` or `kept`."""
+    """A user with its public key and the file of its seed; `action` is `new`, `rotated` or `kept`.
+
+    `replaced` are its earlier public keys that the server accepts as well, until a run with `finish`.
+    """
 
     user: str
     public_key: str
     seed_file: Path
     action: str
+    replaced: tuple[str, ...] = ()
 
 
 def issue_embedded(settings: Settings, stages: Sequence[Stage]) -> Path:
@@ -57,13 +64,21 @@ def seeds_of(data_dir: Path) -> Path:
     return data_dir / "nats" / "credentials"
 
 
-def issue(out: Path, stages: Sequence[Stage], *, rotate: Sequence[str] = ()) -> list[IssuedUser]:
+def issue(
+    out: Path,
+    stages: Sequence[Stage],
+    *,
+    rotate: Sequence[str] = (),
+    finish: bool = False,
+    owner: int | None = None,
+) -> list[IssuedUser]:
     """Write a seed (mode 0600) per user, keeping existing ones, and the server's file of users.
 
-    `rotate` names users that get a new seed; the old one is invalid once the server has reloaded the file.
+    `rotate` names users that get a new seed. Their old key stays valid, so that workers can change to the new one at
+    any time, until a run with `finish`. `owner` is the user id that seeds belong to; a rotated seed keeps its owner.
 
     Raises:
-        ConfigurationError: an unknown user, or the folder cannot be written.
+        ConfigurationError: an unknown user, or the folder or the owner of a file cannot be changed.
     """
     permitted = users(stages)
     unknown = sorted(set(rotate) - set(permitted))
@@ -71,16 +86,24 @@ def issue(out: Path, stages: Sequence[Stage], *, rotate: Sequence[str] = ()) -> 
         raise ConfigurationError(f"unknown user {unknown[0]}; users: {', '.join(permitted)}")
     try:
         out.mkdir(parents=True, exist_ok=True, mode=0o700)
-        issued = [_issued(out, user, user in rotate) for user in permitted]
-        _replace(out / USERS_FILE, server_file(permitted, {one.user: one.public_key for one in issued}), 0o644)
+        (out / USERS_FILE).parent.mkdir(exist_ok=True)
+        (out / USERS_FILE).parent.chmod(0o755)
+        made = [_issued(out, user, rotate=user in rotate, finish=finish) for user in permitted]
+        issued = [user for user, _ in made]
+        keys = {one.user: (one.public_key, *one.replaced) for one in issued}
+        # First the server's file: if this ends in between, the old seeds are still there and valid.
+        _replace(out / USERS_FILE, server_file(permitted, keys), 0o644)
+        for one, seed in made:
+            _write_replaced(out, one)
+            _write_seed(one, seed, owner)
     except OSError as error:
-        raise ConfigurationError(f"{out}: {error.strerror}") from None
+        raise ConfigurationError(f"{error.filename or out}: {error.strerror}") from None
     return issued
 
 
-def server_file(permitted: Mapping[str, Permissions], keys: Mapping[str, str]) -> str:
-    """The `authorization` block of the server's configuration: every user by its public key, with its permissions."""
-    blocks = [_user(name, permissions, keys[name]) for name, permissions in permitted.items()]
+def server_file(permitted: Mapping[str, Permissions], keys: Mapping[str, Sequence[str]]) -> str:
+    """The `authorization` block of the server's configuration: every user by its public keys, with its permissions."""
+    blocks = [_user(name, permissions, key) for name, permissions in permitted.items() for key in keys[name]]
     head = "# Written by `answerbus bus credentials` from the declarations of the stages; it contains no secrets.\n"
     return f"{head}authorization {{\n  users: [\n{''.join(blocks)}  ]\n}}\n"
 
@@ -95,35 +118,79 @@ def _user(name: str, permissions: Permissions, key: str) -> str:
     )
 
 
-def _issued(out: Path, user: str, rotate: bool) -> IssuedUser:
+def _issued(out: Path, user: str, *, rotate: bool, finish: bool) -> tuple[IssuedUser, str]:
+    """The user, and its seed if that is new and not written yet."""
     path = out / f"{user}{SUFFIX}"
-    known = None if rotate or not path.exists() else _public_key(path)
-    if known:
-        return IssuedUser(user, known, path, "kept")
-    action = "rotated" if path.exists() else "new"
+    known = _public_key(path) if path.exists() else ""
+    replaced = () if finish else _replaced_keys(out, user)
+    if known and not rotate:
+        return IssuedUser(user, known, path, "kept", replaced), ""
     import nkeys
 
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER).decode()
-    _replace(path, f"# user: {user}\n{seed}\n", 0o600)
-    return IssuedUser(user, _public_key(path), path, action)
+    if known and not finish:
+        replaced = (*replaced, known)
+    return IssuedUser(user, _key_of(seed), path, "rotated" if known else "new", replaced), seed
+
+
+def _replaced_keys(out: Path, user: str) -> tuple[str, ...]:
+    path = out / f"{user}{REPLACED}"
+    return tuple(path.read_text("utf-8").split()) if path.exists() else ()
+
+
+def _write_replaced(out: Path, issued: IssuedUser) -> None:
+    path = out / f"{issued.user}{REPLACED}"
+    if issued.replaced:
+        _replace(path, "".join(f"{key}\n" for key in issued.replaced), 0o644)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _write_seed(issued: IssuedUser, seed: str, owner: int | None) -> None:
+    path = issued.seed_file
+    if seed:
+        kept = path.stat().st_uid if owner is None and path.exists() else owner
+        _replace(path, f"# user: {issued.user}\n{seed}\n", 0o600, owner=kept)
+    elif owner is not None and path.stat().st_uid != owner:
+        try:
+            os.chown(path, owner, -1)
+        except PermissionError:
+            raise ConfigurationError(_owner_advice(path, owner)) from None
+
+
+def _owner_advice(path: Path, owner: int) -> str:
+    return f"{path} cannot be given to user id {owner}; run this command as root"
 
 
 def _public_key(path: Path) -> str:
+    seed = next((line for line in path.read_text("utf-8").split() if line.startswith("SU")), "")
     import nkeys
 
-    seed = next((line for line in path.read_text("utf-8").split() if line.startswith("SU")), "")
     try:
-        key: str = nkeys.from_seed(bytearray(seed, "ascii")).public_key.decode()
+        return _key_of(seed)
     except (nkeys.NkeysError, ValueError):
         raise ConfigurationError(f"{path} does not contain a seed; delete the file to get a new one") from None
+
+
+def _key_of(seed: str) -> str:
+    import nkeys
+
+    key: str = nkeys.from_seed(bytearray(seed, "ascii")).public_key.decode()
     return key
 
 
-def _replace(path: Path, text: str, mode: int) -> None:
+def _replace(path: Path, text: str, mode: int, *, owner: int | None = None) -> None:
     """Write a temporary file and rename it, so that no one reads a partial file, or a seed with a wider mode."""
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(descriptor, mode)  # whatever the umask: the server's user must be able to read its file
         file.write(text)
+    if owner is not None and owner != temporary.stat().st_uid:
+        try:
+            os.chown(temporary, owner, -1)
+        except PermissionError:
+            temporary.unlink()
+            raise ConfigurationError(_owner_advice(path, owner)) from None
     temporary.replace(path)

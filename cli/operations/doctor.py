@@ -103,7 +103,10 @@ async def _bus(settings: Settings) -> MachineCheck:
         async with bus.connected(settings, "doctor") as client:
             status = await bus.status(client)
     except AnswerbusError as error:
-        return MachineCheck("bus", "warn", str(error))
+        # Before the first `answerbus up` there is no server, unless one was named.
+        return MachineCheck("bus", "fail" if "nats_url" in settings.model_fields_set else "warn", str(error))
+    if status.warning:
+        return MachineCheck("bus", "warn", status.warning)
     return MachineCheck(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )

@@ -1,17 +1,24 @@
-"""Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment."""
+"""Reads the log: the history or the terminal fact of one question by one direct get, and all events since a moment.
+
+In a cluster, any replica is sent a direct get, also one that does not have the newest events yet, or that hangs. So
+when a direct get finds nothing in time, the stream leader is asked, which has every event that was acknowledged.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError, NoRespondersError
+from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js.api import RawStreamMsg
+from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
@@ -21,10 +28,14 @@ from shared.contracts.errors import UnavailableError
 Callback = Callable[[StoredEvent], None]
 
 TIMEOUT = 5.0
+#: Seconds for a replica to answer before the leader is asked: the other servers send requests to one that hangs, or
+#: whose network is gone, until they notice.
+REPLICA_TIMEOUT = 1.0
 #: Events of one batch; a question never has so many.
 BATCH = 1024
 #: Events of one batch when many are read, so that a batch does not fill the client's buffers.
 READ_AHEAD = 256
+UNREADABLE = "the log could not be read: NATS is unavailable"
 END_OF_BATCH = "204"
 NOTHING = "404"
 
@@ -41,12 +52,11 @@ class NatsEventLog:
         Raises:
             UnavailableError: NATS is unavailable.
         """
-        return await self._direct_get({"multi_last": list(subjects.history_filters(correlation_id)), "batch": BATCH})
+        return await self._newest(subjects.history_filters(correlation_id))
 
     async def ending(self, correlation_id: str) -> StoredEvent | None:
         """The terminal fact of the question on the live lane, otherwise on the background lane."""
-        endings = [subjects.ending_of(lane, correlation_id) for lane in Lane]
-        stored = await self._direct_get({"multi_last": endings, "batch": BATCH})
+        stored = await self._newest([subjects.ending_of(lane, correlation_id) for lane in Lane])
         return stored[0] if stored else None
 
     async def since(self, subject: str, moment: datetime) -> AsyncIterator[StoredEvent]:
@@ -55,7 +65,7 @@ class NatsEventLog:
         Reads by batched direct gets, which need neither a consumer nor the permission to create one.
         """
         begin: dict[str, Any] = {"start_time": moment.astimezone(UTC).isoformat().replace("+00:00", "Z")}
-        while events := await self._direct_get({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
+        while events := await self._following({"next_by_subj": subject, "batch": READ_AHEAD, **begin}):
             for event in events:
                 yield event
             begin = {"seq": events[-1].sequence + 1}
@@ -69,10 +79,48 @@ class NatsEventLog:
         subscription = await self._client().subscribe(subject, cb=receive, pending_msgs_limit=1_000_000)
         return subscription.unsubscribe
 
-    async def _direct_get(self, query: dict[str, Any]) -> list[StoredEvent]:
+    async def _following(self, query: dict[str, Any]) -> list[StoredEvent]:
+        try:
+            return await self._batch(query, TIMEOUT)
+        except TimeoutError:
+            raise UnavailableError(UNREADABLE) from None
+
+    async def _newest(self, filters: Sequence[str]) -> list[StoredEvent]:
+        """The last event of every subject that matches a filter."""
+        with contextlib.suppress(TimeoutError):
+            if stored := await self._batch({"multi_last": list(filters), "batch": BATCH}, REPLICA_TIMEOUT):
+                return stored
+        return await self._of_leader(filters)
+
+    async def _of_leader(self, filters: Sequence[str]) -> list[StoredEvent]:
+        """Every event under these subjects, read one by one from the stream leader.
+
+        Raises:
+            UnavailableError: NATS is unavailable, or the stream has no leader.
+            NotPermittedError: this process's user may not read the log that way.
+        """
+        jetstream = self._client().jetstream(timeout=TIMEOUT)
+        events: list[StoredEvent] = []
+        try:
+            for subject in filters:
+                sequence = 1
+                with contextlib.suppress(NatsNotFoundError):  # there are no more
+                    while True:
+                        message = await jetstream.get_msg(subjects.STREAM, seq=sequence, subject=subject, next=True)
+                        events.append(_from_message(message))
+                        sequence = events[-1].sequence + 1
+        except (TimeoutError, NatsError, OSError):
+            raise UnavailableError(UNREADABLE) from None
+        return sorted(events, key=lambda event: event.sequence)
+
+    async def _batch(self, query: dict[str, Any], timeout: float) -> list[StoredEvent]:
         """Send a batched direct get (NATS ADR-31), for which nats-py has no helper.
 
         `multi_last` returns the last message of every matching subject. Each event has a subject of its own.
+
+        Raises:
+            TimeoutError: the replica did not answer in time.
+            UnavailableError: NATS is unavailable.
         """
         client = self._client()
         inbox = client.new_inbox()
@@ -82,15 +130,17 @@ class NatsEventLog:
             request = json.dumps(query).encode()
             await client.publish(f"$JS.API.DIRECT.GET.{subjects.STREAM}", request, reply=inbox)
             while True:
-                message = await subscription.next_msg(timeout=TIMEOUT)
+                message = await subscription.next_msg(timeout=timeout)
                 status = (message.headers or {}).get("Status")
                 if status in (END_OF_BATCH, NOTHING):
                     break
                 if status:
                     raise UnavailableError(f"the log could not be read (status {status})")
                 events.append(_from_direct_get(message))
-        except (TimeoutError, NatsTimeoutError, NoRespondersError, ConnectionClosedError, OSError):
-            raise UnavailableError("the log could not be read: NATS is unavailable") from None
+        except (TimeoutError, NatsTimeoutError):
+            raise TimeoutError from None
+        except (NoRespondersError, ConnectionClosedError, OSError):
+            raise UnavailableError(UNREADABLE) from None
         finally:
             with contextlib.suppress(ConnectionClosedError):
                 await subscription.unsubscribe()
@@ -104,6 +154,15 @@ def _from_direct_get(message: Msg) -> StoredEvent:
         sequence=int(headers["Nats-Sequence"]),
         time=_time(headers.get("Nats-Time-Stamp")),
         data=message.data,
+    )
+
+
+def _from_message(message: RawStreamMsg) -> StoredEvent:
+    return StoredEvent(
+        subject=message.subject or "",
+        sequence=message.seq or 0,
+        time=message.time or datetime.now(UTC),
+        data=message.data or b"",
     )
 
 

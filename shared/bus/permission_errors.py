@@ -1,7 +1,8 @@
 """Raises a permissions violation where the refused subject was published, instead of letting that call time out.
 
 The server replies nothing to a publish that it refuses; it reports the subject as an asynchronous error of the
-connection. `PermissionErrors` joins that report with the call that waits for a reply.
+connection. `PermissionErrors` joins that report with the call that waits for a reply (`raised_for`, in a worker) or
+with everything that is done on the connection (`raised_for_any`, in a command).
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ ADVICE = "to permit it, run: answerbus bus credentials, and reload the server"
 class PermissionErrors:
     """The permissions violations of one connection; `user` is the user that it is logged in as."""
 
-    def __init__(self, user: str) -> None:
+    def __init__(self, user: str, *, advice: str = ADVICE, logged: bool = True) -> None:
+        """`advice` ends the text of every error; without `logged`, violations are only raised."""
         self.user = user or "this user"
+        self._advice = advice
+        self._logged = logged
+        self._any: asyncio.Task[object] | None = None
+        self._first: NotPermittedError | None = None
         self._waiting: dict[str, asyncio.Task[object]] = {}
         self._refused: OrderedDict[str, None] = OrderedDict()
 
@@ -40,18 +46,22 @@ class PermissionErrors:
             return False
         what, subject = found[1].lower(), found[2].lower()  # nats-py passes errors on in lower case
         telemetry.NOT_PERMITTED.labels(what).inc()
-        log.error(
-            "NATS refused a subject: permission denied",
-            user=self.user,
-            what=what,
-            subject=_shown(subject),
-            advice=ADVICE,
-        )
+        if self._logged:
+            log.error(
+                "NATS refused a subject: permission denied",
+                user=self.user,
+                what=what,
+                subject=_shown(subject),
+                advice=self._advice,
+            )
         self._refused[subject] = None
         while len(self._refused) > REMEMBERED:
             self._refused.popitem(last=False)
         if task := self._waiting.get(subject):
             task.cancel()
+        elif self._any and self._first is None:
+            self._first = self.error_for(subject, "subscribe to" if what == "subscription" else "publish")
+            self._any.cancel()
         return True
 
     @contextmanager
@@ -78,9 +88,33 @@ class PermissionErrors:
         finally:
             del self._waiting[subject]
 
-    def error_for(self, subject: str) -> NotPermittedError:
+    @contextmanager
+    def raised_for_any(self) -> Iterator[None]:
+        """Use the connection inside this context; the first violation ends the block.
+
+        Raises:
+            NotPermittedError: the server refused a subject.
+        """
+        task = asyncio.current_task()
+        if task is None:
+            yield
+            return
+        cancelled = task.cancelling()
+        self._any = task
+        try:
+            yield
+        except (asyncio.CancelledError, Exception) as error:
+            if self._first is None:
+                raise
+            if task.cancelling() > cancelled and task.uncancel() > cancelled:  # also cancelled from outside
+                raise
+            raise self._first from (None if isinstance(error, asyncio.CancelledError) else error)
+        finally:
+            self._any = None
+
+    def error_for(self, subject: str, what: str = "publish") -> NotPermittedError:
         """The error to raise for a refused subject."""
-        return NotPermittedError(f"{self.user} is not permitted to publish {_shown(subject)}; {ADVICE}")
+        return NotPermittedError(f"{self.user} is not permitted to {what} {_shown(subject)}; {self._advice}")
 
 
 def _shown(subject: str) -> str:

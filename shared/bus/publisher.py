@@ -11,6 +11,7 @@ from faststream.nats import NatsBroker
 from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError, NoStreamResponseError, ServerError, ServiceUnavailableError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
@@ -27,6 +28,8 @@ log = structlog.get_logger()
 WRONG_LAST_SEQUENCE = 10071
 #: Timeout of one attempt to publish, in seconds; FastStream's default of 0.5 s is too short for a leader election.
 PUBLISH_TIMEOUT = 5.0
+#: Seconds that a replica may be behind the leader when an event that exists is read.
+REPLICA_LAG = 2.0
 RETRYABLE = (
     NatsTimeoutError,
     asyncio.TimeoutError,
@@ -144,8 +147,7 @@ class Publisher:
     async def _compare_with_stored(self, event: Event[Fact], scope: str) -> PublishResult:
         """Read the stored event: with our own id, an earlier attempt got through (duplicate); else ours is rejected."""
         try:
-            jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
-            stored = await jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
+            stored = await self._stored(scope)
         except (NatsNotFoundError, *RETRYABLE) as error:
             raise UnavailableError("NATS refused a terminal fact and did not return the one that is stored") from error
         if (stored.headers or {}).get("Nats-Msg-Id") == event.event_id:
@@ -157,6 +159,18 @@ class Publisher:
             stored=subjects.parse(stored.subject or "").fact,
         )
         return PublishResult.REJECTED
+
+    async def _stored(self, scope: str) -> RawStreamMsg:
+        """The event that the leader has under this subject; in a cluster, the replica that is read may get it later."""
+        jetstream = self._broker.connection.jetstream(timeout=PUBLISH_TIMEOUT)
+        until = time.monotonic() + REPLICA_LAG
+        while True:
+            try:
+                return await jetstream.get_last_msg(subjects.STREAM, scope, direct=True)
+            except NatsNotFoundError:
+                if time.monotonic() >= until:
+                    raise
+                await asyncio.sleep(0.05)
 
 
 def storage_headers(event: Event[Fact], *, raw_ttl: int, first: bool = False) -> dict[str, str]:

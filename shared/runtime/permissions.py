@@ -121,7 +121,8 @@ def _access(stage: Stage) -> Iterator[str]:
     for signal in access.signals:
         yield subjects.signal(signal.kind, "*")
     if access.log:
-        yield from (f"{_API}.DIRECT.GET.{_QA}", f"{_API}.DIRECT.GET.{_QA}.>")
+        # From the leader where a replica does not have an event yet.
+        yield from (f"{_API}.DIRECT.GET.{_QA}", f"{_API}.DIRECT.GET.{_QA}.>", _read(_QA))
     if access.erases:
         erased = (_QA, subjects.DEAD_STREAM, *(f"KV_{bucket}" for bucket in access.keeps))
         yield from (f"{_API}.STREAM.MSG.DELETE.{stream}" for stream in erased)

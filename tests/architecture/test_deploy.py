@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from cli.host.catalogue import STAGES, stages
 from cli.main import app
-from cli.operations.credentials import issue
+from cli.operations.credentials import USERS_FILE, issue
 from shared.runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,9 +207,21 @@ def test_every_container_gets_the_seed_of_its_own_user_only(compose: dict[str, A
     assert "/deploy/credentials/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
 
 
+def test_the_bus_mounts_the_folder_of_its_users_and_no_seeds(compose: dict[str, Any]) -> None:
+    """A file that is mounted alone keeps its old content when a key is rotated."""
+    mounts = dict(volume.split(":")[:2] for volume in compose["services"]["nats"]["volumes"])
+    issued = Path("./deploy/credentials")
+
+    from_credentials = {
+        Path(source): target for source, target in mounts.items() if issued in (Path(source), *Path(source).parents)
+    }
+    assert from_credentials == {issued / Path(USERS_FILE).parent: "/etc/nats/credentials"}
+
+
 def test_bus_configuration_is_valid_and_has_room_for_the_log(tmp_path: Path) -> None:
     config = Path(shutil.copy(ROOT / "deploy" / "nats.conf", tmp_path))
-    issue(tmp_path / "credentials", stages())
+    issue(tmp_path / "issued", stages())
+    (tmp_path / "credentials").symlink_to(tmp_path / "issued" / "server")  # as the compose file mounts it
     server = shutil.which("nats-server") or shutil.which(str(Path(sys.executable).parent / "nats-server"))
     assert server, "nats-server belongs to the installation"
 

@@ -18,6 +18,7 @@ from nats.js.api import StreamInfo
 
 from cli.host.nats_server import binary
 from shared.contracts import subjects
+from shared.contracts.errors import UnavailableError
 from tests.support.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +36,7 @@ class Node:
     cluster_port: int
     folder: Path
     routes: str = ""
+    config: Path = CONFIG
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -48,7 +50,7 @@ class Node:
         }
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(binary()), "-c", str(CONFIG)], stdout=log, stderr=log, env={**os.environ, **variables}
+                [str(binary()), "-c", str(self.config)], stdout=log, stderr=log, env={**os.environ, **variables}
             )
 
     def kill(self) -> None:
@@ -122,13 +124,30 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             node.kill()
 
 
+@contextlib.contextmanager
+def single(folder: Path) -> Iterator[Cluster]:
+    """One server without a cluster, with the same interface, until the block ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "single.conf"
+    config.write_text(
+        "server_name: $NATS_NAME\nlisten: $NATS_LISTEN\nmax_payload: 8MB\n"
+        "jetstream { store_dir: $NATS_STORE, sync_interval: always, max_file_store: 24GB }\n"
+    )
+    node = Node("n1", free_port(), 0, folder / "n1", config=config)
+    try:
+        node.start()
+        yield Cluster([node])
+    finally:
+        node.kill()
+
+
 async def until(condition: Callable[[], Awaitable[Any]], what: str, patience: float = PATIENCE) -> Any:
     """What the condition gives, once that is something."""
     import asyncio
 
     deadline = time.monotonic() + patience
     while True:
-        with contextlib.suppress(NatsError, OSError, TimeoutError):  # no leader, or nobody there yet
+        with contextlib.suppress(NatsError, OSError, TimeoutError, UnavailableError):  # no leader, or nobody there yet
             if found := await condition():
                 return found
         assert time.monotonic() < deadline, f"the cluster never had {what}"
