@@ -64,6 +64,7 @@ class ServerIndex:
                 await self._create()
             for field in KEYWORDS:
                 await self._client.create_payload_index(self._name, field, models.PayloadSchemaType.KEYWORD, wait=True)
+            self._vector_name = str((await self._model()).get("vector", ""))
 
     async def close(self) -> None:
         if self._client is not None:
@@ -76,8 +77,7 @@ class ServerIndex:
             return
         models = _models()
         async with self._translating_errors():
-            records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
-            former = str(records[0].payload["vector"]) if records else ""
+            former = str((await self._model()).get("vector", ""))
             if former != name:
                 if former:
                     await self._client.delete_vector_name(self._name, former)
@@ -136,11 +136,16 @@ class ServerIndex:
             records = await self._client.retrieve(self._name, list(ids), with_payload=True)
         return [read(str(record.id), record.payload) for record in records]
 
-    async def embedded(self) -> int:
+    async def vector_model(self) -> str:
+        async with self._translating_errors():
+            return str((await self._model()).get("model", ""))
+
+    async def embedded(self, source: str = "") -> int:
         if not self._vector_name:
             return 0
         models = _models()
-        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name)])
+        of_source = [_is("source", source)] if source else []
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name), *of_source])
         async with self._translating_errors():
             counted: int = (await self._client.count(self._name, count_filter=near, exact=True)).count
         return counted
@@ -183,6 +188,11 @@ class ServerIndex:
                 self._name, query=query, using=using, query_filter=within, limit=limit, with_payload=False
             )
         return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
+
+    async def _model(self) -> dict[str, Any]:
+        """What is stored about the embeddings model; empty when there was none."""
+        records = await self._client.retrieve(self._name, [model_id()], with_payload=True)
+        return dict(records[0].payload) if records else {}
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._language_until:
