@@ -1,21 +1,29 @@
-"""Documents on the command line, against a platform that each command starts for itself."""
+"""Documents on the command line, against a platform in one process."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.platform import cli
+from tests.support.platform import cli, running
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    """The data directory of a platform that runs."""
+    with running(tmp_path / "data", "--in-process") as up:
+        yield up.data
 
 
 def _cli(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return cli(*arguments, "--data", str(data), "--in-process")
+    return cli(*arguments, "--data", str(data))
 
 
 def _json(data: Path, *arguments: str) -> dict[str, Any]:
@@ -29,9 +37,8 @@ def _ids(data: Path) -> list[str]:
     return [one["source"] for one in _json(data, "documents", "list")["documents"]]
 
 
-def test_folders_with_equal_names_are_kept_apart_listed_shown_and_removed(tmp_path: Path) -> None:
+def test_folders_with_equal_names_are_kept_apart_listed_shown_and_removed(tmp_path: Path, data: Path) -> None:
     # Given two folders whose files have the same names
-    data = tmp_path / "data"
     for language, text in (("en", "The pool opens at eight."), ("fr", "La piscine ouvre à neuf heures.")):
         (tmp_path / language).mkdir()
         (tmp_path / language / "pool.md").write_text(f"# Pool\n\n{text}\n")
