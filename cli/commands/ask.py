@@ -17,6 +17,9 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
     pipeline: Annotated[str, typer.Option(help="Pipeline; default: the server's.")] = "",
     conversation: Annotated[str, typer.Option(help="Conversation id; questions with the same id are follow-ups.")] = "",
+    collection: Annotated[
+        list[str] | None, typer.Option(help="Answer from documents of this collection only; repeatable.")
+    ] = None,
     language: Annotated[str, typer.Option(help="Language of the question (en, fra); default: detected.")] = "",
     url: Url = "",
     data: Data = DATA,
@@ -29,7 +32,13 @@ def ask(
     from cli.views.answers import ask as ask_and_show
 
     text = sys.stdin.read() if question == "-" else question
-    body = {"question": text, "pipeline": pipeline, "conversation_id": conversation, "language": language}
+    body = {
+        "question": text,
+        "pipeline": pipeline,
+        "conversation_id": conversation,
+        "language": language,
+        "collections": collection or [],
+    }
 
     async def work() -> str:
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:

@@ -1,12 +1,13 @@
-"""`answerbus documents index`: an overview of the indexed documents."""
+"""`answerbus documents`: list, show, remove and embed the indexed documents."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
-from cli.options import DATA, Data, InProcess, Json, Url
+from cli.options import DATA, Data, InProcess, Json, Url, Yes
 
 app = typer.Typer(help="The indexed documents.", no_args_is_help=True)
 
@@ -49,5 +50,119 @@ def index(
                     break
         if as_json:
             print_json({"entries": entries, "total": len(entries)})
+
+    run(work)
+
+
+@app.command("list")
+def list_(
+    collection: Annotated[str, typer.Option(help="Only this collection.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """List the documents: id, collection, title, number of passages, time of indexing."""
+    from cli.client import connect
+    from cli.operations.documents import registered
+    from cli.output import print_json, run, table
+
+    async def work() -> None:
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            documents = [one async for one in registered(client, collection)]
+        if as_json:
+            print_json({"documents": documents, "total": len(documents)})
+            return
+        keys = ("source", "collection", "title", "chunks", "indexed_at")
+        heads = ["id", "collection", "title", "passages", "indexed"]
+        table(f"{len(documents)} documents", heads, [[one[key] for key in keys] for one in documents])
+
+    run(work)
+
+
+@app.command("show")
+def show(
+    source: Annotated[str, typer.Argument(metavar="ID", help="Id of the document, e.g. kb:guide.md.")],
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Print a document's metadata and its passages."""
+    from cli.client import connect
+    from cli.operations.documents import with_passages
+    from cli.output import print_json, run
+    from cli.views.documents import show_document
+
+    async def work() -> None:
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            document, passages = await with_passages(client, source)
+        if as_json:
+            print_json({"document": document, "passages": passages})
+        else:
+            show_document(document, passages)
+
+    run(work)
+
+
+@app.command("remove")
+def remove(
+    sources: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of the documents.")] = None,
+    collection: Annotated[str, typer.Option(help="All documents of this collection.")] = "",
+    yes: Yes = False,
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Remove documents with all that is stored of them; asks first."""
+    from cli.client import connect
+    from cli.operations.documents import registered, remove_documents
+    from cli.output import fail, print_json, run
+    from shared.text.sanitizer import visible
+
+    if bool(sources) == bool(collection):
+        fail("nothing to remove; name documents by id, or a collection with --collection", 2)
+
+    async def work() -> bool:
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            named = sources or [one["source"] async for one in registered(client, collection)]
+            if not named:
+                fail(f"--collection {collection}: it has no documents; see: answerbus documents list")
+            if not yes and not typer.confirm(f"Remove {len(named)} documents?", err=True):
+                return False
+            removed = await remove_documents(client, named)
+        missing = sorted(set(named) - set(removed))
+        if as_json:
+            print_json({"removed": removed, "unknown": missing})
+        else:
+            print(f"{len(removed)} removed")
+            for one in missing:
+                print(visible(f"  not indexed: {one}"), file=sys.stderr)
+        return not missing
+
+    raise SystemExit(0 if run(work) else 1)
+
+
+@app.command("reindex")
+def reindex(
+    collection: Annotated[str, typer.Option(help="Only this collection.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    in_process: InProcess = False,
+    as_json: Json = False,
+) -> None:
+    """Embed the documents again after a change of the embeddings model, from the passages that are indexed."""
+    from cli.client import connect
+    from cli.operations.documents import embed_documents
+    from cli.output import print_json, run
+
+    async def work() -> None:
+        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
+            embedded, total = await embed_documents(client, collection, quiet=as_json)
+        if as_json:
+            print_json({"embedded": embedded, "unchanged": total - embedded})
+        else:
+            print(f"{embedded} embedded, {total - embedded} had their vectors")
 
     run(work)

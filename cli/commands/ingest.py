@@ -32,12 +32,20 @@ def ingest(
         typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
     ] = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
-    collection: Annotated[str, typer.Option(help="Collection to put the documents into.")] = "",
+    collection: Annotated[
+        str, typer.Option(help="Collection to put the documents into; their ids are kb:COLLECTION/PATH.")
+    ] = "",
+    prefix: Annotated[str, typer.Option(help="Ids are kb:PREFIX/PATH; default: the collection.")] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
+    ] = False,
     language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
     sync: Annotated[
-        bool, typer.Option("--sync", help="Remove documents of the collection that are not among the given ones.")
+        bool,
+        typer.Option("--sync", help="Remove documents of this collection and prefix that are not given any more."),
     ] = False,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait at the end for documents still pending.")] = 120,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,
@@ -51,15 +59,16 @@ def ingest(
     if not (paths or urls or sitemap):
         fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
     collector = _collector(field or [], collection, language, stdin_type)
+    collector.prefix, collector.replace = (prefix or collection).strip("/"), replace
 
     async def work() -> bool:
         hosts = tuple(allowed_hosts or ())
         documents = _documents(collector, paths or [], urls, sitemap or [], allowed_hosts=hosts, pause=pause)
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json)
-            return bool(report.problems)
+            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
+            return report.complete
 
-    raise SystemExit(1 if run(work) else 0)
+    raise SystemExit(0 if run(work) else 1)
 
 
 def _collector(fields: list[str], collection: str, language: str, stdin_type: str) -> Collector:

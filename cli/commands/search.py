@@ -14,6 +14,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=50, help="Number of passages.")] = 10,
     language: Annotated[str, typer.Option(help="Language of the query (en, fra).")] = "",
     pipeline: Annotated[str, typer.Option(help="Pipeline whose settings apply; default: the server's.")] = "",
+    collection: Annotated[list[str] | None, typer.Option(help="Only this collection; repeatable.")] = None,
     retrievers: Annotated[
         str, typer.Option(help="Use only these retrievers, separated by commas: bm25,dense,graph,web.")
     ] = "",
@@ -38,6 +39,7 @@ def search(
         "limit": limit,
         "language": language,
         "pipeline": pipeline,
+        "collections": collection or [],
         "retrievers": comma_separated(retrievers),
         "explain": explain,
         "as_question": as_question,

@@ -1,7 +1,8 @@
 """Collects documents from files, folders and standard input.
 
 Every source gets its id here: `kb:<path below the given folder>`, or for a record of a JSON lines file `kb:<its id>`
-(or its URL, or file and line). What cannot be read is listed as a problem; the rest is still collected.
+(or its URL, or file and line); in a collection `kb:<collection>/<path>`, so that equal paths of two collections are two
+documents. What cannot be read is listed as a problem; the rest is still collected.
 """
 
 from __future__ import annotations
@@ -54,11 +55,15 @@ class Collector:
     """Walks files and folders; `problems` and `skipped` (count by reason) list what was left out.
 
     `fields` maps `id`, `title`, `text`, `url`, `language` and `date` to the keys of a JSON lines record, with dots for
-    nested ones. `stdin_type` is the media type of standard input. A text of more than `part_bytes` is split into
-    documents `<its id>#part=1` and so on, one in memory at a time; any other file may have `max_bytes`.
+    nested ones. `stdin_type` is the media type of standard input. `prefix` takes the place of the collection in ids.
+    With `replace`, documents replace those of the same id that were indexed from another folder. A text of more than
+    `part_bytes` is split into documents `<its id>#part=1` and so on, one in memory at a time; any other file may have
+    `max_bytes`.
     """
 
     collection: str = ""
+    prefix: str = ""
+    replace: bool = False
     language: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 64 * 2**20
@@ -67,9 +72,10 @@ class Collector:
     stdin_type: str = PLAIN
     problems: list[SourceProblem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
-    _digests: dict[str, str] = field(default_factory=dict)
+    _known: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.prefix = (self.prefix or self.collection).strip("/")
         unknown = sorted(set(self.fields) - set(DEFAULT_FIELDS))
         if unknown:
             raise ValueError(f"unknown field {unknown[0]}; fields: {', '.join(DEFAULT_FIELDS)}")
@@ -83,6 +89,10 @@ class Collector:
                 yield from self._folder(Path(path))
             else:
                 yield from self._file(Path(path), Path(path).name, explicit=True)
+
+    def source(self, name: str) -> str:
+        """The id of a document of this name."""
+        return f"kb:{self.prefix}/{name}" if self.prefix else f"kb:{name}"
 
     # --- folders and files ---
 
@@ -129,14 +139,14 @@ class Collector:
                 return
             with path.open("rb") as file:
                 date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
+                origin = _origin(path, name)
                 if media_type == JSON_LINES:
-                    yield from self._records(file, name)
+                    yield from self._records(file, name, origin)
                     return
                 body = file.read(self.part_bytes + 1)
                 if len(body) > self.part_bytes and is_text(media_type) and b"\0" not in body[:8192]:
-                    yield from self._parts(
-                        path, body, file, name, Document(source="", media_type=media_type, date=date)
-                    )
+                    long = Document(source="", media_type=media_type, date=date, origin=origin)
+                    yield from self._parts(path, body, file, name, long)
                     return
                 body += file.read(self.max_bytes + 1 - len(body)) if len(body) > self.part_bytes else b""
         except OSError as error:
@@ -147,7 +157,7 @@ class Collector:
                 self._binary(path, explicit=explicit)
                 return
             media_type = PLAIN
-        document = Document(source=f"kb:{_encodable(name)}", media_type=media_type, date=date)
+        document = Document(source=self.source(_encodable(name)), media_type=media_type, date=date, origin=origin)
         yield from self.submit(str(path), body, document)
 
     def _parts(
@@ -159,7 +169,7 @@ class Collector:
         number, last = 0, None
         for number, piece in enumerate(pieces, start=1):
             values = {
-                "source": part_source(f"kb:{_encodable(name)}", number),
+                "source": part_source(self.source(_encodable(name)), number),
                 "title": f"{Path(name).stem} (part {number})",
             }
             for one in self.submit(f"{path}, part {number}", piece, document.model_copy(update=values)):
@@ -183,11 +193,13 @@ class Collector:
         else:
             body = self.stdin.read(self.max_bytes + 1)
             name = hashlib.sha256(body).hexdigest()[:12]
-            yield from self.submit(STDIN, body, Document(source=f"kb:stdin-{name}", media_type=self.stdin_type))
+            yield from self.submit(
+                STDIN, body, Document(source=self.source(f"stdin-{name}"), media_type=self.stdin_type)
+            )
 
     # --- JSON Lines ---
 
-    def _records(self, file: BinaryIO, name: str) -> Iterator[CollectedDocument]:
+    def _records(self, file: BinaryIO, name: str, origin: str = "") -> Iterator[CollectedDocument]:
         number = 0
         while line := file.readline(self.max_bytes + 1):
             number += 1
@@ -205,15 +217,17 @@ class Collector:
             if not isinstance(record, dict):
                 self.problem(place, "not a JSON object")
                 continue
-            yield from self._record(record, place, f"{name}#{number}")
+            yield from self._record(record, place, f"{name}#{number}", origin)
 
-    def _record(self, record: dict[str, Any], place: str, otherwise: str) -> Iterator[CollectedDocument]:
+    def _record(self, record: dict[str, Any], place: str, otherwise: str, origin: str) -> Iterator[CollectedDocument]:
         values = {part: self._part(record, part) for part in DEFAULT_FIELDS}
         if not values["text"].strip():
             self.problem(place, f"no text under {' or '.join(self._paths('text'))}")
             return
+        given = values["id"] or values["url"]
         document = Document(
-            source=f"kb:{values['id'] or values['url'] or otherwise}",
+            source=self.source(given or otherwise),
+            origin="" if given else origin,  # an id that was given means the same record in every file
             media_type=PLAIN,
             title=values["title"],
             url=values["url"],
@@ -245,16 +259,32 @@ class Collector:
             self.problem(place, "empty")
             return
         digest = hashlib.sha256(body).hexdigest()
-        known = self._digests.setdefault(document.source, digest)
-        if known != digest:
-            self.problem(place, f"another document has the same id {document.source}")
+        if document.source in self._known:
+            known, other = self._known[document.source]
+            if known == digest:
+                self.skipped["same id and content as another one"] += 1
+            else:
+                self.problem(place, f"{other} has the same id {document.source}; ingest one of them with --prefix")
             return
-        values = {"digest": digest, "collection": self.collection, "language": document.language or self.language}
+        self._known[document.source] = digest, place
+        values = {
+            "digest": digest,
+            "collection": self.collection,
+            "language": document.language or self.language,
+            "prefix": self.prefix,
+            "replace": self.replace,
+        }
         yield CollectedDocument(document.model_copy(update=values), body)
 
     def problem(self, path: str, reason: str) -> None:
         """Note what could not be read, and why."""
         self.problems.append(SourceProblem(path, reason))
+
+
+def _origin(path: Path, name: str) -> str:
+    """An opaque name of the folder that the id `name` is relative to: the same for the same folder on this machine."""
+    root = str(path.absolute()).removesuffix(name).rstrip("/")
+    return hashlib.sha256(os.path.realpath(root).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _encodable(text: str) -> str:

@@ -86,7 +86,7 @@ class WebCollector:
             self.collector.skipped["X-Robots-Tag: noindex"] += 1
             return
         date = entry.date or _last_modified(page)
-        document = Document(source=f"kb:{entry.url}", media_type=media_type, url=page.url, date=date)
+        document = Document(source=self.collector.source(entry.url), media_type=media_type, url=page.url, date=date)
         for collected in self.collector.submit(entry.url, page.body, document):
             yield collected
 

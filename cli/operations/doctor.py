@@ -15,14 +15,19 @@ from cli.host.catalogue import moderation_needs
 from cli.host.data_dir import DataDir
 from cli.host.nats_server import binary
 from cli.operations import bus
+from shared.bus.request_client import send_request
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
+from shared.contracts.requests.retrieval import IndexStatsRequest
 from shared.llm.endpoint import Endpoint
 from shared.llm.endpoint_error import EndpointError
 from shared.llm.settings import ROLES
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 from shared.web.listener import listen
+
+#: Seconds to wait for the figures of the index.
+INDEX_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ async def examine(settings: Settings) -> list[MachineCheck]:
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
+    findings.append(await _index(settings))
     findings += await _moderation(settings)
     findings += await _models(settings)
     return findings
@@ -110,6 +116,18 @@ async def _bus(settings: Settings) -> MachineCheck:
     return MachineCheck(
         "bus", "ok", f"{status.messages} events, {status.durables} durables, {status.dead_letters} dead letters"
     )
+
+
+async def _index(settings: Settings) -> MachineCheck:
+    """Whether the running retrieval finds all passages by meaning, if it has an embeddings model."""
+    try:
+        async with bus.connected(settings, "doctor") as client:
+            stats = await send_request(client, IndexStatsRequest(), INDEX_SECONDS)
+    except AnswerbusError as error:
+        return MachineCheck("index", "warn", f"not checked: {error}")
+    detail = f"{stats.documents} documents, {stats.passages} passages"
+    detail += f", {stats.embedded} with a vector of {stats.model}" if stats.model else ""
+    return MachineCheck("index", "warn" if stats.warning else "ok", stats.warning or detail)
 
 
 async def _moderation(settings: Settings) -> list[MachineCheck]:

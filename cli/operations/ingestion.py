@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import sys
 import time
@@ -12,7 +13,10 @@ from typing import Any
 
 from cli.client import GatewayClient
 from cli.crawler.files import CollectedDocument, Collector, SourceProblem
+from cli.operations.documents import registered, remove_documents
+from cli.operations.progress import Progress
 from cli.output import print_json
+from shared.contracts.errors import AnswerbusError, NotFoundError
 from shared.text.sanitizer import visible
 
 #: Documents and bytes per request; the progress bar advances with each reply.
@@ -20,24 +24,60 @@ BATCH_DOCUMENTS = 100
 BATCH_BYTES = 4 * 2**20
 #: Seconds after which an incomplete batch is sent while web pages arrive slowly.
 BATCH_SECONDS = 5.0
+#: Seconds between two looks at submissions that are not finished yet.
+POLL_SECONDS = 1.0
 
 
 @dataclass
 class IngestReport:
-    """What happened to the documents; `skipped` counts files by reason."""
+    """What happened to every document.
+
+    `counts` are those that were submitted, by outcome: indexed, unchanged, refused. `pending` are submissions without
+    an outcome yet, by id; `skipped` counts files that were not submitted, by reason; `problems` names those that could
+    not be read and those that were refused, with the reason.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[SourceProblem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    pending: dict[str, SourceProblem] = field(default_factory=dict)
     removed: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every document is indexed."""
+        return not self.problems and not self.pending
+
+    def note(self, result: dict[str, Any]) -> None:
+        """Note what became of one submission."""
+        self.pending.pop(result["id"], None)
+        if result["status"] == "submitted":
+            reason = result.get("reason") or "it is not indexed yet"
+            self.pending[result["id"]] = SourceProblem(result["source"], reason)
+            return
+        self.counts[result["status"]] += 1
+        if result["status"] == "refused":
+            self.problems.append(SourceProblem(result["source"], result["reason"]))
 
     def as_json(self) -> dict[str, Any]:
         return {
             "counts": dict(self.counts),
             "removed": self.removed,
             "skipped": {reason: count for reason, count in self.skipped.items() if count},
+            "pending": [
+                {"id": key, "source": one.path, "reason": one.reason} for key, one in sorted(self.pending.items())
+            ],
             "problems": [{"path": one.path, "reason": one.reason} for one in self.problems],
         }
+
+    def line(self) -> str:
+        """The figures as one line."""
+        parts = [f"{count} {status}" for status, count in sorted(self.counts.items())]
+        parts += [f"{len(self.pending)} pending"] if self.pending else []
+        skipped = sum(self.skipped.values())
+        parts += [f"{skipped} skipped"] if skipped else []
+        parts += [f"{self.removed} removed"] if self.removed else []
+        return ", ".join(parts) or "nothing to ingest"
 
 
 async def ingest(
@@ -47,51 +87,70 @@ async def ingest(
     *,
     sync: bool,
     as_json: bool,
+    wait: float = 120.0,
 ) -> IngestReport:
-    """Submit the documents in batches; after Ctrl-C, submitted ones stay and the next run submits the rest."""
+    """Submit the documents in batches; after Ctrl-C, submitted ones stay and the next run submits the rest.
+
+    Submissions that are not finished when their batch is replied to are waited for, up to `wait` seconds at the end.
+
+    Raises:
+        AnswerbusError: the gateway refused a batch or is unavailable; what happened until then is shown.
+    """
     report = IngestReport(problems=collector.problems, skipped=collector.skipped)
     seen: set[str] = set()
-    progress = _Progress(quiet=as_json)
+    progress = Progress("documents", quiet=as_json)
     try:
         async for batch in _batches(documents):
             seen |= {one.document.source for one in batch}
             reply = await client.call("POST", "/api/v1/ingest", json={"documents": [_json(one) for one in batch]})
-            report.counts.update(reply["counts"])
-            refused = [one for one in reply["documents"] if one["status"] == "refused"]
-            collector.problems.extend(SourceProblem(one["source"], one["reason"]) for one in refused)
+            for result in reply["documents"]:
+                report.note(result)
             progress.advance(len(batch))
+        await _wait_for_pending(client, report, wait)
+        if sync:
+            report.removed = await _remove_missing(client, collector, seen)
+    except AnswerbusError:
+        show_report(report, as_json=as_json)
+        raise
     finally:
         progress.close()
-    if sync:
-        report.removed = await _remove_missing(client, collector, seen)
     show_report(report, as_json=as_json)
     return report
 
 
+async def _wait_for_pending(client: GatewayClient, report: IngestReport, wait: float) -> None:
+    until = time.monotonic() + wait
+    while report.pending:
+        for key, one in list(report.pending.items()):
+            try:
+                status = await client.call("GET", f"/api/v1/submissions/{key}")
+            except NotFoundError:
+                report.pending[key] = SourceProblem(one.path, "its submission is no longer in the log")
+                continue
+            if status["status"] != "submitted":
+                report.note({**status, "source": one.path})
+        if time.monotonic() >= until:
+            return
+        await asyncio.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
+
+
 async def _remove_missing(client: GatewayClient, collector: Collector, seen: set[str]) -> int:
-    """Remove documents of the collection that were not seen; none if a file could not be read."""
+    """Remove documents of the collection and prefix that were not seen; none if a file could not be read."""
     if collector.problems:
         print(
             "nothing was removed: some files could not be read, so it is unknown which documents disappeared",
             file=sys.stderr,
         )
         return 0
-    missing = [one async for one in _sources(client, collector.collection) if one not in seen]
-    for start in range(0, len(missing), 100):
-        await client.call("DELETE", "/api/v1/documents", params={"source": missing[start : start + 100]})
-    return len(missing)
+    known = [one async for one in registered(client, collector.collection) if _is_own(one, collector)]
+    missing = [one["source"] for one in known if one["source"] not in seen]
+    return len(await remove_documents(client, missing)) if missing else 0
 
 
-async def _sources(client: GatewayClient, collection: str) -> AsyncIterator[str]:
-    after = ""
-    while True:
-        page = await client.call("GET", "/api/v1/documents", params={"collection": collection, "after": after})
-        for document in page["documents"]:
-            if document["collection"] == collection:
-                yield document["source"]
-        after = page["after"]
-        if not after:
-            return
+def _is_own(document: dict[str, Any], collector: Collector) -> bool:
+    """Whether this collector's ids could include the document; one without a prefix has its collection as prefix."""
+    same = document["collection"] == collector.collection
+    return same and str(document["prefix"] or document["collection"]) == collector.prefix
 
 
 async def from_files(collector: Collector, paths: Iterable[str]) -> AsyncIterator[CollectedDocument]:
@@ -115,9 +174,7 @@ async def _batches(documents: AsyncIterator[CollectedDocument]) -> AsyncIterator
 
 
 def _json(one: CollectedDocument) -> dict[str, Any]:
-    described = one.document.model_dump(
-        include={"source", "media_type", "title", "url", "language", "collection", "date", "parts"}
-    )
+    described = one.document.model_dump(exclude={"digest", "text", "body", "submission"})
     try:
         return {**described, "text": one.body.decode("utf-8")}
     except UnicodeDecodeError:
@@ -129,35 +186,13 @@ def show_report(report: IngestReport, *, as_json: bool) -> None:
     if as_json:
         print_json(report.as_json())
         return
-    done = ", ".join(f"{count} {status}" for status, count in sorted(report.counts.items())) or "nothing to ingest"
-    removed = f", {report.removed} removed" if report.removed else ""
-    print(f"{done}{removed}")
+    print(report.line())
     for reason, count in sorted(report.skipped.items()):
         if count:
             print(f"  skipped {count}: {visible(reason)}", file=sys.stderr)
     for problem in report.problems:
-        print(f"  problem: {visible(problem.path)}: {visible(problem.reason)}", file=sys.stderr)
-
-
-class _Progress:
-    """A bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._bar: Any = None
-        if quiet or not sys.stderr.isatty():
-            return
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("documents"), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("documents", total=None)
-        self._bar.start()
-
-    def advance(self, count: int) -> None:
-        if self._bar:
-            self._bar.advance(self._task, count)
-
-    def close(self) -> None:
-        if self._bar:
-            self._bar.stop()
+        print(visible(f"  problem: {problem.path}: {problem.reason}"), file=sys.stderr)
+    for pending in report.pending.values():
+        print(visible(f"  pending: {pending.path}: {pending.reason}"), file=sys.stderr)
+    if report.pending:
+        print("  pending documents are indexed later; what they wait for: answerbus stages", file=sys.stderr)

@@ -97,9 +97,19 @@ async def show_stats(client: GatewayClient, hours: float, *, as_json: bool) -> N
         rows += [[title, scores["count"]], [f"  mean {title}", scores["overall"]]]
     rows += [["rated up", document["feedback_up"]], ["rated down", document["feedback_down"]]]
     table(f"since {since} UTC", ["figure", "value"], rows)
+    _show_index(document["index"])
     latencies = [["whole question", None, None, None, *document["elapsed"].values()]]
     latencies += [[one["stage"], *one["waited"].values(), *one["worked"].values()] for one in document["stages"]]
     heads = ["stage", "waited p50", "p95", "p99", "worked p50", "p95", "p99"]
     table("latencies in ms", heads, latencies)
     keys = ["pipeline", "model", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd"]
     table("models", [key.replace("_", " ") for key in keys], [[one[key] for key in keys] for one in document["models"]])
+
+
+def _show_index(index: dict[str, Any]) -> None:
+    """Print how much is indexed, and what is wrong with it."""
+    if "documents" in index:
+        rows = [[key, index[key]] for key in ("documents", "passages", "embedded", "model")]
+        table("index", ["figure", "value"], [row for row in rows if row[1] != ""])
+    if index["warning"]:
+        print(visible(f"warning: {index['warning']}"), file=sys.stderr)

@@ -23,10 +23,24 @@ class AnswerCacheReader:
         self._tenant = tenant
 
     async def look_up(
-        self, text: str, pipeline: PipelineRef, language: str, turns: Sequence[Turn], digest: str
+        self,
+        text: str,
+        pipeline: PipelineRef,
+        language: str,
+        turns: Sequence[Turn],
+        digest: str,
+        collections: Sequence[str] = (),
     ) -> tuple[str, AnswerReused | None]:
         """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
-        key = reuse_key(text, tenant=self._tenant, pipeline=pipeline, language=language, turns=turns, generation=b"")
+        key = reuse_key(
+            text,
+            tenant=self._tenant,
+            pipeline=pipeline,
+            language=language,
+            turns=turns,
+            generation=b"",
+            collections=collections,
+        )
         place = place_of(key)
         try:
             generation, stored = await self._answers.get_many((GENERATION, place))

@@ -18,7 +18,10 @@ ACCESS = Access(
     asks=(
         retrieval.SearchRequest,
         retrieval.DocumentsRequest,
+        retrieval.DocumentRequest,
         retrieval.SourceIndexRequest,
+        retrieval.EmbedRequest,
+        retrieval.IndexStatsRequest,
         retrieval.RemoveRequest,
         persistence.ConversationRequest,
         persistence.ExchangeRequest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
@@ -50,7 +51,8 @@ Owner = str | None
 class NewQuestion:
     """A client's question, valid in form but not yet moderated.
 
-    `turns` are the earlier turns of a question on the background lane, which has no sessions.
+    `turns` are the earlier turns of a question on the background lane, which has no sessions. `collections` limits the
+    question to documents of these.
     """
 
     text: str
@@ -61,6 +63,7 @@ class NewQuestion:
     client: dict[str, str] = field(default_factory=dict)
     lane: Lane = Lane.LIVE
     turns: tuple[Turn, ...] = ()
+    collections: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -68,6 +71,8 @@ class NewQuestion:
         content = [self.text, self.pipeline, self.conversation_id, self.language]
         if self.lane is not Lane.LIVE:
             content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
+        if self.collections:
+            content += ["collections", *sorted(self.collections)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -132,7 +137,7 @@ class QuestionService:
         key, reused = "", None
         if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
             key, reused = await self._answer_cache.look_up(
-                question.text, pipeline, question.language, turns, question.digest
+                question.text, pipeline, question.language, turns, question.digest, question.collections
             )
         if reused is None:
             self._admit()
@@ -142,6 +147,7 @@ class QuestionService:
             language_hint=question.language,
             client=question.client,
             request_digest=question.digest,
+            collections=question.collections,
         )
         event = opening(
             "gateway",
@@ -267,7 +273,7 @@ class QuestionService:
         """Submit a document: it is durable when this returns; `DocumentIndexed` or `DocumentRefused` follows."""
         pipeline, _ = await self._pipeline("")
         cid = correlation_id or new_correlation_id()
-        document = submission.document
+        document = submission.document.model_copy(update={"submission": cid})
         text = _inline_text(document, submission.body)
         if text is None:
             await self._bodies.put(cid, submission.body)
@@ -284,7 +290,13 @@ class QuestionService:
             correlation_id=cid,
             tenant=self._settings.tenant,
         )
-        await self._facts.publish(event)
+        try:
+            await self._facts.publish(event)
+        except UnavailableError:
+            if document.body is not None:  # nobody would read it; a submission stored after all is then refused
+                with contextlib.suppress(UnavailableError):
+                    await self._bodies.delete(document.body.name)
+            raise
         return event
 
     def _asker(self, question: NewQuestion) -> str:

@@ -68,7 +68,7 @@ class Moderator:
             language = language_of(verdict.text, asked.language_hint, settings, lexicon_language)
             return _rejected(verdict, language, settings)
         return QuestionApproved(
-            question=Question(text=verdict.text, turns=asked.turns),
+            question=Question(text=verdict.text, turns=asked.turns, collections=asked.collections),
             language_hint=asked.language_hint,
             findings=verdict.findings,
         )

@@ -106,4 +106,5 @@ def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings)
         language=kept.question.language,
         answer=hashlib.sha256(kept.answer.content.encode()).hexdigest()[:32],
         sources=tuple(dict.fromkeys(one.source for one in kept.citations)),
+        collections=kept.question.collections,
     )

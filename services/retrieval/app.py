@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from services.retrieval.embeddings import create_embeddings
 from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.graph import create_graph
-from services.retrieval.handler import DocumentHandler, FeedbackHandler, SubmissionHandler, register
+from services.retrieval.handler import DocumentHandler, FeedbackHandler, SubmissionHandler, VectorCheck, register
 from services.retrieval.index_fingerprint import create_fingerprint
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
@@ -48,14 +50,21 @@ def build(context: StageContext) -> Stage:
         if port is not None:
             stage.opens(port)
     objects, extraction = context.stores.objects(DOCUMENTS_BUCKET), EntityExtractor(context.models, extractions)
-    indexer = DocumentIndexer(index, objects, reader, embeddings=embeddings, graph=graph, extraction=extraction)
+
+    async def forget(sources: Sequence[str]) -> None:
+        feedback.forget_sources(sources)
+        await cache.forget_sources(sources)
+
+    indexer = DocumentIndexer(
+        index, objects, reader, embeddings=embeddings, graph=graph, extraction=extraction, forget=forget
+    )
     searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
     questions = create_question_handler(context, searcher, cache, index)
     attempts = UnfinishedAttempts(context.stores.key_value(ANSWERS_BUCKET))
     documents = DocumentHandler(indexer, generation, index, embeddings)
-    register(
-        stage, questions, SubmissionHandler(documents, attempts), documents, FeedbackHandler(feedback, cache), cache
-    )
+    stage.opens(VectorCheck(documents))
+    submissions = SubmissionHandler(documents, attempts)
+    register(stage, questions, submissions, documents, FeedbackHandler(feedback, cache), cache)
     return stage
 
 

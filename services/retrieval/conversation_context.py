@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from services.retrieval.ports import PassageStore
+from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.budget import BudgetSettings, within_budget
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
@@ -30,7 +30,7 @@ SECONDS = 0.5
 class ConversationContext:
     """Adds passages that the previous answer of the conversation cited; `requests` reaches the record of exchanges."""
 
-    def __init__(self, requests: RequestClient, store: PassageStore) -> None:
+    def __init__(self, requests: RequestClient, store: VectorIndex) -> None:
         self._requests = requests
         self._store = store
 
@@ -46,21 +46,27 @@ class ConversationContext:
             return retrieved
         try:
             async with asyncio.timeout(SECONDS):
-                earlier = await self._cited(conversation)
+                earlier = await self._cited(conversation, question.collections)
         except (AnswerbusError, TimeoutError):
             DEGRADED.labels("context").inc()
             return retrieved
         asked = retrieved.context.standalone_question or question.search_text
         return with_earlier_passages(retrieved, asked, question.language, earlier, settings)
 
-    async def _cited(self, conversation: str) -> list[Passage]:
-        """The passages that the last answer of the conversation cites, as they are in the index now."""
+    async def _cited(self, conversation: str, collections: Sequence[str]) -> list[Passage]:
+        """The passages that the last answer of the conversation cites, of these collections (empty: of all), as they
+        are in the index now."""
         request = ConversationRequest(id=conversation, limit=1)
         reply = await self._requests.ask(request, SECONDS)
         cited = [one.passage for exchange in reply.exchanges for one in exchange.citations]
         ids = [one for one in dict.fromkeys(cited) if one]
         known = {one.id: one for one in await self._store.fetch(ids)} if ids else {}
-        return [known[one] for one in ids if one in known]
+        cited_passages = [known[one] for one in ids if one in known]
+        return [one for one in cited_passages if await self._is_in(one.source, collections)]
+
+    async def _is_in(self, source: str, collections: Sequence[str]) -> bool:
+        document = await self._store.document(source) if collections else None
+        return not collections or (document is not None and document.collection in collections)
 
 
 def with_earlier_passages(

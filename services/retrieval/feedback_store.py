@@ -111,6 +111,32 @@ class FeedbackStore:
         except sqlite3.Error as error:
             raise UnavailableError(f"votes cannot be deleted from {self._path} ({type(error).__name__})") from error
 
+    def forget_sources(self, sources: Iterable[str]) -> None:
+        """Delete every vote on these sources.
+
+        Raises:
+            UnavailableError: the file cannot be written.
+        """
+        named = frozenset(sources)
+        try:
+            with self._lock, self._opened() as connection:
+                connection.executemany("delete from votes where source = ?", [(one,) for one in named])
+        except sqlite3.Error as error:
+            raise UnavailableError(f"votes cannot be deleted from {self._path} ({type(error).__name__})") from error
+        self._counted = {key: known for key, known in self._counted.items() if key[0] not in named}
+
+    def sources(self) -> list[str]:
+        """The sources that have votes, in alphabetical order.
+
+        Raises:
+            UnavailableError: the file cannot be read.
+        """
+        try:
+            with self._lock:
+                return [one for (one,) in self._opened().execute("select distinct source from votes order by 1")]
+        except sqlite3.Error as error:
+            raise UnavailableError(f"votes cannot be read from {self._path} ({type(error).__name__})") from error
+
     def votes(self, source: str, settings: FeedbackSettings) -> Votes | None:
         """The votes on the source, weighed by their age; None when nobody voted, or the file cannot be read."""
         at, known = self._counted.get((source, settings), (0.0, None))
@@ -143,6 +169,7 @@ class FeedbackRecorder:
     def __init__(self, store: FeedbackStore, event_log: EventLog) -> None:
         self._store = store
         self.votes = store.votes
+        self.forget_sources = store.forget_sources
         self._log = event_log
         self._stops: list[Callable[[], Awaitable[None]]] = []
 

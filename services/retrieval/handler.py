@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+import structlog
+
 from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.feedback_store import FeedbackRecorder
@@ -35,8 +37,12 @@ from shared.contracts.facts import (
     QuestionsForgotten,
 )
 from shared.contracts.requests.retrieval import (
+    DocumentReply,
+    DocumentRequest,
     DocumentsReply,
     DocumentsRequest,
+    EmbedReply,
+    EmbedRequest,
     IndexStatsReply,
     IndexStatsRequest,
     RemoveReply,
@@ -49,6 +55,8 @@ from shared.contracts.requests.retrieval import (
 )
 from shared.contracts.stage import DeliveryCount, Stage
 from shared.text.languages import UNKNOWN
+
+log = structlog.get_logger()
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 
@@ -72,7 +80,9 @@ def register(
 
     stage.on_request(questions.search)
     stage.on_request(documents.documents)
+    stage.on_request(documents.document)
     stage.on_request(documents.remove)
+    stage.on_request(documents.embed)
     stage.on_request(documents.stats)
     stage.on_request(documents.source_index)
 
@@ -194,7 +204,16 @@ class QuestionHandler:
         self, question: Question, rewritten: RewrittenQuery, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
     ) -> tuple[tuple[Passage, ...], Context]:
         """The passages that fit into `room` bytes of JSON, and what the search decided beside them."""
-        query = SearchQuery(rewritten.question, language=_search_language(question), steps=rewritten.steps)
+        collections = _collections(question, settings)
+        if question.collections and not collections:
+            note = f"the pipeline has none of the collections {', '.join(question.collections)}"
+            return (), Context(standalone_question=rewritten.question, trace={"collections": note})
+        query = SearchQuery(
+            rewritten.question,
+            language=_search_language(question),
+            collections=collections,
+            steps=rewritten.steps,
+        )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         except UnavailableError as error:
@@ -259,21 +278,43 @@ class DocumentHandler:
         """Answers `ask.retrieval.remove`: removes documents with all their passages."""
 
         async def remove() -> RemoveReply:
-            return RemoveReply(removed=tuple([one for one in request.sources if await self._indexer.remove(one)]))
+            return RemoveReply(removed=await self._indexer.remove(request.sources))
 
         return await self._generation.track(remove(), unchanged=lambda reply: not reply.removed)
+
+    async def document(self, request: DocumentRequest) -> DocumentReply:
+        """Answers `ask.retrieval.document`: a document with some of its passages."""
+        known, passages = await self._indexer.passages(request.source)
+        page = passages[request.after : request.after + request.limit]
+        after = request.after + len(page)
+        return DocumentReply(document=known, passages=tuple(page), after=after if after < len(passages) else 0)
+
+    async def embed(self, request: EmbedRequest) -> EmbedReply:
+        """Answers `ask.retrieval.embed`: embeds documents whose passages have no vector of the model in use.
+
+        Raises:
+            RefusedError: no model is configured, or another one answers.
+            UnavailableError: the model or the index is unavailable; what was embedded until then stays.
+        """
+
+        async def embed() -> EmbedReply:
+            return EmbedReply(embedded=tuple([one for one in request.sources if await self._indexer.embed(one)]))
+
+        return await self._generation.track(embed(), unchanged=lambda reply: not reply.embedded)
 
     async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
         """Answers `ask.retrieval.stats`: how much is indexed."""
         languages = await self._index.languages()
         documents = await self._index.documents()
+        model = self._embeddings.name if self._embeddings else ""
+        announced = bool(model) and await self._index.vector_model() == model
         return IndexStatsReply(
             documents=len(documents),
             passages=sum(languages.values()),
             languages=languages,
             store="server" if self._index.shared else "embedded",
-            model=self._embeddings.name if self._embeddings else "",
-            embedded=await self._index.embedded(),
+            model=model,
+            embedded=await self._index.embedded() if announced else 0,
         )
 
     async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
@@ -317,6 +358,20 @@ class SubmissionHandler:
             return await self._documents.refuse(submitted.document, str(error))
 
 
+class VectorCheck:
+    """Warns when a worker starts whose index lacks vectors of the embeddings model; opened by the stage."""
+
+    def __init__(self, documents: DocumentHandler) -> None:
+        self._documents = documents
+
+    async def open(self) -> None:
+        if warning := (await self._documents.stats(IndexStatsRequest())).warning:
+            log.warning("vectors are missing", detail=warning)
+
+    async def close(self) -> None:
+        """Do nothing: the index is closed by its own port."""
+
+
 class FeedbackHandler:
     """Applies feedback to the ranking of sources and to the semantic cache, and deletes what is to be forgotten."""
 
@@ -333,6 +388,12 @@ class FeedbackHandler:
         """Delete forgotten questions, and the votes that were given in their conversations."""
         await self._recorder.forget(forgotten, envelope)
         await self._semantic_cache.forget(forgotten.questions)
+
+
+def _collections(question: Question, settings: RetrievalSettings) -> tuple[str, ...]:
+    """The collections that the question is limited to, and that the pipeline has; empty: the question has no limit."""
+    allowed = settings.collections
+    return tuple(one for one in question.collections if not allowed or one in allowed)
 
 
 def _search_language(question: Question) -> str:

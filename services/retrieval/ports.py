@@ -171,8 +171,14 @@ class VectorIndex(PassageStore, Protocol):
     async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
         """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`."""
 
-    async def embedded(self) -> int:
-        """The number of passages that have a vector of the model in use."""
+    async def embedded(self, source: str = "") -> int:
+        """The number of passages, of all or of this source, that have a vector of the model announced last.
+
+        The announcement is stored: it also counts after the index was opened again.
+        """
+
+    async def vector_model(self) -> str:
+        """The name of the model announced last, by any process; empty when there was none."""
 
     async def document(self, source: str) -> IndexedDocument | None:
         """The register entry of the source; None when it is not indexed."""

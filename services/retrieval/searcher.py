@@ -18,6 +18,7 @@ from services.retrieval.rerank_step import rerank
 from services.retrieval.retrievers.document import DocumentRetriever
 from services.retrieval.retrievers.graph import GraphRetriever
 from services.retrieval.retrievers.parallel import run_retriever, run_retrievers
+from services.retrieval.retrievers.web.results import WEB
 from services.retrieval.search_trace import SearchTrace, milliseconds_since
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
@@ -34,8 +35,9 @@ _READ = 32
 class SearchQuery:
     """What to search for.
 
-    `count` is the number of passages; 0: as many as the pipeline gives a question. `retrievers` limits the search to
-    these; empty: those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation.
+    `count` is the number of passages; 0: as many as the pipeline gives a question. With `collections`, only documents
+    of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
+    those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation.
     """
 
     text: str
@@ -111,7 +113,7 @@ class Searcher:
         if documents:
             passages = documents[: query.count or None]
         else:
-            candidates = await self._candidates(asked, query.retrievers, settings, trace, rankers)
+            candidates = await self._candidates(asked, _retrievers(query, settings), settings, trace, rankers)
             passages = await self._select(candidates, query, settings, filters, trace, rankers)
         matched, scenarios = rankers.match_department(query.text, passages)
         if not documents and not query.count:
@@ -141,13 +143,12 @@ class Searcher:
     async def _candidates(
         self,
         asked: RetrieverQuery,
-        only: Sequence[str],
+        named: Sequence[str],
         settings: RetrievalSettings,
         trace: SearchTrace,
         rankers: RankerChain,
     ) -> list[Passage]:
         """The fused ranking of the retrievers, continued by the graph; most passages are without text."""
-        named = only or settings.retrievers
         # The graph needs passages to start from, so that without any other retriever the first one runs.
         running = [one for one in self._retrievers if one.name in named] or self._retrievers[:1]
         results = await run_retrievers(running, asked, settings.seconds)
@@ -217,3 +218,10 @@ class Searcher:
             for passage in passages
             if passage.source or passage.id in known
         ]
+
+
+def _retrievers(query: SearchQuery, settings: RetrievalSettings) -> Sequence[str]:
+    """The names of the retrievers to run; pages of the web are in no collection."""
+    if query.retrievers or not query.collections:
+        return query.retrievers or settings.retrievers
+    return [one for one in settings.retrievers if one != WEB]

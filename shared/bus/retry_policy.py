@@ -21,7 +21,7 @@ from shared.contracts.errors import (
     TransientError,
     UnavailableError,
 )
-from shared.contracts.facts import Fact, QuestionAbandoned
+from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned
 from shared.contracts.stage import Stage
 from shared.llm.call_context import recorded_calls
 from shared.observability import telemetry
@@ -35,6 +35,9 @@ LONGEST_DELAY = 60.0
 LONGEST_DELAY_WITHOUT_DEADLINE = 10.0
 DEFAULT_MESSAGE = "Something went wrong and this question could not be answered. Please try again."
 EXPIRED_MESSAGE = "This took too long and was given up. Please try again."
+
+#: Errors whose text is written by us and quotes no event.
+_OWN = (PermanentError, TransientError, UnavailableError, InvalidEventError)
 
 
 class RetryPolicy:
@@ -72,6 +75,9 @@ class RetryPolicy:
         log.warning(
             "delivery failed and is retried",
             kind=kind,
+            reason=str(error) if isinstance(error, _OWN) else type(error).__name__,
+            id=event.correlation_id,
+            **_document(event.payload),
             delivery=delivery.count,
             delay=delay,
             exc_info=None if expected else error,
@@ -156,15 +162,19 @@ class RetryPolicy:
         number = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdigit() else 0
         # Without the text of errors that are not ours: it may quote the event.
         frames = "".join(traceback.format_tb(error.__traceback__))[-4000:]
-        ours = isinstance(error, PermanentError | TransientError | UnavailableError | InvalidEventError)
         headers = {
             ports.SUBJECT: subject,
             ports.KIND: kind,
-            ports.ERROR: _header(str(error) if ours else type(error).__name__),
+            ports.ERROR: _header(str(error) if isinstance(error, _OWN) else type(error).__name__),
             ports.STACK: _header(frames),
             "Nats-Msg-Id": f"dead/{failed_stage}/{subject}/{sequence}",
         }
         await self._publisher.dead_letter(subjects.dead(failed_stage, cid, number), data, headers)
+
+
+def _document(fact: Fact) -> dict[str, str]:
+    """The id of the document that a fact submits, for the log."""
+    return {"source": fact.document.source} if isinstance(fact, DocumentSubmitted) else {}
 
 
 def _header(text: str) -> str:

@@ -54,7 +54,8 @@ class Question(Value):
     """The question as every stage after moderation reads it.
 
     `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
-    translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown.
+    translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown. With
+    `collections`, the question is answered from documents of these only.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Question(Value):
     pivot_text: str = ""
     pivot_language: str = "und"
     turns: tuple[Turn, ...] = ()
+    collections: tuple[str, ...] = ()
 
     @property
     def search_text(self) -> str:
@@ -238,13 +240,15 @@ class Usage(Value):
 class Reusable(Value):
     """How a question is recognised whose answer may be given again to one that asks the same in other words.
 
-    `answer` is a digest: equal answers have equal ones. `sources` are those that it cites.
+    `answer` is a digest: equal answers have equal ones. `sources` are those that it cites. `collections` are those that
+    the question was limited to.
     """
 
     question: str
     language: str
     answer: str
     sources: tuple[str, ...]
+    collections: tuple[str, ...] = ()
 
 
 class ModelCall(Value):
@@ -324,6 +328,10 @@ class Document(Value):
     the sha256 hex of the bytes: the same digest under the same source is not indexed again. `date` is the day it was
     last changed (`YYYY-MM-DD`), for documents that do not say theirs. The last part of a long text
     (`kb:log.txt#part=3`) says in `parts` how many there are: what the text had before beyond these is removed.
+
+    `prefix` is the part of the id after `kb:` that belongs to the collection, not to the document. `origin` is an
+    opaque name of the place it was read from: a changed document from another place is refused under the same id,
+    unless `replace` is set. `submission` is the id of the submission.
     """
 
     source: str
@@ -337,9 +345,20 @@ class Document(Value):
     text: str | None = None
     body: ObjectRef | None = None
     parts: int = 0
+    prefix: str = ""
+    origin: str = ""
+    replace: bool = False
+    submission: str = ""
 
 
+_SCHEME = "kb:"
 _PART_MARK = "#part="
+
+
+def prefixed_source(prefix: str, source: str) -> str:
+    """The id of a document under a prefix, `kb:<prefix>/<path>`; an id that has the prefix already stays as it is."""
+    path = source.removeprefix(_SCHEME)
+    return source if not prefix or path.startswith(f"{prefix}/") else f"{_SCHEME}{prefix}/{path}"
 
 
 def part_source(text: str, number: int) -> str:

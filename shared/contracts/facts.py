@@ -56,7 +56,10 @@ class Fact(Value):
 
 
 class QuestionAsked(Fact):
-    """A client asked a question. Its text is unmoderated and expires from the log after `privacy.raw_ttl`."""
+    """A client asked a question. Its text is unmoderated and expires from the log after `privacy.raw_ttl`.
+
+    `collections` limits it to documents of these collections; empty: those of the pipeline.
+    """
 
     published_by = ("gateway",)
     consumed_by = ("moderation",)
@@ -66,6 +69,7 @@ class QuestionAsked(Fact):
     language_hint: str = ""
     client: dict[str, str] = {}
     request_digest: str = ""
+    collections: tuple[str, ...] = ()
 
 
 RejectionKind = Literal[

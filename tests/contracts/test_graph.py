@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -75,6 +77,41 @@ async def test_graph_joins_a_mention_to_the_passage_that_defines_the_name(graph:
     }
     assert counted == Counts(entities=1, relations=1, passages=1, mentions=1)
     assert await graph.relations("river gauge") == [Relation("flood warning", "uses", "river gauge")]
+
+
+async def test_graph_knows_the_version_that_was_put_last(graph: Graph) -> None:
+    # Given a document in two versions
+    first = _extracted("River Gauge", "Measures the level of water.")
+    for version in ("v1", "v2"):
+        await graph.put("kb:River Gauge", replace(first, version=version))
+    # Then the graph has the second, and nothing of a document that it never got
+    assert await graph.has("kb:River Gauge", "v2")
+    assert not await graph.has("kb:River Gauge", "v1")
+    assert not await graph.has("kb:Flood Warning", "v2")
+    assert await graph.sources() == ["kb:River Gauge"]
+    # And not any more when it was removed
+    await graph.remove("kb:River Gauge")
+    assert not await graph.has("kb:River Gauge", "v2")
+    assert await graph.sources() == []
+
+
+async def test_graph_of_the_version_before_has_no_document_until_it_is_put_again(tmp_path: Path) -> None:
+    # Given a file that was written before versions were kept
+    graph = SqliteGraph(tmp_path)
+    await graph.open()
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await graph.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "graph.db")) as file:
+        file.execute("ALTER TABLE source DROP COLUMN version")
+        file.execute("PRAGMA user_version = 1")
+    # When it is opened
+    await graph.open()
+    # Then it keeps what it has, and asks for it again
+    assert (await graph.counts()).passages == 1
+    assert not await graph.has("kb:River Gauge", "v1")
+    await graph.put("kb:River Gauge", replace(_extracted("River Gauge", "Measures."), version="v1"))
+    assert await graph.has("kb:River Gauge", "v1")
+    await graph.close()
 
 
 async def test_graph_joins_documents_by_their_links_whichever_came_first(graph: Graph) -> None:

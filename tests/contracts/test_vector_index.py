@@ -201,6 +201,26 @@ async def test_search_near_finds_by_meaning_what_was_kept_with_vectors(index: Ve
     assert (await index.embedded(), await index.count()) == (2, 3)
 
 
+async def test_vectors_are_counted_by_source_and_their_model_is_known(index: VectorIndex) -> None:
+    assert await index.vector_model() == ""
+    await index.keep_vectors("tiny", 2)
+    await index.replace(*_document("kb:a", "one", "two"), [[1.0, 0.0], [0.0, 1.0]])
+    await index.replace(*_document("kb:b", "three"))
+    assert [await index.embedded(source) for source in ("kb:a", "kb:b", "")] == [2, 0, 2]
+    assert await index.vector_model() == "tiny"
+
+
+async def test_vectors_are_still_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
+    for turn in range(2):
+        index = EdgeIndex(tmp_path)
+        await index.open()
+        if turn == 0:
+            await index.keep_vectors("tiny", 2)
+            await index.replace(*_document("kb:a", "one"), [[1.0, 0.0]])
+        assert (await index.vector_model(), await index.embedded()) == ("tiny", 1)
+        await index.close()
+
+
 async def test_vectors_of_another_model_are_dropped_and_never_mixed(index: VectorIndex) -> None:
     # Given passages of one model
     await index.keep_vectors("one", 2)

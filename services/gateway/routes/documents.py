@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -18,12 +19,14 @@ from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
-from shared.contracts.domain import Document
+from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
 from shared.contracts.requests.retrieval import (
+    DocumentRequest,
     DocumentsRequest,
+    EmbedRequest,
     RemoveRequest,
     SearchRequest,
     SourceIndexRequest,
@@ -37,6 +40,8 @@ router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRo
 CONCURRENCY = 16
 #: Most documents of one request.
 MAX_DOCUMENTS = 500
+#: Seconds that removing or embedding the documents of one request may take.
+REMOVE_SECONDS, EMBED_SECONDS = 60.0, 300.0
 
 
 class DocumentIn(BaseModel):
@@ -51,6 +56,15 @@ class DocumentIn(BaseModel):
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
     date: str = Field(default="", max_length=40, description="Day of the last change, if not in the document.")
+    prefix: str = Field(
+        default="", max_length=200, description="Its id becomes kb:PREFIX/…, if it is not; default: the collection."
+    )
+    origin: str = Field(
+        default="",
+        max_length=100,
+        description="Opaque name of the place it comes from: it does not replace a document of another origin.",
+    )
+    replace: bool = Field(default=False, description="Replace a document of this id, whatever its origin.")
     parts: int = Field(
         default=0,
         ge=0,
@@ -72,7 +86,9 @@ class DocumentIn(BaseModel):
             body = self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
         except ValueError:  # also for letters outside ASCII
             raise HttpProblem(422, f"{self.source}: base64 is invalid; send RFC 4648, or text") from None
-        description = self.model_dump(exclude={"text", "base64"})
+        prefix = (self.prefix or self.collection).strip("/")
+        description = self.model_dump(exclude={"text", "base64"}) | {"prefix": prefix}
+        description["source"] = prefixed_source(prefix, self.source)
         return DocumentSubmission(Document(**description, digest=hashlib.sha256(body).hexdigest()), body)
 
 
@@ -84,6 +100,14 @@ class IngestIn(BaseModel):
     documents: list[DocumentIn] = Field(min_length=1, max_length=MAX_DOCUMENTS)
     wait: bool = Field(default=True, description="Reply when all are indexed or refused, or after `timeout`.")
     timeout: float = Field(default=120, gt=0, le=600, description="Seconds.")
+
+
+class EmbedIn(BaseModel):
+    """The documents whose passages are to be embedded."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sources: list[str] = Field(min_length=1, max_length=100)
 
 
 class SearchIn(BaseModel):
@@ -132,6 +156,7 @@ async def submit(
     title: Annotated[str, Query(max_length=1000)] = "",
     url: Annotated[str, Query(max_length=4000)] = "",
     language: Annotated[str, Query(max_length=16)] = "",
+    collection: Annotated[str, Query(max_length=200)] = "",
 ) -> dict[str, Any]:
     """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -144,8 +169,11 @@ async def submit(
     elif not source:
         raise HttpProblem(422, "source: send the document's id, e.g. ?source=kb:guide.pdf")
     else:
+        prefix = collection.strip("/")
         document = Document(
-            source=source,
+            source=prefixed_source(prefix, source),
+            collection=collection,
+            prefix=prefix,
             media_type=media_type or "text/plain",
             title=title,
             url=url,
@@ -170,12 +198,16 @@ async def submission_status(submission_id: str, gateway: CurrentGateway, _: Edit
 async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
+    _check_ids(submissions)
     gate = asyncio.Semaphore(CONCURRENCY)
 
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
         async with gate:
             event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
-        return {"id": event.correlation_id, "source": submission.document.source, **_outcome(outcome)}
+        told = _outcome(outcome)
+        if body.wait and outcome is None:
+            told["reason"] = f"retrieval has not finished it within {body.timeout:g} s"
+        return {"id": event.correlation_id, "source": submission.document.source, **told}
 
     results = await asyncio.gather(*(one(submission) for submission in submissions))
     counts: dict[str, int] = {}
@@ -195,6 +227,28 @@ async def documents(
     """List the indexed documents by source, a page at a time; send `after` of a reply to get the next page."""
     request = DocumentsRequest(collection=collection, limit=limit, after=after)
     return (await gateway.context.requests.ask(request)).model_dump()
+
+
+@router.get("/documents/passages")
+async def document_passages(
+    gateway: CurrentGateway,
+    _: Editor,
+    source: Annotated[str, Query(min_length=1, max_length=1000)],
+    limit: Annotated[int, Query(ge=1, le=50)] = 50,
+    after: Annotated[int, Query(ge=0)] = 0,
+) -> dict[str, Any]:
+    """Read a document with its passages, a page at a time; send `after` of a reply to get the next page."""
+    reply = await gateway.context.requests.ask(DocumentRequest(source=source, limit=limit, after=after))
+    if reply.document is None:
+        raise NotFoundError(f"source: {source} is not indexed; send a source of GET /api/v1/documents")
+    return reply.model_dump()
+
+
+@router.post("/documents/embed")
+async def embed(body: EmbedIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+    """Embed documents again, after a change of the embeddings model; those that have its vectors are left out."""
+    request = EmbedRequest(sources=tuple(body.sources))
+    return (await gateway.context.requests.ask(request, EMBED_SECONDS)).model_dump()
 
 
 @router.get("/documents/index")
@@ -224,7 +278,7 @@ async def remove(
     gateway: CurrentGateway, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:
     """Remove documents by source; their passages are gone when this returns."""
-    reply = await gateway.context.requests.ask(RemoveRequest(sources=tuple(source)))
+    reply = await gateway.context.requests.ask(RemoveRequest(sources=tuple(source)), REMOVE_SECONDS)
     if not reply.removed:
         raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")
     return reply.model_dump()
@@ -233,6 +287,24 @@ async def remove(
 def _read_document(body: bytes) -> DocumentSubmission:
     check_values(body)
     return DocumentIn.model_validate_json(body).submission()
+
+
+def _check_ids(submissions: Sequence[DocumentSubmission]) -> None:
+    """Refuse documents that would replace one another.
+
+    Raises:
+        HttpProblem: 422, two different documents have the same id.
+    """
+    known: dict[str, tuple[int, str]] = {}
+    for number, submission in enumerate(submissions):
+        document = submission.document
+        first, digest = known.setdefault(document.source, (number, document.digest))
+        if digest != document.digest:
+            raise HttpProblem(
+                422,
+                f"documents[{first}] and documents[{number}] have the same id {document.source}: "
+                "send another source, collection or prefix for one of them",
+            )
 
 
 def _outcome(event: Event[Fact] | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
+from shared.contracts.requests.retrieval import IndexStatsRequest
 from shared.observability.worker_status import set_backlog_metrics
 from shared.text.sanitizer import cleaned
 
@@ -61,9 +62,14 @@ async def metrics(gateway: CurrentGateway, _: Operator) -> Response:
 async def stats(
     gateway: CurrentGateway, _: Operator, hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24
 ) -> dict[str, Any]:
-    """Statistics of the record: questions by outcome, times, models, feedback."""
+    """Statistics of the record (questions by outcome, times, models, feedback) and of the index."""
     reply = await gateway.context.requests.ask(StatsRequest(hours=hours))
-    return reply.model_dump() | {"streams": gateway.feed.watchers}
+    try:
+        known = await gateway.context.requests.ask(IndexStatsRequest())
+        index = known.model_dump() | {"warning": known.warning}
+    except UnavailableError as error:
+        index = {"warning": f"the index cannot be read: {error}"}
+    return reply.model_dump() | {"streams": gateway.feed.watchers, "index": index}
 
 
 @router.get("/api/v1/stages")

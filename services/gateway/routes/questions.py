@@ -50,6 +50,9 @@ class QuestionIn(BaseModel):
     pipeline: str = Field(default="", max_length=100, description="Default: the server's default pipeline.")
     conversation_id: str = Field(default="", description="Questions with the same id follow up on each other.")
     language: str = Field(default="", max_length=16, description="Hint, ISO 639 (`en`, `fra`); default: detected.")
+    collections: list[str] = Field(
+        default=[], max_length=100, description="Answer from documents of these only; default: the pipeline's."
+    )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
     turns: tuple[Turn, ...] = Field(
@@ -95,6 +98,7 @@ class QuestionIn(BaseModel):
             client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
             lane=self.lane,
             turns=self.turns,
+            collections=tuple(self.collections),
         )
 
 

@@ -72,6 +72,12 @@ class Neo4jGraph:
             known: bool = await session.execute_write(_remove, source)
         return known
 
+    async def has(self, source: str, version: str) -> bool:
+        return bool(await self._ask(statements.HAS, source=source, version=version))
+
+    async def sources(self) -> list[str]:
+        return [row["key"] for row in await self._ask(statements.SOURCES)]
+
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         return [Entity(**row) for row in await self._ask(statements.KNOWN, keys=list(names))]
 
@@ -155,7 +161,7 @@ async def _put(tx: Any, source: str, document_graph: DocumentGraph) -> Counts:
     stored = {row["key"] for row in await _rows(tx, statements.KNOWN, keys=keys)}
     new = [entity for entity in document_graph.entities if entity.key not in stored]
     await tx.run(statements.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
-    await tx.run(statements.SOURCE, source=source, collection=document_graph.collection)
+    await tx.run(statements.SOURCE, source=source, collection=document_graph.collection, version=document_graph.version)
     texts = [{"key": text.passage, "words": " ".join(text.words)} for text in document_graph.texts]
     await tx.run(statements.PASSAGES, source=source, collection=document_graph.collection, rows=texts)
     await tx.run(statements.ABOUT, source=source, subject=document_graph.subject)

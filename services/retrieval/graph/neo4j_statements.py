@@ -25,7 +25,9 @@ SCHEMA = (
 #: A lock that writers hold until they commit: two concurrent writers would not see each other's names and miss the
 #: mentions between them.
 WRITE_LOCK = "MERGE (t:Turn {key: 'writing'}) SET t.taken = timestamp()"
-SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection"
+SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection, s.version = $version"
+HAS = "MATCH (s:Source {key: $source}) WHERE s.version = $version RETURN s.key AS key"
+SOURCES = "MATCH (s:Source) RETURN s.key AS key ORDER BY key"
 DELETE_SOURCE = """
 MATCH (s:Source {key: $source})
 OPTIONAL MATCH (s)-[:HAS]->(p:Passage)

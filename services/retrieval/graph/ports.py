@@ -49,7 +49,7 @@ class DocumentGraph:
 
     `subject` is the key of the entity that the document is about, empty when its title is not a name. `own` are the
     keys of that entity's names; they do not count as mentions. `relations` are explicit relations between its entities,
-    in addition to those between its subject and the entities that it mentions.
+    in addition to those between its subject and the entities that it mentions. `version` is that of the document.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -59,6 +59,7 @@ class DocumentGraph:
     own: frozenset[str] = frozenset()
     collection: str = ""
     relations: tuple[Relation, ...] = ()
+    version: str = ""
 
 
 class Edge(NamedTuple):
@@ -114,6 +115,12 @@ class Graph(Protocol):
 
     async def remove(self, source: str) -> bool:
         """Delete all that comes from the source; return whether there was anything."""
+
+    async def has(self, source: str, version: str) -> bool:
+        """Whether the last put of the source had this version and was not removed."""
+
+    async def sources(self) -> list[str]:
+        """All sources, in alphabetical order."""
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         """The entities whose keys are among the names."""

@@ -9,7 +9,15 @@ from typing import cast
 from services.retrieval.graph.names import key
 from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, Neighbourhood, Relation
 from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
-from services.retrieval.graph.sqlite_statements import COUNTS, RELATED_TO, RELATIONS_OF, SCHEMA, SEARCH, VERSION
+from services.retrieval.graph.sqlite_statements import (
+    COUNTS,
+    RELATED_TO,
+    RELATIONS_OF,
+    SCHEMA,
+    SEARCH,
+    UPGRADE,
+    VERSION,
+)
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
 from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.errors import ConfigurationError
@@ -46,6 +54,13 @@ class SqliteGraph:
 
     async def remove(self, source: str) -> bool:
         return bool(await self._batcher.submit(GraphWrite(source)))
+
+    async def has(self, source: str, version: str) -> bool:
+        query = "SELECT 1 FROM source WHERE key = ? AND version = ?"
+        return bool(await self._reads.run(lambda: self._reads.rows(query, (source, version))))
+
+    async def sources(self) -> list[str]:
+        return [row[0] for row in await self._reads.run(lambda: self._reads.rows("SELECT key FROM source ORDER BY 1"))]
 
     async def entities_named(self, names: Collection[str]) -> list[Entity]:
         return await self._reads.run(lambda: self._entities_named(names))
@@ -91,7 +106,9 @@ class SqliteGraph:
         self._writes.connect(self._path)
         sql = self._writes.sql
         (version,) = sql.execute("PRAGMA user_version").fetchone()
-        if version not in (0, VERSION):
+        if version == 1:
+            sql.execute(UPGRADE)
+        elif version not in (0, VERSION):
             raise ConfigurationError(
                 f"the graph in {self._path} has version {version}, not {VERSION}: "
                 "delete the file and re-ingest the documents"

@@ -7,12 +7,15 @@ relations. A full-text index of the passages finds the stored passages that ment
 from __future__ import annotations
 
 #: Version of the schema; after a change the documents must be re-ingested.
-VERSION = 1
+VERSION = 2
+#: From version 1: without a version of their own, documents are read again when they are ingested next.
+UPGRADE = "ALTER TABLE source ADD COLUMN version TEXT NOT NULL DEFAULT ''"
 
 SCHEMA = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS source (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, subject INTEGER
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, subject INTEGER,
+    version TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS source_subject ON source (subject);
 CREATE TABLE IF NOT EXISTS passage (
@@ -76,8 +79,8 @@ INSERT INTO entity (id, key, name, kind)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
 """
 PUT_SOURCES = """
-INSERT INTO source (id, key, collection, subject)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
+INSERT INTO source (id, key, collection, subject, version)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)
 """
 PUT_PASSAGES = """
 INSERT INTO passage (id, key, source, words)

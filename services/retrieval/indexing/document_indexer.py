@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.extract import EXTRACTION
@@ -12,29 +12,36 @@ from services.retrieval.graph.ports import Counts, DocumentGraph, Graph
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.prepare import version
 from services.retrieval.indexing.reader_process import DocumentReader
+from services.retrieval.indexing.source_locks import SourceLocks
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores.points import ENCODING
+from services.retrieval.stores.points import ENCODING, passage_id
 from shared.contracts.domain import Document, Passage, part_of, part_source
 from shared.contracts.errors import (
     ConfigurationError,
     DocumentError,
     NotFoundError,
+    RefusedError,
     TransientError,
     UnavailableError,
 )
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
+from shared.contracts.requests.retrieval import IndexedDocument
 from shared.stores.ports import ObjectStore
 
 #: How many consecutive parts of a long text may be missing because they were refused.
 _REFUSED_PARTS = 8
 
+#: Deletes what a store has of these sources.
+ForgetSources = Callable[[Sequence[str]], Awaitable[None]]
+
 
 class DocumentIndexer:
     """Indexes documents. Without `embeddings` they get no vectors, without `graph` no links.
 
-    `objects` holds the bodies of large documents, `reader` turns them into passages, `extraction` lets a model add to
-    what rules extract for the graph.
+    Changes of one document follow one another, so that all stores end with the same version of it. `objects` holds the
+    bodies of large documents, `reader` turns them into passages, `extraction` lets a model add to what rules extract
+    for the graph.
     """
 
     def __init__(
@@ -46,13 +53,17 @@ class DocumentIndexer:
         embeddings: Embeddings | None = None,
         graph: Graph | None = None,
         extraction: EntityExtractor | None = None,
+        forget: ForgetSources | None = None,
     ) -> None:
+        """`forget` deletes what other stores have of removed sources: votes, questions that cite them."""
+        self._forget = forget
         self._index = index
         self._reader = reader
         self._extraction = extraction
         self._graph = graph
         self._embeddings = embeddings
         self._objects = objects
+        self._locks = SourceLocks()
 
     async def index(self, document: Document, settings: RetrievalSettings) -> DocumentIndexed | DocumentRefused:
         """Index the document, unless the same bytes are already indexed under the same metadata and settings.
@@ -63,7 +74,8 @@ class DocumentIndexer:
             TransientError: a store or the embeddings are unavailable.
         """
         try:
-            outcome: DocumentIndexed | DocumentRefused = await self._index_document(document, settings)
+            async with self._locks.hold(part_of(document.source)[0]):
+                outcome: DocumentIndexed | DocumentRefused = await self._index_document(document, settings)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
         except NotFoundError:
@@ -82,12 +94,50 @@ class DocumentIndexer:
         await self._delete_body(document)
         return DocumentRefused(source=document.source, reason=reason)
 
-    async def remove(self, source: str) -> bool:
-        """Remove a document with all its passages and links; returns whether it was indexed.
+    async def remove(self, sources: Sequence[str]) -> tuple[str, ...]:
+        """Remove documents with all that any store has of them; returns those that were indexed.
 
         Raises:
             UnavailableError: a store is unavailable.
         """
+        removed = []
+        for source in sources:
+            async with self._locks.hold(part_of(source)[0]):
+                if await self._remove(source):
+                    removed.append(source)
+        if self._forget is not None:
+            await self._forget(sources)
+        return tuple(removed)
+
+    async def embed(self, source: str) -> bool:
+        """Embed the passages of an indexed document with the model in use; return whether that was necessary.
+
+        Raises:
+            RefusedError: there is no model, or it is not the one that is configured.
+            UnavailableError: a store or the embeddings are unavailable.
+        """
+        if self._embeddings is None:
+            raise RefusedError("no embeddings model is configured, so there is nothing to embed: see docs/models.md")
+        async with self._locks.hold(part_of(source)[0]):
+            known = await self._index.document(source)
+            if known is None or await self._has_vectors(known):
+                return False
+            try:
+                await self._embed_again(known)
+            except DocumentError as error:
+                raise RefusedError(str(error)) from error
+            return True
+
+    async def passages(self, source: str) -> tuple[IndexedDocument | None, list[Passage]]:
+        """The register entry of a document and its passages, in order; None when it is not indexed.
+
+        Raises:
+            UnavailableError: the index is unavailable.
+        """
+        known = await self._index.document(source)
+        return known, await self._stored_passages(known) if known else []
+
+    async def _remove(self, source: str) -> bool:
         if self._graph is not None:
             await self._graph.remove(source)
         return await self._index.delete_source(source)
@@ -101,9 +151,15 @@ class DocumentIndexer:
             digest = hashlib.sha256(body).hexdigest()
         new_version = version(document, digest, *self._rules(settings))
         known = await self._index.document(document.source)
+        await self._check_origin(document, digest, known)
         await self._remove_former_parts(document, known=known is not None)
-        if known is not None and known.version == new_version:
-            return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=True)
+        if known is not None and known.version == new_version and await self._in_graph(known):
+            # A retry of the submission that indexed it is not told as unchanged.
+            unchanged = not known.submission or known.submission != document.submission
+            if not await self._has_vectors(known):
+                await self._embed_again(known)
+                unchanged = False
+            return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=unchanged)
         if body is None:
             body = await self._body(document)
         (registered, passages, _), graphlet = await self._reader.read(
@@ -123,11 +179,10 @@ class DocumentIndexer:
         )
 
     def _rules(self, settings: RetrievalSettings) -> tuple[object, ...]:
-        """What shapes passages, vectors and links apart from the document: a change means it is indexed again."""
-        model = (self._embeddings.name,) if self._embeddings else ()
+        """What shapes passages and links apart from the document: a change means it is indexed again."""
         links = (EXTRACTION,) if self._graph is not None else ()
         read = self._extraction.rules(settings) if self._graph is not None and self._extraction else ()
-        return (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *read, *model)
+        return (ENCODING, settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, *links, *read)
 
     async def _put_into_graph(
         self, source: str, graphlet: DocumentGraph, passages: Sequence[Passage], settings: RetrievalSettings
@@ -148,9 +203,11 @@ class DocumentIndexer:
         if part and not document.parts:
             return  # more parts are to come
         if part:
-            await self.remove(text)
+            former_texts = [text] if await self._remove(text) else []
         elif known:
             return  # it was undivided before
+        else:
+            former_texts = []
         former: list[str] = []
         number, gap = document.parts, 0
         while gap < (_REFUSED_PARTS if part or former else 1):
@@ -159,7 +216,49 @@ class DocumentIndexer:
                 former.append(part_source(text, number))
                 gap = 0
         for source in reversed(former):
-            await self.remove(source)
+            await self._remove(source)
+        if self._forget is not None and (former or former_texts):
+            await self._forget([*former_texts, *former])
+
+    async def _check_origin(self, document: Document, digest: str, known: IndexedDocument | None) -> None:
+        """Refuse to replace a document that somebody else indexed under the same id.
+
+        Raises:
+            DocumentError: it is in another collection, or other text from another folder.
+        """
+        text, part = part_of(document.source)
+        known = known or await self._index.document(text if part else part_source(text, 1))
+        if known is None or document.replace:
+            return
+        advice = "give this one another --collection or --prefix, or replace it with --replace (`replace` over HTTP)"
+        prefix = document.prefix or document.collection
+        if (known.collection, known.prefix or known.collection) != (document.collection, prefix):
+            where = f"in the collection {known.collection!r}" if known.collection else "without a collection"
+            raise DocumentError(f"{known.source} is already indexed {where}: {advice}")
+        if known.digest != digest and known.origin and document.origin and known.origin != document.origin:
+            raise DocumentError(f"{known.source} is already indexed, with other text from another folder: {advice}")
+
+    async def _in_graph(self, known: IndexedDocument) -> bool:
+        """Whether the graph has this version too: its store may be newer than the index, or another one."""
+        return self._graph is None or await self._graph.has(known.source, known.version)
+
+    async def _has_vectors(self, known: IndexedDocument) -> bool:
+        """Whether all passages have a vector of the model in use, if there is one."""
+        if self._embeddings is None:
+            return True
+        if await self._index.vector_model() != self._embeddings.name:
+            return not known.chunks
+        return await self._index.embedded(known.source) >= known.chunks
+
+    async def _embed_again(self, known: IndexedDocument) -> None:
+        passages = await self._stored_passages(known)
+        await self._index.replace(known, passages, await self._vectors(passages))
+
+    async def _stored_passages(self, known: IndexedDocument) -> list[Passage]:
+        """The passages of an indexed document, in order."""
+        ids = [passage_id(known.source, known.version, number) for number in range(known.chunks)]
+        found = {one.id: one for one in await self._index.fetch(ids)}
+        return [found[one] for one in ids if one in found]
 
     async def _vectors(self, passages: Sequence[Passage]) -> Sequence[Vector]:
         """The vectors of the passages, in order; none without a model."""

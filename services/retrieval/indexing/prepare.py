@@ -93,6 +93,9 @@ def prepare(
         date=changed,
         description=describe(parsed, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        prefix=document.prefix,
+        origin=document.origin,
+        submission=document.submission,
     )
     return PreparedDocument(registered, passages, links)
 

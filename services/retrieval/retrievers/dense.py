@@ -26,6 +26,7 @@ class DenseRetriever:
         hits = await self._index.search_near(vector, limit=query.limit, collections=query.collections)
         if not hits and not await self._index.embedded() and await self._index.count():
             raise UnavailableError(
-                f"no passage has a vector of the model {self._embeddings.name}: ingest the documents again"
+                f"no passage has a vector of the model {self._embeddings.name}: run `answerbus documents reindex`, "
+                "or ingest the documents again"
             )
         return hits

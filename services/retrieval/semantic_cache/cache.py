@@ -13,7 +13,7 @@ from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.semantic_cache.decision import CacheDecision, decide
 from services.retrieval.semantic_cache.prompts import RULES
-from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of, version_of_sources
+from services.retrieval.semantic_cache.question_store import QuestionStore, limited_to, scope_of, version_of_sources
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import Envelope
@@ -151,6 +151,7 @@ class SemanticCache:
         introduction: str,
     ) -> LookupResult:
         scope = scope_of(tenant, pipeline.name, pipeline.revision, question.language)
+        scope = limited_to(scope, question.collections)
         candidates = await self._questions.nearest(question, scope, settings)
         decision = decide(question.text, question.language, candidates, settings)
         if decision.match is None:

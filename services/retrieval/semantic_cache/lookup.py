@@ -74,7 +74,7 @@ class CacheLookup:
         if pipeline is None:
             return LookupResult()
         language = request.language if request.language != UNKNOWN else guess_language(request.query)
-        question = Question(text=request.query, language=language)
+        question = Question(text=request.query, language=language, collections=request.collections)
         return await self._cache.look(
             question,
             settings.semantic_cache,
@@ -92,6 +92,15 @@ class CacheLookup:
     async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
         """Stop reusing an answer that got negative feedback."""
         await self._cache.dispute(given, envelope, settings.semantic_cache)
+
+    async def forget_sources(self, sources: Sequence[str]) -> None:
+        """Delete the questions whose answers cite one of these sources.
+
+        Raises:
+            UnavailableError: the store is unavailable.
+        """
+        if not self._deletion.empty:
+            await self._questions.forget_sources(sources)
 
     async def forget(self, questions: Sequence[str]) -> None:
         """Delete these questions, by their ids: from searches at once, from the disk when the worker next starts.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -53,6 +54,7 @@ class QuestionStore:
         """
         await self._ready()
         scope = scope_of(envelope.tenant, envelope.pipeline.name, envelope.pipeline.revision, reusable.language)
+        scope = limited_to(scope, reusable.collections)
         document = IndexedDocument(
             source=f"{_PREFIX}{envelope.correlation_id}",
             digest=reusable.answer,
@@ -71,6 +73,7 @@ class QuestionStore:
             language=reusable.language,
             date=envelope.occurred_at.date().isoformat(),
             answer=reusable.answer,
+            cites=reusable.sources,
         )
         vectors = await self._vectors([reusable.question])
         await self._index.replace(document, [passage], vectors)
@@ -102,6 +105,18 @@ class QuestionStore:
         """Delete a question by its id; return whether it was stored."""
         await self._ready()
         return await self._index.delete_source(f"{_PREFIX}{origin}")
+
+    async def forget_sources(self, sources: Sequence[str]) -> bool:
+        """Delete the questions whose answers cite one of these sources; return whether there were any."""
+        await self._ready()
+        gone = frozenset(sources)
+        ids = [passage_id(one.source, one.version, 0) for one in await self._index.documents()]
+        found = False
+        for first in range(0, len(ids), _SWEEP):
+            for one in await self._index.fetch(ids[first : first + _SWEEP]):
+                if isinstance(one, AnsweredQuestion) and not gone.isdisjoint(one.cites):
+                    found = await self._index.delete_source(one.source) or found
+        return found
 
     async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Passage]:
         text, limit = question.text, settings.candidates
@@ -143,6 +158,11 @@ def _too_old(day: str, settings: SemanticCacheSettings) -> bool:
 def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:
     """The collection of a question: per tenant, pipeline revision and language, as other prompts answer otherwise."""
     return f"{tenant}/{pipeline}@{revision}/{language}"
+
+
+def limited_to(scope: str, collections: Sequence[str]) -> str:
+    """The scope of questions that are limited to these collections: their answers serve no others."""
+    return f"{scope}/{json.dumps(sorted(set(collections)))}" if collections else scope
 
 
 async def version_of_sources(sources: Sequence[str], index: VectorIndex) -> str:

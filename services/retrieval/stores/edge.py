@@ -114,8 +114,11 @@ class EdgeIndex:
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return await self._read(lambda: self._fetch(ids))
 
-    async def embedded(self) -> int:
-        return await self._read(self._embedded)
+    async def embedded(self, source: str = "") -> int:
+        return await self._read(lambda: self._embedded(source))
+
+    async def vector_model(self) -> str:
+        return await self._read(lambda: str(self._model().get("model", "")))
 
     async def document(self, source: str) -> IndexedDocument | None:
         return await self._read(lambda: self._document(source))
@@ -147,6 +150,7 @@ class EdgeIndex:
                 ) from None
             raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
         self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
+        self._vector_name = str(self._model().get("vector", ""))
 
     def _create(self, path: Path) -> None:
         """Create the index under another name and rename it, so that a crash leaves no partial index."""
@@ -169,8 +173,7 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         name = vector_name(model, dimension)
-        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
-        former = str(records[0].payload["vector"]) if records else ""
+        former = str(self._model().get("vector", ""))
         if former != name:
             if former:
                 self._update(edge.UpdateOperation.delete_vector_name(former))
@@ -183,6 +186,11 @@ class EdgeIndex:
             kept = edge.Point(model_id(), {}, model_payload(model, dimension))
             self._update(edge.UpdateOperation.upsert_points([kept]))
         self._vector_name = name
+
+    def _model(self) -> dict[str, Any]:
+        """What is stored about the embeddings model; empty when there was none."""
+        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
+        return dict(records[0].payload) if records else {}
 
     def _write_batch(self, writes: Sequence[_Write]) -> list[bool]:
         """Apply the writes in order; consecutive documents with different sources are written together.
@@ -284,12 +292,13 @@ class EdgeIndex:
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
         return [read(str(record.id), record.payload) for record in records]
 
-    def _embedded(self) -> int:
+    def _embedded(self, source: str) -> int:
         import qdrant_edge as edge
 
         if not self._vector_name:
             return 0
-        near = edge.Filter(must=[edge.HasVectorCondition(self._vector_name)])
+        of_source = [_is("source", source)] if source else []
+        near = edge.Filter(must=[edge.HasVectorCondition(self._vector_name), *of_source])
         counted: int = self._shard.count(edge.CountRequest(filter=near))
         return counted
 

@@ -16,17 +16,21 @@ KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
 #: Payload fields that are filtered or counted by.
 KEYWORDS = (KIND, "source", "version", "collection", "language")
 
-#: Payload field of an `AnsweredQuestion`.
-_ANSWER = "answer"
+#: Payload fields of an `AnsweredQuestion`.
+_ANSWER, _CITES = "answer", "cites"
 
 _NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
 _SHOWN = ("source", "text", "title", "url", "language", "start", "end", "date")
 
 
 class AnsweredQuestion(Passage):
-    """A question in the index of the semantic cache; `answer` is the digest of its answer (`Reusable.answer`)."""
+    """A question in the index of the semantic cache.
+
+    `answer` is the digest of its answer (`Reusable.answer`), `cites` are the sources that the answer cites.
+    """
 
     answer: str
+    cites: tuple[str, ...] = ()
 
 
 def passage_id(source: str, version: str, number: int) -> str:
@@ -56,7 +60,7 @@ def vector_name(model: str, dimension: int) -> str:
 def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, Any]:
     shown = {name: getattr(passage, name) for name in _SHOWN}
     if isinstance(passage, AnsweredQuestion):
-        shown[_ANSWER] = passage.answer
+        shown[_ANSWER], shown[_CITES] = passage.answer, list(passage.cites)
     return {KIND: PASSAGE, "version": document.version, "collection": document.collection, **shown}
 
 
@@ -68,7 +72,7 @@ def read(point: str, payload: dict[str, Any]) -> Passage:
     """The passage as it went in."""
     shown = {name: payload[name] for name in _SHOWN if name in payload}
     if _ANSWER in payload:
-        return AnsweredQuestion(id=point, answer=payload[_ANSWER], **shown)
+        return AnsweredQuestion(id=point, answer=payload[_ANSWER], cites=payload.get(_CITES, ()), **shown)
     return Passage(id=point, **shown)
 
 

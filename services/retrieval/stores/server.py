@@ -63,6 +63,7 @@ class ServerIndex:
         await self._client.open()
         async with self._translating_errors():
             await self._client.write(self._prepare)
+            self._vector_name = str((await self._model()).get("vector", ""))
 
     async def close(self) -> None:
         await self._client.close()
@@ -154,11 +155,16 @@ class ServerIndex:
             records = await self._client.read(lambda client: client.retrieve(self._name, list(ids), with_payload=True))
         return [read(str(record.id), record.payload) for record in records]
 
-    async def embedded(self) -> int:
+    async def vector_model(self) -> str:
+        async with self._translating_errors():
+            return str((await self._model()).get("model", ""))
+
+    async def embedded(self, source: str = "") -> int:
         if not self._vector_name:
             return 0
         models = _models()
-        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name)])
+        of_source = [_is("source", source)] if source else []
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name), *of_source])
         return await self._matching(near)
 
     async def document(self, source: str) -> IndexedDocument | None:
@@ -210,6 +216,11 @@ class ServerIndex:
                 )
             )
         return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
+
+    async def _model(self) -> dict[str, Any]:
+        """What is stored about the embeddings model; empty when there was none."""
+        records = await self._client.read(lambda client: client.retrieve(self._name, [model_id()], with_payload=True))
+        return dict(records[0].payload) if records else {}
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._language_until:

@@ -14,7 +14,8 @@ class IndexedDocument(Value):
     """An indexed document: `digest` is of its bytes, `version` of everything that shaped its passages.
 
     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
-    (`YYYY-MM-DD`), `description` one line on what it is about.
+    (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
+    document as submitted (`shared.contracts.domain.Document`).
     """
 
     source: str
@@ -28,6 +29,9 @@ class IndexedDocument(Value):
     indexed_at: str = ""
     date: str = ""
     description: str = ""
+    prefix: str = ""
+    origin: str = ""
+    submission: str = ""
 
 
 class RankedPassage(Value):
@@ -123,6 +127,28 @@ class DocumentsRequest(Request[DocumentsReply]):
     after: str = ""
 
 
+class DocumentReply(Value):
+    """A document and some of its passages, in order; `document` is None when it is not indexed.
+
+    `after` asks for the next passages; 0: these were the last.
+    """
+
+    document: IndexedDocument | None = None
+    passages: tuple[Passage, ...] = ()
+    after: int = 0
+
+
+class DocumentRequest(Request[DocumentReply]):
+    """`document`: one document with its passages; those after the first `after` ones, at most `limit`."""
+
+    stage = "retrieval"
+    verb = "document"
+
+    source: str = Field(min_length=1, max_length=1000)
+    limit: int = Field(default=50, ge=1, le=50)
+    after: int = Field(default=0, ge=0)
+
+
 class SourceIndexEntry(Value):
     """One source of the index; `description` is one line."""
 
@@ -172,6 +198,21 @@ class RemoveRequest(Request[RemoveReply]):
     sources: tuple[str, ...] = Field(min_length=1, max_length=1000)
 
 
+class EmbedReply(Value):
+    """The sources whose passages were embedded; the others had their vectors already, or are not indexed."""
+
+    embedded: tuple[str, ...]
+
+
+class EmbedRequest(Request[EmbedReply]):
+    """`embed`: embed the passages of these sources with the model in use, as after a change of the model."""
+
+    stage = "retrieval"
+    verb = "embed"
+
+    sources: tuple[str, ...] = Field(min_length=1, max_length=100)
+
+
 class IndexStatsReply(Value):
     """How much is indexed: counts of documents, of passages, and of passages by language (ISO 639-3).
 
@@ -184,6 +225,17 @@ class IndexStatsReply(Value):
     store: str
     model: str = ""
     embedded: int = 0
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with the vectors, and what to do; empty when nothing is."""
+        missing = self.passages - self.embedded
+        if not self.model or missing <= 0:
+            return ""
+        return (
+            f"{missing} of {self.passages} passages have no vector of the embeddings model {self.model} and are not "
+            "found by meaning: answerbus documents reindex"
+        )
 
 
 class IndexStatsRequest(Request[IndexStatsReply]):

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from shared.bus import Publisher
 from shared.bus.delivery import Delivery
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
-from shared.contracts.domain import PipelineRef
+from shared.contracts.domain import Document, PipelineRef
 from shared.contracts.envelope import Event, opening
 from shared.contracts.errors import (
     ConfigurationError,
@@ -21,7 +22,15 @@ from shared.contracts.errors import (
     TransientError,
     UnavailableError,
 )
-from shared.contracts.facts import Ending, ExchangeRecorded, Fact, FeedbackGiven, QuestionAbandoned, QuestionAsked
+from shared.contracts.facts import (
+    DocumentSubmitted,
+    Ending,
+    ExchangeRecorded,
+    Fact,
+    FeedbackGiven,
+    QuestionAbandoned,
+    QuestionAsked,
+)
 from shared.contracts.facts import QuestionApproved as Approved
 from shared.contracts.facts import QuestionRejected as Rejected
 from shared.contracts.stage import Stage
@@ -240,3 +249,16 @@ async def test_a_subject_of_no_question_leaves_nothing_but_a_dead_letter() -> No
 
     assert bus.calls == ["dead letter"]
     assert bus.dead[0][0] == "dead.moderation.unknown.0"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(TransientError("the index is away"), "the index is away"), (ValueError("zanzibar"), "ValueError")],
+)
+async def test_log_of_a_retry_names_reason_and_document_and_quotes_nothing(error: Exception, reason: str) -> None:
+    document = Document(source="kb:a.md", text="zanzibar")
+    event = opening("gateway", DocumentSubmitted(document=document), pipeline=REF, deadline_seconds=60)
+    with capture_logs() as said:
+        assert await failing(Bus(), error, event) == "retried"
+    (line,) = said
+    assert (line["reason"], line["source"], line["id"]) == (reason, "kb:a.md", event.correlation_id)

@@ -33,11 +33,11 @@ def test_folder_gives_its_documents_in_order_with_ids_below_it(tmp_path: Path) -
     found = _collect(Collector(collection="help", language="fra"), tmp_path)
     # Then each document has its id, media type, digest and what was said of all
     assert [(each.document.source, each.document.media_type) for each in found] == [
-        ("kb:NOTES", "text/plain"),
-        ("kb:a.md", "text/markdown"),
-        ("kb:b/page.HTML", "text/html"),
-        ("kb:c.txt", "text/plain"),
-        ("kb:d.pdf", "application/pdf"),
+        ("kb:help/NOTES", "text/plain"),
+        ("kb:help/a.md", "text/markdown"),
+        ("kb:help/b/page.HTML", "text/html"),
+        ("kb:help/c.txt", "text/plain"),
+        ("kb:help/d.pdf", "application/pdf"),
     ]
     first = found[1]
     assert first.body == b"# A"
@@ -107,7 +107,44 @@ def test_two_documents_of_the_same_name_are_not_mixed_up(tmp_path: Path) -> None
         (tmp_path / folder / "a.md").write_text(folder)
     collector = Collector()
     assert _sources(_collect(collector, tmp_path / "one", tmp_path / "two")) == ["kb:a.md"]
-    assert collector.problems[0].reason == "another document has the same id kb:a.md"
+    (problem,) = collector.problems
+    assert problem.path == str(tmp_path / "two" / "a.md")
+    assert problem.reason == f"{tmp_path / 'one' / 'a.md'} has the same id kb:a.md; ingest one of them with --prefix"
+
+
+def test_equal_copies_under_one_id_are_one_document_and_counted(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.md").write_text("the same")
+    collector = Collector()
+    assert _sources(_collect(collector, tmp_path / "one", tmp_path / "two")) == ["kb:a.md"]
+    assert (collector.problems, collector.skipped["same id and content as another one"]) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        ({"collection": "en"}, "kb:en/en/a.md"),
+        ({"prefix": "guide"}, "kb:guide/en/a.md"),
+        ({"collection": "en", "prefix": "/guide/"}, "kb:guide/en/a.md"),
+    ],
+)
+def test_ids_begin_with_the_collection_or_the_prefix(tmp_path: Path, options: dict[str, str], source: str) -> None:
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "a.md").write_text("text")
+    assert _sources(_collect(Collector(**options), tmp_path)) == [source]  # type: ignore[arg-type]
+
+
+def test_origin_is_the_folder_that_the_id_is_relative_to(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.md").write_text(folder)
+
+    def origin(path: Path) -> str:
+        (found,) = _collect(Collector(), path)
+        return found.document.origin
+
+    assert origin(tmp_path / "one") == origin(tmp_path / "one" / "a.md") != origin(tmp_path / "two")
 
 
 def test_file_asked_for_by_name_is_read_whatever_its_suffix(tmp_path: Path) -> None:

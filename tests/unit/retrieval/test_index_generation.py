@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,8 +28,8 @@ def indexer(*, unchanged: bool = False, removed: bool = False) -> Any:
     async def index(document: Document, _: RetrievalSettings) -> DocumentIndexed:
         return DocumentIndexed(source=document.source, digest="d", chunks=1, unchanged=unchanged)
 
-    async def remove(_: str) -> bool:
-        return removed
+    async def remove(sources: Sequence[str]) -> tuple[str, ...]:
+        return tuple(sources) if removed else ()
 
     return SimpleNamespace(index=index, remove=remove)
 

@@ -108,8 +108,12 @@ class ShelfIndex:
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return [one for _, passages in self.shelf.values() for one in passages if one.id in ids]
 
-    async def embedded(self) -> int:
-        return len(self.vectors)
+    async def embedded(self, source: str = "") -> int:
+        passages = [one for document, held in self.shelf.values() if source in ("", document.source) for one in held]
+        return sum(passage.id in self.vectors for passage in passages)
+
+    async def vector_model(self) -> str:
+        return self.model[0]
 
     async def document(self, source: str) -> IndexedDocument | None:
         self._reach()
@@ -286,7 +290,7 @@ async def test_index_does_nothing_when_the_document_is_unchanged(index: ShelfInd
     assert index.replaced == 1
 
 
-@pytest.mark.parametrize("said", [{"title": "B"}, {"collection": "x"}, {"url": "https://example.org"}])
+@pytest.mark.parametrize("said", [{"title": "B"}, {"url": "https://example.org"}])
 async def test_same_bytes_with_other_metadata_are_indexed_again(
     index: ShelfIndex, documents: DocumentHandler, said: dict[str, str]
 ) -> None:
@@ -425,7 +429,15 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
     heard = {"question-cleared", "answer-refuted", "document-submitted", "feedback-given", "exchange-recorded"}
     heard |= {"questions-forgotten"}
     assert {subscription.name for subscription in stage.subscriptions} == heard
-    assert {each.verb for each in stage.request_handlers} == {"search", "documents", "source_index", "remove", "stats"}
+    assert {each.verb for each in stage.request_handlers} == {
+        "search",
+        "document",
+        "documents",
+        "embed",
+        "source_index",
+        "remove",
+        "stats",
+    }
     assert stage.ports
     assert not settings.data_dir.exists()
 

@@ -35,7 +35,7 @@ async def kept(data: Path) -> str:
     """Keep a question, as a worker that runs no more; its id."""
     event = opening("gateway", QuestionAsked(text="?"), pipeline=PIPELINE, deadline_seconds=60)
     questions = QuestionStore(create_vector_index(Settings(data_dir=data), "asked"), None)
-    reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng")
+    reusable = Reusable.model_construct(question=f"Where is {SECRET}?", answer="digest", language="eng", sources=())
     await questions.keep(reusable, "version", event, SemanticCacheSettings())
     await questions.close()
     return event.correlation_id

@@ -1,0 +1,71 @@
+"""Reads, removes and embeds indexed documents through the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from cli.client import GatewayClient
+from cli.operations.progress import Progress
+
+#: Documents per request.
+REMOVED_AT_ONCE, EMBEDDED_AT_ONCE = 100, 10
+
+
+async def registered(client: GatewayClient, collection: str = "") -> AsyncIterator[dict[str, Any]]:
+    """The indexed documents of this collection (empty: of all), by id."""
+    after = ""
+    while True:
+        page = await client.call("GET", "/api/v1/documents", params={"collection": collection, "after": after})
+        for document in page["documents"]:
+            yield document
+        after = page["after"]
+        if not after:
+            return
+
+
+async def with_passages(client: GatewayClient, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A document and all its passages, in order.
+
+    Raises:
+        NotFoundError: it is not indexed.
+    """
+    passages: list[dict[str, Any]] = []
+    after = 0
+    while True:
+        parameters = {"source": source, "after": after}
+        page = await client.call("GET", "/api/v1/documents/passages", params=parameters)
+        passages += page["passages"]
+        after = page["after"]
+        if not after:
+            return page["document"], passages
+
+
+async def remove_documents(client: GatewayClient, sources: Sequence[str]) -> list[str]:
+    """Remove the documents; returns those that were indexed.
+
+    Raises:
+        NotFoundError: none was.
+    """
+    removed: list[str] = []
+    for start in range(0, len(sources), REMOVED_AT_ONCE):
+        batch = list(sources[start : start + REMOVED_AT_ONCE])
+        reply = await client.call("DELETE", "/api/v1/documents", params={"source": batch})
+        removed += reply["removed"]
+    return removed
+
+
+async def embed_documents(client: GatewayClient, collection: str, *, quiet: bool) -> tuple[int, int]:
+    """Embed the documents that have no vectors of the model in use; returns how many, and how many there are."""
+    sources = [one["source"] async for one in registered(client, collection)]
+    embedded = 0
+    progress = Progress("documents", quiet=quiet, total=len(sources))
+    try:
+        for start in range(0, len(sources), EMBEDDED_AT_ONCE):
+            batch = sources[start : start + EMBEDDED_AT_ONCE]
+            reply = await client.call("POST", "/api/v1/documents/embed", json={"sources": batch})
+            embedded += len(reply["embedded"])
+            progress.advance(len(batch))
+    finally:
+        progress.close()
+    return embedded, len(sources)

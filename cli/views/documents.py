@@ -1,0 +1,19 @@
+"""An indexed document on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cli.output import table
+from shared.text.sanitizer import visible
+
+_SHOWN = ("source", "collection", "title", "url", "language", "date", "indexed_at", "chunks", "digest", "description")
+
+
+def show_document(document: Mapping[str, Any], passages: Sequence[Mapping[str, Any]]) -> None:
+    """Print the metadata as a table, then the text of every passage."""
+    table("document", ["field", "value"], [[name, str(document[name])] for name in _SHOWN if document[name]])
+    for number, passage in enumerate(passages, start=1):
+        place = f"{number}. {passage['title']}, characters {passage['start']} to {passage['end']}"
+        print(f"\n{visible(place)}\n{visible(passage['text'])}")
