@@ -80,6 +80,7 @@ RejectionKind = Literal[
     "off_topic",
     "not_a_question",
     "guardrail",
+    "unchecked",
 ]
 
 
