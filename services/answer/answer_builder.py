@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.answer.citations import cite, segments
-from services.answer.payload_texts import summary
 from services.answer.ports import AnswerTask, Clarification, Completion, Draft
 from services.answer.settings import DEFAULT_NOT_FOUND
 from shared.contracts.domain import Answer, Citation, Passage, Sentence
@@ -19,6 +18,7 @@ from shared.contracts.payloads import Payload, TextPayload
 from shared.text.analysis import sentences, stem_set, stems
 from shared.text.citations import links_section, page_links
 from shared.text.languages import UNKNOWN, localised
+from shared.text.payload_summary import payload_of, summary, told_first
 
 #: The share of a sentence's stems that a passage must contain to be assigned to it.
 MIN_SHARED = 0.5
@@ -29,26 +29,44 @@ UNRATED = 7
 async def build_draft(completion: Completion, task: AnswerTask) -> Draft | Clarification:
     """What a completion amounts to; text that the model did not write itself is appended to `task.tokens`.
 
-    A payload is presented in any case, in fixed words if the completion is not usable.
+    A payload is presented in any case, in fixed words if the completion is not usable or says that it has no answer.
 
     Raises:
         ModelError: the completion is not usable, and there is no payload.
     """
     content, output, payload = completion.content, completion.output, completion.payload
     if output.clarification and task.may_clarify:
-        return Clarification(output.clarification, output.options)
+        asked = told_first(output.clarification, task.history.effect)
+        return Clarification(asked, output.options, completion.usage)
     if output.clarification or not (content or output.not_found):
         if payload is None:
             fault = "asked the asker back where it must answer" if output.clarification else "wrote no answer"
             raise ModelError(f"the model {fault}")
-        draft = await _payload_summary(payload, task)
+        draft = await payload_summary(payload, task)
     else:
         draft = await not_found(completion.passages, task) if output.not_found else await _written(completion, task)
         uncited = completion.may_be_uncited and not draft.cites_explicitly and draft.answer.type == "normal"
-        if uncited or (payload is not None and draft.answer.type in ("normal", "not_found")):
-            draft = structured(draft.answer.content, payload, draft)
+        if uncited or payload is not None:
+            draft = structured(_with_payload_told(draft, payload, task), payload, draft)
         draft = draft._replace(passages=_verifiable(completion, draft, task))
-    return draft._replace(tool_calls=completion.tool_calls, usage=completion.usage, prompts=completion.prompts)
+    return draft._replace(usage=completion.usage, prompts=completion.prompts)
+
+
+def with_effect(draft: Draft, task: AnswerTask) -> Draft:
+    """The draft, which tells first what a tool changed, whatever engine wrote it and whatever it says."""
+    effect = task.history.effect
+    if effect is None or (draft.answer.payload or {}).get("type") == effect.payload.get("type"):
+        return draft
+    content = told_first(draft.answer.content, effect)
+    told = structured(content, payload_of(effect), draft)
+    if content != draft.answer.content and draft.answer.sentences:
+        # Quotes keep their boundaries, which need not be those of the text.
+        first = Sentence(text=effect.text)
+        told = told._replace(
+            answer=told.answer.model_copy(update={"sentences": (first, *draft.answer.sentences)}),
+            citations=draft.citations,
+        )
+    return told
 
 
 async def not_found(passages: Sequence[Passage], task: AnswerTask) -> Draft:
@@ -75,13 +93,27 @@ def structured(content: str, payload: Payload | None, draft: Draft) -> Draft:
             Sentence(text=segment.text, citations=tuple(number for number in segment.numbers if number in known))
             for segment in found
         ),
-        payload=(payload or TextPayload()).model_dump(mode="json"),
+        payload={**_scope(draft.answer), **(payload or TextPayload()).model_dump(mode="json")},
         links=draft.answer.links if citations else (),
     )
     return draft._replace(answer=answer, citations=citations)
 
 
-async def _payload_summary(payload: Payload, task: AnswerTask) -> Draft:
+def _scope(answer: Answer) -> dict[str, str]:
+    """Where a question belongs that is outside this service, beside what a tool found for it."""
+    scope = (answer.payload or {}).get("scope")
+    return {"scope": str(scope)} if scope else {}
+
+
+def _with_payload_told(draft: Draft, payload: Payload | None, task: AnswerTask) -> str:
+    """The draft's content; one that has no answer does not deny what a tool found or changed."""
+    content = draft.answer.content
+    if payload is None or draft.answer.type == "normal":
+        return told_first(content, task.history.effect)
+    return f"{summary(payload, task.question.language)} {content}"
+
+
+async def payload_summary(payload: Payload, task: AnswerTask) -> Draft:
     """A tool found or even booked something: the asker is told, although the model failed."""
     content = summary(payload, task.question.language)
     await task.tokens.restart()

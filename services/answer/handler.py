@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import structlog
 
-from services.answer.answer_builder import build_draft
+from services.answer.answer_builder import build_draft, payload_summary, with_effect
 from services.answer.payload_texts import follow_up
-from services.answer.ports import AnswerTask, Clarification, Draft, Engine, QuestionRun
+from services.answer.ports import AnswerTask, Clarification, Draft, Engine, QuestionRun, ToolHistory
 from services.answer.settings import AnswerSettings
 from services.answer.token_stream import TokenStream
 from shared.contracts.envelope import Envelope
@@ -45,12 +45,12 @@ class Answerer:
         try:
             engine, draft, fault = await self._draft(task)
             if isinstance(draft, Draft):
-                draft = await stream.align(draft)
+                draft = await stream.align(with_effect(draft, task))
             await stream.finish()
         finally:
             await stream.abandon()
         if isinstance(draft, Clarification):
-            return ClarificationRequested(question=task.question, clarification=draft.question, options=draft.options)
+            return _clarification(task, draft, engine)
         return _drafted(task, draft, engine, fault)
 
     async def _draft(self, task: AnswerTask) -> tuple[str, Draft | Clarification, str]:
@@ -64,6 +64,8 @@ class Answerer:
                 fault = str(error) or "no answer in the time left"
                 log.warning("engine failed, quoting the passages instead", engine=engine, reason=fault)
                 await task.tokens.restart()
+                if task.history.payload is not None:  # what tools found or changed is told in fixed words
+                    return engine, await payload_summary(task.history.payload, task), fault
         return FALLBACK, await self._write(FALLBACK, task), fault
 
     async def _write(self, engine: str, task: AnswerTask) -> Draft | Clarification:
@@ -106,9 +108,23 @@ def answer_task(
             deadline=envelope.deadline,
         ),
         tokens=tokens,
+        history=ToolHistory(retrieved.question.language, retrieved.earlier.effect),
         feedback=retrieved.feedback,
         earlier=retrieved.earlier,
         may_clarify=settings.clarify and envelope.attempt == 0 and not asked_back,
+    )
+
+
+def _clarification(task: AnswerTask, asked: Clarification, engine: str) -> ClarificationRequested:
+    payload = task.history.payload
+    return ClarificationRequested(
+        question=task.question,
+        clarification=asked.question,
+        options=asked.options,
+        payload=payload.model_dump(mode="json") if payload else None,
+        tool_calls=task.history.records,
+        engine=engine,
+        usage=asked.usage,
     )
 
 
@@ -125,10 +141,11 @@ def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerD
         context=context,
         confidence=draft.confidence,
         engine=engine,
-        tool_calls=draft.tool_calls,
+        tool_calls=task.history.records,
         usage=draft.usage,
         streamed=task.settings.stream == "draft",
         followups=draft.followups,
         earlier=task.earlier,
         prompt_marks=marks(*draft.prompts) if draft.prompts else "",
+        effect=task.history.effect,
     )

@@ -1,4 +1,4 @@
-"""What is said about a payload (experts, free slots, a booking, content): a summary, and the next questions."""
+"""What is proposed after a payload (experts, free slots, a booking, content): the next questions."""
 
 from __future__ import annotations
 
@@ -12,32 +12,12 @@ from shared.contracts.payloads import (
     ExpertAvailabilityPayload,
     ExpertProfilesPayload,
     Payload,
-    SessionBookedPayload,
 )
 from shared.llm.ports import Models
 from shared.text.languages import localised
+from shared.text.payload_summary import summary
 
 FOLLOWUPS_STEP = "followups"
-#: The most items that a sentence lists.
-_LISTED = 5
-_SUMMARIES = {
-    "expert_profiles": {
-        "en": "You can talk to {what}.",
-        "fr": "Vous pouvez parler avec {what}.",
-    },
-    "expert_availability": {
-        "en": "{who} is free at these times (UTC): {what}.",
-        "fr": "{who} est disponible à ces moments (UTC) : {what}.",
-    },
-    "session_booked": {
-        "en": "Your session with {who} is booked for {what} (UTC).",
-        "fr": "Votre séance avec {who} est réservée pour le {what} (UTC).",
-    },
-    "content_recommendations": {
-        "en": "This may help: {what}.",
-        "fr": "Ceci pourrait vous aider : {what}.",
-    },
-}
 _FOLLOWUPS: dict[str, dict[str, str]] = {
     "when": {"en": "When is {name} free?", "fr": "Quand {name} est-il disponible ?"},
     "book": {"en": "Book {time} with {name}", "fr": "Réserver {time} avec {name}"},
@@ -52,13 +32,6 @@ class ProposedFollowups(BaseModel):
     """The model's reply."""
 
     questions: list[str] = Field(default_factory=list)
-
-
-def summary(payload: Payload, language: str) -> str:
-    """The payload in one sentence."""
-    who, what = _names(payload)
-    template = localised(_SUMMARIES.get(payload.type, {"en": "{what}"}), language)
-    return template.format(who=who, what=what)
 
 
 async def follow_up(models: Models, payload: Payload, answer: str, task: AnswerTask) -> tuple[str, ...]:
@@ -94,17 +67,3 @@ def followups_by_rule(payload: Payload, language: str) -> tuple[str, ...]:
         others = [localised(names, language) for kind, names in _KINDS.items() if kind not in kinds]
         return (*(text("other_kind", kind=kind, topic=topic) for kind in others), text("talk", topic=topic))
     return (text("prepare"),)
-
-
-def _names(payload: Payload) -> tuple[str, str]:
-    """Whom a payload is about, and what it lists."""
-    if isinstance(payload, ExpertProfilesPayload):
-        return "", ", ".join(expert.name for expert in payload.experts[:_LISTED])
-    if isinstance(payload, ExpertAvailabilityPayload):
-        times = (f"{slot.starts_at:%Y-%m-%d %H:%M}" for slot in payload.slots[:_LISTED])
-        return payload.expert.name, ", ".join(times)
-    if isinstance(payload, SessionBookedPayload):
-        return payload.session.expert_name, f"{payload.session.starts_at:%Y-%m-%d %H:%M}"
-    if isinstance(payload, ContentRecommendationsPayload):
-        return "", ", ".join(item.title for item in payload.items[:_LISTED])
-    return "", ""

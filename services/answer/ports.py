@@ -7,8 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.settings import AnswerSettings
-from shared.contracts.domain import Answer, Attempts, Citation, Context, Lane, Passage, Question, Usage
-from shared.contracts.payloads import Payload
+from shared.contracts.domain import Answer, Attempts, Citation, Context, Effect, Lane, Passage, Question, Usage
+from shared.contracts.payloads import EFFECTS, Payload
+from shared.llm import call_context
+from shared.text.payload_summary import effect_of, payload_of
+
+#: Why an engine does not use a reply that stopped in the middle: what is left out may turn a sentence round.
+CUT_OFF = "the model's reply was cut off before its end"
 
 
 class TokenSink(Protocol):
@@ -42,11 +47,44 @@ class QuestionRun(NamedTuple):
         return (self.deadline - datetime.now(UTC)).total_seconds()
 
 
+class ToolHistory:
+    """What the tools did for one answer, whatever becomes of the engine that called them.
+
+    `effect` is what one of them changed for the asker, in this attempt or an earlier one. It is also noted in the
+    ledger of the stage's calls, so that the ending tells it if the question is abandoned before there is an answer.
+    """
+
+    def __init__(self, language: str, effect: Effect | None = None) -> None:
+        self._language = language
+        self._records: list[tuple[int, int, dict[str, Any]]] = []
+        self._found: Payload | None = None
+        self.effect = effect
+
+    @property
+    def payload(self) -> Payload | None:
+        """What the asker is shown: what was changed, which nothing found later replaces; else the latest result."""
+        return payload_of(self.effect) if self.effect else self._found
+
+    @property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The calls of all steps, in the order in which the model asked for them."""
+        return tuple(record for *_, record in sorted(self._records, key=lambda one: one[:2]))
+
+    def add(self, step: int, position: int, record: dict[str, Any], payload: Payload | None) -> None:
+        """Keep a call as soon as it has ended; `position` is its place among the calls of its step."""
+        self._records.append((step, position, record))
+        if payload is not None and payload.type in EFFECTS:
+            self.effect = effect_of(payload, self._language)
+        elif payload is not None:
+            self._found = payload
+        call_context.record_tools(self.effect, self.records)
+
+
 class AnswerTask(NamedTuple):
     """One answer to write: the question, what to write it from, under which settings, and where its text goes.
 
-    `feedback` says what was wrong with the previous attempt, `earlier` holds all earlier attempts. `may_clarify` is
-    false where the model must answer even if the question is ambiguous.
+    `history` keeps what tools do meanwhile. `feedback` says what was wrong with the previous attempt, `earlier` holds
+    all earlier attempts. `may_clarify` is false where the model must answer even if the question is ambiguous.
     """
 
     question: Question
@@ -55,6 +93,7 @@ class AnswerTask(NamedTuple):
     settings: AnswerSettings
     run: QuestionRun
     tokens: TokenSink
+    history: ToolHistory
     feedback: str = ""
     earlier: Attempts = Attempts()
     may_clarify: bool = True
@@ -71,7 +110,8 @@ class Completion(NamedTuple):
 
     `passages` are those the model was shown, in the order of their numbers from 1; `cited` are the numbers of those
     that the content cites, in the order of the citations. `prompts` are the instructions the model was given and must
-    not repeat. With `may_be_uncited` a text that cites nothing may pass without a source.
+    not repeat. With `may_be_uncited` a text that cites nothing may pass without a source. `payload` is what tools found
+    or changed.
     """
 
     content: str = ""
@@ -80,7 +120,6 @@ class Completion(NamedTuple):
     passages: tuple[Passage, ...] = ()
     payload: Payload | None = None
     may_be_uncited: bool = False
-    tool_calls: tuple[dict[str, Any], ...] = ()
     usage: Usage = Usage()
     prompts: tuple[str, ...] = ()
 
@@ -95,7 +134,6 @@ class Draft(NamedTuple):
     answer: Answer
     citations: tuple[Citation, ...] = ()
     confidence: float = 0.0
-    tool_calls: tuple[dict[str, Any], ...] = ()
     usage: Usage = Usage()
     passages: tuple[Passage, ...] | None = None
     followups: tuple[str, ...] = ()
@@ -108,6 +146,7 @@ class Clarification(NamedTuple):
 
     question: str
     options: tuple[str, ...] = ()
+    usage: Usage = Usage()
 
 
 class Engine(Protocol):

@@ -132,6 +132,8 @@ def _messages(task: AnswerTask, prompt: str, rules: str, *, today: str = "") -> 
     standalone = task.context.standalone_question
     if standalone and standalone not in (question.text, question.pivot_text):
         parts.append(block("question-in-full", standalone, limit=_QUESTION_CHARS))
+    if task.history.effect:
+        parts.append(block("done-already", task.history.effect.text, limit=_NOTE_CHARS))
     if task.feedback:
         parts.append(block("feedback-on-your-last-answer", task.feedback, limit=_NOTE_CHARS))
     parts.append(today)

@@ -18,7 +18,6 @@ from services.answer.ports import AnswerTask
 from services.answer.prompts import passage_blocks
 from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
 from shared.contracts.errors import AnswerbusError
-from shared.contracts.payloads import Payload
 from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
 
@@ -31,23 +30,24 @@ _FAULT_CHARS = 1000
 
 
 class ToolResult(NamedTuple):
-    """An executed call: its output, or its fault; `record` is its entry in the fact's `tool_calls`."""
+    """An executed call: its output, or its fault."""
 
     call: ToolCall
     output: ToolOutput
     fault: str
-    record: dict[str, Any]
 
 
 class ToolExecutor:
     """The tools of one answer, and what they have returned so far.
 
     `passages` are all that the model was shown, the retrieved ones first; a passage's number is its position, from 1.
-    A call that was made already is not repeated.
+    A call that runs or that succeeded is not repeated; one that failed may be. What the calls did is kept in the
+    task's history as soon as each one ends.
     """
 
     def __init__(self, tools: Iterable[AgentTool], task: AnswerTask) -> None:
         self._settings = task.settings
+        self._history = task.history
         self._context = ToolContext(task.question, task.run, task.settings)
         self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in task.settings.tools}
         self._seen: set[str] = set()
@@ -57,20 +57,13 @@ class ToolExecutor:
             for tool in self._tools.values()
         )
         self.passages = list(task.passages)
-        self.payload: Payload | None = None
-        self.records: list[dict[str, Any]] = []
 
     async def execute(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
         """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
         most = self._settings.max_parallel_calls
-        runs = [self._run(call, step, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
-        messages = []
-        for result in await asyncio.gather(*runs):
-            self.records.append(result.record)
-            messages.append(Message(author="tool", text=self._text(result), call_id=result.call.id))
-            if result.output.payload is not None:
-                self.payload = result.output.payload
-        return messages
+        runs = [self._run(call, step, at, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
+        results = await asyncio.gather(*runs)
+        return [Message(author="tool", text=self._text(one), call_id=one.call.id) for one in results]
 
     def _text(self, result: ToolResult) -> str:
         """The result as the model reads it; passages that are new get the next numbers."""
@@ -85,25 +78,40 @@ class ToolExecutor:
         parts = [result.output.text, shown, f"Shown already: {' '.join(again)}" if again else ""]
         return "\n".join(part for part in parts if part)
 
-    async def _run(self, call: ToolCall, step: int, fault: str) -> ToolResult:
+    async def _run(self, call: ToolCall, step: int, position: int, fault: str) -> ToolResult:
         started = time.perf_counter()
-        output = ToolOutput()
-        fault = fault or self._fault(call)
-        if not fault:
-            try:
-                tool = self._tools[call.name]
-                arguments = tool.arguments.model_validate(call.arguments)
-                async with asyncio.timeout(self._settings.tool_seconds):
-                    output = await tool.run(arguments, self._context)
-            except ValidationError as error:
-                fault = f"wrong arguments: {_explain(error)}"
-            except TimeoutError:
-                fault = f"no result within {self._settings.tool_seconds:g} seconds"
-            except AnswerbusError as error:
-                fault = str(error)
-        if fault:
+        output, recorded = ToolOutput(), "stopped before it had a result"
+        try:
+            fault = fault or self._fault(call)
+            if not fault:
+                output, fault = await self._call(call)
+            recorded = fault or output.failure
+        finally:  # a call that is cancelled is kept, too: it may have changed something
+            record = _record(call, step, started, recorded)
+            self._history.add(step, position, record, output.payload)
+        if recorded:
             log.info("tool call failed", tool=call.name[:40], step=step)
-        return ToolResult(call, output, fault, _record(call, step, started, fault))
+        return ToolResult(call, output, fault)
+
+    async def _call(self, call: ToolCall) -> tuple[ToolOutput, str]:
+        """The tool's output, or why there is none; after a failure the same call may be made again."""
+        output, fault, key = ToolOutput(), "", _key(call)
+        self._seen.add(key)
+        try:
+            tool = self._tools[call.name]
+            arguments = tool.arguments.model_validate(call.arguments)
+            async with asyncio.timeout(self._settings.tool_seconds):
+                output = await tool.run(arguments, self._context)
+        except ValidationError as error:
+            fault = f"wrong arguments: {_explain(error)}"
+        except TimeoutError:
+            # A session, too, is booked at most once for a question: the same call tells whether it was.
+            fault = f"no result within {self._settings.tool_seconds:g} seconds; make the same call again to see it"
+        except AnswerbusError as error:
+            fault = str(error)
+        if fault or output.failure:
+            self._seen.discard(key)
+        return output, fault
 
     def _fault(self, call: ToolCall) -> str:
         """Why the call cannot be made; empty when it can."""
@@ -111,11 +119,13 @@ class ToolExecutor:
             return f"the arguments cannot be read: {call.fault}"
         if call.name not in self._tools:
             return f"there is no such tool; there are: {', '.join(self._tools) or 'none'}"
-        key = f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
-        if key in self._seen:
+        if _key(call) in self._seen:
             return "you made this very call already; its result stands above"
-        self._seen.add(key)
         return ""
+
+
+def _key(call: ToolCall) -> str:
+    return f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
 
 
 def _too_many(most: int) -> str:

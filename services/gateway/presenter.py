@@ -125,9 +125,10 @@ def _outcome_json(
         "timings": _timings(timeline),
         "usage": usage.model_dump() if usage else {},
     }
+    if outcome.traits.written or outcome.tool_calls:
+        body["tool_calls"] = list(outcome.tool_calls)
     if outcome.traits.written:
         body |= {
-            "tool_calls": list(outcome.tool_calls),
             "scores": outcome.scores.model_dump() if outcome.scores else None,
             "attempts": attempt + 1,
             "best_effort": outcome.best_effort,

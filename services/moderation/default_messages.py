@@ -29,6 +29,11 @@ DEFAULT_MESSAGES: dict[str, dict[str, str]] = {
     "manipulation": _RESPECT,
     "jailbreak": _RESPECT,
     "guardrail": _RESPECT,
+    "unchecked": {
+        "en": "Your question could not be checked just now, so it was not passed on. Please ask it again in a moment.",
+        "fr": "Votre question n'a pas pu être vérifiée pour le moment et n'a donc pas été transmise. Veuillez la poser "
+        "de nouveau dans un instant.",
+    },
     "off_topic": {
         "en": "This service cannot help with that topic.",
         "fr": "Ce service ne peut pas vous aider sur ce sujet.",

@@ -65,7 +65,7 @@ class Moderator:
         _count_all(envelope, verdict)
         if verdict.rejection:
             lexicon_language = check_input.lexicon_language(settings)
-            language = language_of(verdict.text, asked.language_hint, settings, lexicon_language)
+            language = language_of(check_input.text, asked.language_hint, settings, lexicon_language)
             return _rejected(verdict, language, settings)
         return QuestionApproved(
             question=Question(text=verdict.text, turns=asked.turns, collections=asked.collections),

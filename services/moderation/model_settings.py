@@ -9,16 +9,29 @@ from pydantic import Field
 from services.moderation.prompts import EMERGENCY, GATE, PRIVATE
 from shared.contracts.pipelines import PromptedSection
 
+FailurePolicy = Literal["open", "closed"]
+
 
 class ModelStepSettings(PromptedSection):
-    """Which steps the model of the role `fast` runs in addition to the rules; without a model only the rules run."""
+    """Which steps the model of the role `fast` runs in addition to the rules.
+
+    Without a model only the rules run, except where a step that is on must not fail open.
+    """
 
     emergency_check: bool = Field(
         default=False, description="Whether a model detects people in danger whom the lexicons miss."
     )
+    emergency_check_fail: FailurePolicy = Field(
+        default="open",
+        description="When the emergency check gives no result (no model, an error, too slow): open lets the question "
+        "go on by the rules, closed rejects it as `unchecked`.",
+    )
     emergency_prompt: str = Field(default=EMERGENCY, min_length=1, description="The prompt of the emergency check.")
     gate: bool = Field(
         default=False, description="Whether a model rejects what is off topic and what is not a question."
+    )
+    gate_fail: FailurePolicy = Field(
+        default="open", description="The same for the gate: open lets the question go on, closed rejects it."
     )
     gate_prompt: str = Field(default=GATE, min_length=1, description="The prompt of the gate.")
     ai_pii: Literal["off", "redact", "block"] = Field(
@@ -26,10 +39,15 @@ class ModelStepSettings(PromptedSection):
         description="Whether a model detects private data without a fixed form (names, addresses), and what happens: "
         "redact masks the data, block rejects the question.",
     )
+    ai_pii_fail: FailurePolicy = Field(
+        default="open",
+        description="The same for the private data step: with open the question goes on as the rules masked it; with "
+        "closed it is rejected, and its text is not recorded.",
+    )
     ai_pii_prompt: str = Field(default=PRIVATE, min_length=1, description="The prompt of the private data step.")
     model_seconds: float = Field(
         default=5.0,
         gt=0,
-        description="The time limit of each of these steps, which is then skipped; never more than a third of the "
+        description="The time limit of each of these steps, which has then failed; never more than a third of the "
         "remaining time.",
     )

@@ -1,7 +1,7 @@
 """The optional model steps of moderation, which run concurrently after the rules: emergency, gate, private data.
 
-The model reads the text as redacted by the rules, as blocks of data. A step whose model fails or takes too long is
-skipped: the result of the rules stands.
+The model reads the text as redacted by the rules, as blocks of data. Where the model of a step fails or takes too long,
+the result of the rules stands, or the question is rejected as `unchecked`, as the pipeline has it (`*_fail`).
 """
 
 from __future__ import annotations
@@ -101,7 +101,14 @@ class ModelSteps:
             reply = await emergency
             if reply is not None and reply.emergency:
                 return ModelAssessment(text, emergency=True)
-            return _assess(text, await gate, await private, settings)
+            gate_reply, private_reply = await gate, await private
+            assessment = _assess(text, gate_reply, private_reply, settings)
+            if private_enabled and private_reply is None and settings.ai_pii_fail == "closed":
+                return assessment._replace(text=MASK, rejection="unchecked")  # what nobody has read is not kept either
+            unchecked = (settings.emergency_check and reply is None and settings.emergency_check_fail == "closed") or (
+                settings.gate and not rejected and gate_reply is None and settings.gate_fail == "closed"
+            )
+            return assessment._replace(rejection=assessment.rejection or "unchecked") if unchecked else assessment
         finally:
             for task in (gate, private, emergency):
                 task.cancel()

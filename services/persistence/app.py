@@ -43,12 +43,14 @@ def build(context: StageContext) -> Stage:
     stage.opens(record)
     stage.opens(RecordExpiry(record, settings.record_days))
     stage.opens(summarizer)
-    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, context.facts(stage.name), sessions))
+    directory = SqlCatalogue(record)
+    facts = context.facts(stage.name)
+    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory))
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
-    recorder = handler.Recorder(record, summarizer, AnswerCache(answers), erasure.erase_late_events)
+    recorder = handler.Recorder(record, summarizer, AnswerCache(answers), erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
     handler.register_record_requests(stage, record)
-    handler.register_directory_requests(stage, Directory(SqlCatalogue(record)))
+    handler.register_directory_requests(stage, Directory(directory))
     return stage
 
 

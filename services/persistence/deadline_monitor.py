@@ -19,15 +19,18 @@ import orjson
 import structlog
 from pydantic import ValidationError
 
-from services.persistence.ports import RecordIndex
+from services.persistence.ports import Bookings, RecordIndex
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
-from shared.contracts.domain import Lane, Value
+from shared.contracts.domain import Effect, Lane, Question, Value
 from shared.contracts.envelope import IMPORTED, Envelope, Event, following
 from shared.contracts.errors import AnswerbusError, UnavailableError
-from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked
+from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked, tools_so_far
+from shared.contracts.payloads import SessionBookedPayload
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
+from shared.text.languages import UNKNOWN
+from shared.text.payload_summary import effect_of
 
 log = structlog.get_logger()
 
@@ -73,13 +76,20 @@ class DeadlineMonitor:
     """A port of persistence that checks deadlines in the background; `name` is unique per worker."""
 
     def __init__(
-        self, name: str, event_log: EventLog, record: RecordIndex, publisher: FactPublisher, leases: KeyValue
+        self,
+        name: str,
+        event_log: EventLog,
+        record: RecordIndex,
+        publisher: FactPublisher,
+        leases: KeyValue,
+        bookings: Bookings | None = None,
     ) -> None:
         self._name = name
         self._log = event_log
         self._record = record
         self._publisher = publisher
         self._leases = leases
+        self._bookings = bookings
         self._open: list[OpenQuestion] = []
         #: How far the log has been read, by lane; empty while another worker holds the lease.
         self._read_to: dict[Lane, LogPosition] = {}
@@ -193,11 +203,26 @@ class DeadlineMonitor:
         last, stage = unresponsive_stage(await self._log.history(overdue.correlation_id))
         if last is None:
             return  # erased meanwhile
-        fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE)
+        effect, calls = tools_so_far(last.payload)
+        effect = effect or await self._booked(overdue.correlation_id, last.payload)
+        fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE).telling(effect, calls)
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
             log.warning("a question missed its deadline", unresponsive=stage, last_fact=last.fact)
         telemetry.DEADLINES_MISSED.labels(stage).inc()
         await self._publisher.publish(following("persistence", fact, last))
+
+    async def _booked(self, correlation_id: str, step: Fact) -> Effect | None:
+        """What a worker booked for the question before it died without a word; None also if that cannot be read."""
+        if self._bookings is None:
+            return None
+        try:
+            session = await self._bookings.session(correlation_id)
+        except UnavailableError:
+            telemetry.DEGRADED.labels("deadline_monitor").inc()
+            return None
+        question: Question | None = getattr(step, "question", None)
+        language = question.language if question else UNKNOWN
+        return effect_of(SessionBookedPayload(session=session), language) if session else None
 
 
 def unresponsive_stage(history: list[StoredEvent]) -> tuple[Event[Fact] | None, str]:

@@ -71,7 +71,7 @@ class Directory:
         if had := await self._catalogue.session(request.question):
             return BookReply(outcome="had", session=had)
         free = await self._catalogue.free(expert.id, datetime.now(UTC), None, OFFERED)
-        return BookReply(outcome="taken", free=tuple(free))
+        return BookReply(outcome="taken", free=tuple(free), expert=expert)
 
     async def content(self, request: ContentRequest) -> ContentReply:
         items = matching_content(

@@ -11,7 +11,7 @@ from services.persistence.answer_cache import AnswerCache, reusable_of
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.directory import Directory
 from services.persistence.erasure import ErasureHandler
-from services.persistence.ports import Entry, Record
+from services.persistence.ports import Bookings, Entry, Record
 from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
@@ -86,8 +86,13 @@ class Recorder:
         summaries: ConversationSummarizer,
         answer_cache: AnswerCache,
         on_erased: Callable[[Envelope], Awaitable[None]] | None = None,
+        bookings: Bookings | None = None,
     ) -> None:
-        """`on_erased` is called with events that arrive after their question was erased."""
+        """`on_erased` is called with events that arrive after their question was erased.
+
+        `bookings` are asked what a question booked whose ending does not tell it.
+        """
+        self._bookings = bookings
         self._on_erased = on_erased
         self._record = record
         self._sessions = summaries.sessions
@@ -102,7 +107,7 @@ class Recorder:
 
         No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
         """
-        exchange = projection.exchange(ending, envelope)
+        exchange = await self._with_booking(projection.exchange(ending, envelope))
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None
@@ -129,6 +134,19 @@ class Recorder:
 
     async def record_refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
         await self._record.save(projection.refused(fact, envelope))
+
+    async def _with_booking(self, exchange: Exchange) -> Exchange:
+        """The exchange with the session that its question booked, where the ending could not tell it.
+
+        The worker died, the question was withdrawn, or the reply to the booking came too late.
+        """
+        if self._bookings is None or not projection.may_have_booked(exchange):
+            return exchange
+        try:
+            session = await self._bookings.session(exchange.id)
+        except UnavailableError as error:
+            raise TransientError(str(error)) from error
+        return projection.with_booking(exchange, session) if session else exchange
 
     async def _save(self, entry: Entry, envelope: Envelope) -> bool:
         """Save the entry; whether it was kept. That of an erased question is not, and its events are erased too."""

@@ -166,7 +166,18 @@ class RecordIndex(Protocol):
         """
 
 
-class Catalogue(Protocol):
+class Bookings(Protocol):
+    """Knows which session a question booked; its id is the question's correlation id."""
+
+    async def session(self, session_id: str) -> BookedSession | None:
+        """The session of that question, if it booked one.
+
+        Raises:
+            UnavailableError: the database is unavailable.
+        """
+
+
+class Catalogue(Bookings, Protocol):
     """Stores the directory: experts, their slots, booked sessions, and content to read or watch.
 
     Every method raises `UnavailableError` if the database is unavailable.
@@ -188,8 +199,6 @@ class Catalogue(Protocol):
 
     async def free_counts(self, start: datetime) -> dict[str, int]:
         """The number of free slots from `start` on, by expert id."""
-
-    async def session(self, session_id: str) -> BookedSession | None: ...
 
     async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
         """Booked sessions that begin from `start` on, soonest first."""

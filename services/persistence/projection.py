@@ -16,7 +16,10 @@ from shared.contracts.facts import (
     FeedbackGiven,
 )
 from shared.contracts.outcome import Outcome, outcome_of
+from shared.contracts.payloads import BookedSession, SessionBookedPayload
 from shared.contracts.requests.persistence import Exchange
+
+_BOOKED = "session_booked"
 
 
 def exchange(ending: Ending, envelope: Envelope) -> Exchange:
@@ -87,6 +90,21 @@ def refused(fact: DocumentRefused, envelope: Envelope) -> DocumentState:
     return DocumentState(
         source=plain(fact.source), status="refused", reason=plain(fact.reason), at=envelope.occurred_at
     )
+
+
+def may_have_booked(exchange: Exchange) -> bool:
+    """Whether the question may have booked a session of which its ending says nothing."""
+    payload = exchange.answer.payload if exchange.answer else None
+    if exchange.lane != Lane.LIVE.value or (payload or {}).get("type") == _BOOKED:
+        return False
+    calls = exchange.details.get("tool_calls") or ()
+    return exchange.outcome in ("abandoned", "withdrawn") or any(call.get("tool") == "book_session" for call in calls)
+
+
+def with_booking(exchange: Exchange, session: BookedSession) -> Exchange:
+    """The exchange with the session in its details, as `effect`: the payload that the asker was not shown."""
+    effect = SessionBookedPayload(session=session).model_dump(mode="json")
+    return exchange.model_copy(update={"details": {**exchange.details, "effect": effect}})
 
 
 def plain(text: str) -> str:

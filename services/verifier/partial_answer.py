@@ -7,9 +7,11 @@ it only answers less of the question.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from services.verifier.draft_assessment import DraftAssessment, measure
 from shared.contracts.domain import Answer, Attempts, Citation, KeptDraft, Passage, Refutation
+from shared.contracts.facts import AnswerDrafted
 from shared.text.citations import with_markers
 from shared.text.urls import well_formed
 
@@ -29,7 +31,28 @@ def with_refuted(assessment: DraftAssessment, attempt: int) -> Attempts:
     earlier = assessment.draft.earlier
     candidates = [draft for draft in (earlier.best, kept(assessment, attempt)) if draft is not None]
     best = max(candidates, key=lambda draft: (draft.scores.overall, draft.attempt), default=None)
-    return Attempts(refuted=(*earlier.refuted, refutation), best=best)
+    return Attempts(
+        refuted=(*earlier.refuted, refutation),
+        best=best,
+        effect=assessment.draft.effect,
+        tool_calls=_fitting_calls(all_tool_calls(assessment.draft)),
+    )
+
+
+def all_tool_calls(draft: AnswerDrafted) -> tuple[dict[str, Any], ...]:
+    """The tool calls of the earlier attempts and of this one, oldest first."""
+    return (*draft.earlier.tool_calls, *draft.tool_calls)
+
+
+def _fitting_calls(calls: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    """The newest calls that fit into an event, in their order."""
+    kept, room = [], TOOL_BYTES
+    for call in reversed(calls):
+        room -= len(repr(call).encode())
+        if room < 0:
+            break
+        kept.append(call)
+    return tuple(reversed(kept))
 
 
 def kept(assessment: DraftAssessment, attempt: int) -> KeptDraft | None:

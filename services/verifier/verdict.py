@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.verifier.draft_assessment import DraftAssessment
-from services.verifier.partial_answer import with_refuted
+from services.verifier.partial_answer import all_tool_calls, with_refuted
 from services.verifier.settings import DEFAULT_GUARDED, DEFAULT_UNVERIFIED, VerifierSettings
-from shared.contracts.domain import Answer, Attempts, Citation, Passage
+from shared.contracts.domain import Answer, Attempts, Citation, Effect, Passage, Sentence
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
 from shared.text.citations import QUOTING_ENGINES, page_links, plain
 from shared.text.languages import localised
+from shared.text.payload_summary import told_first
 
 #: The most confidence (of 10) of an answer that did not pass; it is scaled by the answer's score.
 UNPASSED = 5.0
@@ -22,7 +23,28 @@ _TIMES, _SPARE_SECONDS = 1.5, 0.5
 def decide(
     assessment: DraftAssessment, envelope: Envelope, settings: VerifierSettings
 ) -> AnswerVerified | AnswerRefuted:
-    """The draft if it passes; a refutation while attempts and time remain; else the best attempt, or no answer."""
+    """The draft if it passes; a refutation while attempts and time remain; else the best attempt, or no answer.
+
+    Whatever ends the question tells what a tool changed for the asker, and which tools were called.
+    """
+    verdict = _decide(assessment, envelope, settings)
+    return verdict if isinstance(verdict, AnswerRefuted) else with_effect(verdict, assessment.draft.effect)
+
+
+def with_effect(verified: AnswerVerified, effect: Effect | None) -> AnswerVerified:
+    """The answer with what a tool changed as its payload and, unless the answer is about it, as its first sentence."""
+    answer = verified.answer
+    if effect is None or (answer.payload or {}).get("type") == effect.payload.get("type"):
+        return verified
+    content = told_first(answer.content, effect)
+    sentences = answer.sentences if content == answer.content else (Sentence(text=effect.text), *answer.sentences)
+    told = {"content": content, "type": "structured", "sentences": sentences, "payload": effect.payload}
+    return verified.model_copy(update={"answer": answer.model_copy(update=told)})
+
+
+def _decide(
+    assessment: DraftAssessment, envelope: Envelope, settings: VerifierSettings
+) -> AnswerVerified | AnswerRefuted:
     draft = assessment.draft
     stated = assessment.scores is not None
     if stated and assessment.passes:
@@ -63,7 +85,7 @@ def passed(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVer
         scores=assessment.scores,
         followups=draft.followups[: settings.max_followups] or suggested,
         engine=draft.engine,
-        tool_calls=draft.tool_calls,
+        tool_calls=all_tool_calls(draft),
         usage=draft.usage,
         judged_by=assessment.judged_by,
         refuted=draft.earlier.refuted,
@@ -97,7 +119,7 @@ def best_of(draft: AnswerDrafted, attempts: Attempts, settings: VerifierSettings
         scores=best.scores,
         followups=followups(question, best.citations, draft.passages, limit=settings.max_followups),
         engine=best.engine,
-        tool_calls=best.tool_calls,
+        tool_calls=all_tool_calls(draft) or best.tool_calls,
         usage=draft.usage,
         best_effort=True,
         judged_by=best.judged_by,
@@ -120,6 +142,7 @@ def nothing(assessment: DraftAssessment, attempts: Attempts, settings: VerifierS
         passages=draft.passages,
         context=draft.context,
         engine=draft.engine,
+        tool_calls=all_tool_calls(draft),
         usage=draft.usage,
         refuted=attempts.refuted,
     )

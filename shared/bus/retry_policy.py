@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from shared.bus import ports
 from shared.bus.delivery import Delivery
 from shared.bus.publisher import Publisher
 from shared.contracts import subjects
-from shared.contracts.domain import PipelineRef
+from shared.contracts.domain import Effect, PipelineRef
 from shared.contracts.envelope import Envelope, Event, following, opening
 from shared.contracts.errors import (
     ConfigurationError,
@@ -21,9 +22,9 @@ from shared.contracts.errors import (
     TransientError,
     UnavailableError,
 )
-from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned
+from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned, tools_so_far
 from shared.contracts.stage import Stage
-from shared.llm.call_context import recorded_calls
+from shared.llm.call_context import current_ledger, recorded_calls
 from shared.observability import telemetry
 
 log = structlog.get_logger()
@@ -136,7 +137,7 @@ class RetryPolicy:
         kind = getattr(error, "kind", "internal") if isinstance(error, PermanentError) else "internal"
         default = EXPIRED_MESSAGE if kind == "expired" else DEFAULT_MESSAGE
         message = (error.message if isinstance(error, PermanentError) else "") or default
-        fact = QuestionAbandoned(stage=failed_stage, kind=kind, message=message)
+        fact = QuestionAbandoned(stage=failed_stage, kind=kind, message=message).telling(*_tools(event))
         cause = event or _envelope(data)
         if cause is not None:
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())
@@ -175,6 +176,13 @@ class RetryPolicy:
 def _document(fact: Fact) -> dict[str, str]:
     """The id of the document that a fact submits, for the log."""
     return {"source": fact.document.source} if isinstance(fact, DocumentSubmitted) else {}
+
+
+def _tools(event: Event[Fact] | None) -> tuple[Effect | None, tuple[dict[str, Any], ...]]:
+    """What tools changed and which were called: before this event, and while the handler worked that failed."""
+    effect, calls = tools_so_far(event.payload) if event else (None, ())
+    ledger = current_ledger()
+    return (ledger.effect or effect, (*calls, *ledger.tool_calls)) if ledger else (effect, calls)
 
 
 def _header(text: str) -> str:

@@ -306,11 +306,26 @@ class KeptDraft(Value):
     tool_calls: tuple[dict[str, Any], ...] = ()
 
 
+class Effect(Value):
+    """What a tool has changed for the asker, such as a session booked; it stays true whatever becomes of the answer.
+
+    `payload` is the structured data of it, `text` says it in one sentence in the asker's language.
+    """
+
+    payload: dict[str, Any]
+    text: str
+
+
 class Attempts(Value):
-    """What the earlier attempts at a question came to, oldest first, and the best draft among them."""
+    """What the earlier attempts at a question came to, oldest first, and the best draft among them.
+
+    `effect` and `tool_calls` are of all attempts, also of those whose draft was not kept.
+    """
 
     refuted: tuple[Refutation, ...] = ()
     best: KeptDraft | None = None
+    effect: Effect | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
 
 
 class ObjectRef(Value):

@@ -20,6 +20,7 @@ from shared.contracts.domain import (
     CitationScore,
     Context,
     Document,
+    Effect,
     Finding,
     JudgedBy,
     Link,
@@ -83,6 +84,7 @@ RejectionKind = Literal[
     "off_topic",
     "not_a_question",
     "guardrail",
+    "unchecked",
 ]
 
 
@@ -143,7 +145,10 @@ class QuestionCleared(Fact):
 
 
 class ClarificationRequested(Fact):
-    """The question is ambiguous: the asker is asked which meaning is intended."""
+    """The question is ambiguous: the asker is asked which meaning is intended.
+
+    `payload` and `tool_calls` tell what tools found or changed before; `clarification` begins with what they changed.
+    """
 
     published_by = ("retrieval", "answer")
     consumed_by = ("persistence",)
@@ -152,6 +157,10 @@ class ClarificationRequested(Fact):
     question: Question
     clarification: str
     options: tuple[str, ...] = ()
+    payload: dict[str, Any] | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    engine: str = ""
+    usage: Usage = Field(default_factory=Usage)
 
 
 class AnswerReused(Fact):
@@ -193,7 +202,8 @@ class AnswerDrafted(Fact):
 
     `prompt_marks` are fingerprints of the prompts it was written with, by which a leaked prompt is detected.
     `streamed`: tokens were published while it was written; else its text is shown once it is verified. `followups` are
-    questions that only the engine could propose, after structured results.
+    questions that only the engine could propose, after structured results. `effect` is what a tool changed for the
+    asker in this attempt or an earlier one.
     """
 
     published_by = ("answer",)
@@ -212,6 +222,7 @@ class AnswerDrafted(Fact):
     prompt_marks: str = ""
     streamed: bool = True
     followups: tuple[str, ...] = ()
+    effect: Effect | None = None
 
 
 class AnswerRefuted(Fact):
@@ -260,7 +271,10 @@ class AnswerVerified(Fact):
 
 
 class QuestionAbandoned(Fact):
-    """A stage gave up on the question: `kind` says why, `links` where the asker can look instead."""
+    """A stage gave up on the question: `kind` says why, `links` where the asker can look instead.
+
+    `payload` and `tool_calls` tell what tools changed before; `message` begins with it.
+    """
 
     published_by = ("moderation", "translation", "retrieval", "answer", "verifier", "persistence")
     consumed_by = ("persistence",)
@@ -271,6 +285,15 @@ class QuestionAbandoned(Fact):
     message: str
     text: str = ""
     links: tuple[Link, ...] = ()
+    payload: dict[str, Any] | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+    def telling(self, effect: Effect | None, tool_calls: tuple[dict[str, Any], ...]) -> QuestionAbandoned:
+        """The same ending with what tools changed for the asker before, and their calls."""
+        told: dict[str, Any] = {"tool_calls": tool_calls or self.tool_calls}
+        if effect is not None:
+            told |= {"payload": effect.payload, "message": f"{effect.text} {self.message}"}
+        return self.model_copy(update=told)
 
 
 class QuestionWithdrawn(Fact):
@@ -399,6 +422,14 @@ class QuestionsForgotten(Fact):
     conversations: tuple[str, ...] = ()
     erased: dict[str, int] = {}
     rest: bool = False
+
+
+def tools_so_far(fact: Fact) -> tuple[Effect | None, tuple[dict[str, Any], ...]]:
+    """What tools have changed for the asker up to this step of the question, and the calls of all attempts."""
+    earlier: Attempts = getattr(fact, "earlier", None) or Attempts()
+    effect: Effect | None = getattr(fact, "effect", None)
+    calls: tuple[dict[str, Any], ...] = getattr(fact, "tool_calls", ())
+    return effect or earlier.effect, (*earlier.tool_calls, *calls)
 
 
 #: Every fact by name, in flow order.

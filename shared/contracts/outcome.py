@@ -81,10 +81,10 @@ class Outcome(Value):
     what the asker sees of it is `shown_answer`. `confidence` is from 0 to 10. `usage` is what the fact itself says the
     models cost, None where it says nothing.
 
-    The fields from `tool_calls` on belong to single outcomes: `tool_calls`, `best_effort`, `judged_by`, `refuted` and
-    `evaluation` to an answer, `origin` (the question whose answer it is) and `similarity` to a reused one, `options` to
-    a clarification, `reply` (false: the asker is shown nothing) and `findings` to a rejection, `stage` (the one that
-    gave up) to an abandoned question, `by` to a withdrawal.
+    The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
+    `best_effort`, `judged_by`, `refuted` and `evaluation` to an answer, `origin` (the question whose answer it is) and
+    `similarity` to a reused one, `options` to a clarification, `reply` (false: the asker is shown nothing) and
+    `findings` to a rejection, `stage` (the one that gave up) to an abandoned question, `by` to a withdrawal.
     """
 
     name: OutcomeName
@@ -127,7 +127,7 @@ class Outcome(Value):
             payload = EmergencyPayload(resources=answer.links).model_dump(mode="json")
             return answer.model_copy(update={"payload": payload})
         if self.name == "clarification":
-            return answer.model_copy(update={"payload": {"options": list(self.options)}})
+            return answer.model_copy(update={"payload": {**(answer.payload or {}), "options": list(self.options)}})
         return answer
 
     @property
@@ -141,6 +141,8 @@ class Outcome(Value):
         names = {name for name in DETAILS if name in self.model_fields_set}
         if self.traits.written:
             names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
+        elif not self.tool_calls:
+            names.discard("tool_calls")
         return self.model_dump(mode="json", include=names)
 
 
@@ -211,13 +213,17 @@ def _reused(fact: AnswerReused) -> Outcome:
 
 @outcome_of.register
 def _clarification(fact: ClarificationRequested) -> Outcome:
-    payload = {"options": list(fact.options)} if fact.options else None
+    options = {"options": list(fact.options)} if fact.options else {}
+    payload = {**(fact.payload or {}), **options} or None
     return Outcome(
         name="clarification",
         question=fact.question.text,
         language=fact.question.language,
         answer=Answer(content=fact.clarification, type="clarification", payload=payload),
         options=fact.options,
+        engine=fact.engine,
+        usage=fact.usage if fact.engine else None,
+        tool_calls=fact.tool_calls,
     )
 
 
@@ -249,8 +255,9 @@ def _abandoned(fact: QuestionAbandoned) -> Outcome:
         name="abandoned",
         kind=fact.kind,
         question=fact.text,
-        answer=Answer(content=fact.message, type="refusal", links=fact.links),
+        answer=Answer(content=fact.message, type="refusal", links=fact.links, payload=fact.payload),
         stage=fact.stage,
+        tool_calls=fact.tool_calls,
     )
 
 

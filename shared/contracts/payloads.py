@@ -115,5 +115,8 @@ Payload = (
     | ContentRecommendationsPayload
 )
 
+#: The types of payloads that tell of a change: it was made, so the asker is told, whatever becomes of the answer.
+EFFECTS = frozenset(["session_booked"])
+
 #: Reads a payload by its `type`.
 PAYLOAD: TypeAdapter[Payload] = TypeAdapter(Annotated[Payload, Field(discriminator="type")])

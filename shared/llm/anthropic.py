@@ -9,11 +9,8 @@ from typing import Any
 from shared.llm.chat_clients import missing_extra, openai_message, openai_tool, reply_of
 from shared.llm.endpoint_error import EndpointError, endpoint_error_of
 from shared.llm.ports import Message, Reply, Tool
-from shared.llm.settings import EndpointSettings
+from shared.llm.settings import ANTHROPIC_OUTPUT_TOKENS, EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
-
-#: Anthropic's API requires a limit; every model it serves allows this one.
-_OUTPUT_TOKENS = 4096
 
 
 class AnthropicChatClient:
@@ -36,13 +33,20 @@ class AnthropicChatClient:
             raise endpoint_error_of(error) from None
 
     async def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        accumulator: StreamAccumulator,
+        max_output_tokens: int | None = None,
     ) -> AsyncGenerator[str, None]:
         model = self._model.bind_tools([openai_tool(tool) for tool in tools]) if tools else self._model
+        limit = {"max_tokens": max_output_tokens} if max_output_tokens else {}
         merged: Any = None
         try:
-            async for chunk in model.astream(_langchain_messages(messages)):
+            async for chunk in model.astream(_langchain_messages(messages), **limit):
                 merged = chunk if merged is None else merged + chunk
+                accumulator.started = True
+                accumulator.set_usage(merged.usage_metadata)
                 for call in chunk.tool_call_chunks:
                     accumulator.add_tool_call(
                         call.get("index") or 0, call.get("id"), call.get("name"), call.get("args")
@@ -55,8 +59,6 @@ class AnthropicChatClient:
             raise
         except Exception as error:
             raise endpoint_error_of(error) from None
-        if merged is not None:
-            accumulator.set_usage(merged.usage_metadata)
 
     async def check(self) -> None:
         try:
@@ -81,7 +83,7 @@ class AnthropicChatClient:
         return ChatAnthropic(
             model_name=endpoint.model,
             api_key=SecretStr(endpoint.key),
-            max_tokens_to_sample=endpoint.max_output_tokens or _OUTPUT_TOKENS,
+            max_tokens_to_sample=endpoint.output_limit or ANTHROPIC_OUTPUT_TOKENS,
             timeout=endpoint.timeout_seconds,
             max_retries=0,
             cache=False,

@@ -1,6 +1,7 @@
 """The stage and the deadline that model calls are made for, and the calls made: set around each handler.
 
 The bus puts the recorded calls into the envelope of the fact that the handler returns, so no handler passes them on.
+What the tools did that a model called is recorded, too: if the handler fails, the bus tells it with the ending.
 """
 
 from __future__ import annotations
@@ -10,17 +11,23 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from shared.contracts.domain import ModelCall
+from shared.contracts.domain import Effect, ModelCall
 
 
 @dataclass
 class CallLedger:
-    """The model calls of one handled fact: its stage, the deadline of its question (None: none), the calls so far."""
+    """The model calls of one handled fact: its stage, the deadline of its question (None: none), the calls so far.
+
+    `tool_calls` are the tools that ran meanwhile, `effect` what one of them changed for the asker.
+    """
 
     stage: str
     deadline: datetime | None = None
     calls: list[ModelCall] = field(default_factory=list)
+    effect: Effect | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
 
 
 _CURRENT: ContextVar[CallLedger | None] = ContextVar("answerbus_ledger", default=None)
@@ -47,6 +54,13 @@ def record(call: ModelCall) -> None:
     ledger = _CURRENT.get()
     if ledger is not None:
         ledger.calls.append(call)
+
+
+def record_tools(effect: Effect | None, tool_calls: tuple[dict[str, Any], ...]) -> None:
+    """Note in the current ledger what tools have done so far; does nothing without one."""
+    ledger = _CURRENT.get()
+    if ledger is not None:
+        ledger.effect, ledger.tool_calls = effect, tool_calls
 
 
 def recorded_calls() -> tuple[ModelCall, ...]:

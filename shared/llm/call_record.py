@@ -40,6 +40,11 @@ class CallRecorder:
         self._first_token = time.monotonic() - self._began
         telemetry.MODEL_FIRST_TOKEN.labels(self.role, self.step, endpoint).observe(seconds)
 
+    @property
+    def usage(self) -> Usage:
+        """The tokens and cost of all tries so far."""
+        return self._usage
+
     def add_usage(self, endpoint: EndpointSettings, messages: Sequence[Message], reply: Reply) -> Reply:
         """Add a reply's tokens and their cost; returns the reply with both.
 

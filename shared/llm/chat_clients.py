@@ -34,9 +34,16 @@ class ChatClient(Protocol):
         """The whole reply at once; `schema` is the JSON schema to request, where the endpoint supports that."""
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        accumulator: StreamAccumulator,
+        max_output_tokens: int | None = None,
     ) -> AsyncGenerator[str, None]:
-        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply."""
+        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply.
+
+        `max_output_tokens` replaces the limit of the endpoint's settings.
+        """
 
     async def check(self) -> None:
         """Send a request that costs nothing, to see whether the endpoint answers and accepts the key."""
@@ -73,9 +80,14 @@ class OpenAIChatClient:
         return reply_of(message)
 
     async def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool], accumulator: StreamAccumulator
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        accumulator: StreamAccumulator,
+        max_output_tokens: int | None = None,
     ) -> AsyncGenerator[str, None]:
-        request: dict[str, Any] = {"model": self._endpoint.model, "stream": True, "extra_body": self._body()}
+        body = self._body(max_output_tokens)
+        request: dict[str, Any] = {"model": self._endpoint.model, "stream": True, "extra_body": body}
         request["messages"] = [openai_message(one) for one in messages]
         if tools:
             request["tools"] = [openai_tool(tool) for tool in tools]
@@ -84,8 +96,12 @@ class OpenAIChatClient:
         completions = self._model.root_async_client.chat.completions
         try:
             async with completions.with_streaming_response.create(**request) as response:
+                if "json" in response.headers.get("content-type", ""):  # the server does not stream
+                    yield accumulator.add_openai_completion(_json_object(await response.read()))
+                    return
                 async for lines in _lines(response.iter_bytes()):
-                    yield "".join(accumulator.add_openai_chunk(event) for event in _events(lines))
+                    for event in _events(lines):
+                        yield accumulator.set_done() if event is None else accumulator.add_openai_chunk(event)
         except (EndpointError, GeneratorExit):
             raise
         except Exception as error:
@@ -101,15 +117,15 @@ class OpenAIChatClient:
         if self._http is not None:
             await self._http.aclose()
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self, max_output_tokens: int | None = None) -> dict[str, Any]:
         """The fields of a request that depend on the endpoint's settings."""
         endpoint = self._endpoint
         body = dict(endpoint.extra_body)
         if endpoint.temperature is not None:
             body["temperature"] = endpoint.temperature
-        if endpoint.max_output_tokens is not None:
+        if limit := max_output_tokens or endpoint.max_output_tokens:
             official = endpoint.kind in ("openai", "azure")
-            body["max_completion_tokens" if official else "max_tokens"] = endpoint.max_output_tokens
+            body["max_completion_tokens" if official else "max_tokens"] = limit
         return body
 
     def _build(self) -> tuple[Any, Any]:
@@ -181,25 +197,28 @@ async def _lines(data: Any) -> AsyncGenerator[list[bytes], None]:
             yield lines
 
 
-def _events(lines: list[bytes]) -> list[dict[str, Any]]:
-    """The JSON objects of `data:` lines; `[DONE]`, comments and other fields are skipped.
+def _events(lines: list[bytes]) -> list[dict[str, Any] | None]:
+    """The JSON objects of `data:` lines, None for `[DONE]`; comments and other fields are skipped.
 
     Raises:
         EndpointError: a line is not a JSON object, or reports an error.
     """
-    events = []
+    events: list[dict[str, Any] | None] = []
     for line in lines:
         data = line[5:].strip() if line.startswith(b"data:") else b""
-        if not data or data == b"[DONE]":
-            continue
-        try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise EndpointError("garbled") from None
-        if not isinstance(event, dict) or event.get("error"):
-            raise EndpointError("garbled" if not isinstance(event, dict) else "error_in_stream")
-        events.append(event)
+        if data:
+            events.append(None if data == b"[DONE]" else _json_object(data))
     return events
+
+
+def _json_object(data: bytes) -> dict[str, Any]:
+    try:
+        event = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise EndpointError("garbled") from None
+    if not isinstance(event, dict) or event.get("error"):
+        raise EndpointError("garbled" if not isinstance(event, dict) else "error_in_stream")
+    return event
 
 
 def missing_extra(extra: str) -> ConfigurationError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -23,6 +23,9 @@ from shared.observability import telemetry
 
 log = structlog.get_logger()
 
+#: Seconds; a `Retry-After` is kept for later calls for at most this long.
+_LONGEST_PAUSE = 60.0
+
 
 def chat_client_for(settings: EndpointSettings) -> ChatClient:
     """The client of the API that the endpoint has."""
@@ -37,10 +40,16 @@ class Endpoint:
         self.breaker = CircuitBreaker(settings.breaker_failures, settings.breaker_seconds)
         self._client = client or chat_client_for(settings)
         self._slots = asyncio.Semaphore(settings.concurrency)
+        self._paused_until = 0.0
 
     @property
     def name(self) -> str:
         return self.settings.name
+
+    @property
+    def paused_seconds(self) -> float:
+        """Seconds until the endpoint may be called again, as its last `Retry-After` asked for; 0: it may be called."""
+        return max(0.0, self._paused_until - time.monotonic())
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, recorder: CallRecorder, left: float
@@ -67,8 +76,11 @@ class Endpoint:
         listener: Listener | None,
         recorder: CallRecorder,
         left: float,
+        max_output_tokens: int | None = None,
     ) -> Reply:
         """One try for a streamed reply, within `left` seconds; a failed try makes the listener restart.
+
+        What a failed try has cost is recorded, too, if anything of its reply came.
 
         Raises:
             EndpointError: the try failed.
@@ -76,19 +88,26 @@ class Endpoint:
         accumulator = StreamAccumulator()
 
         async def request(limit: float) -> Reply:
-            await self._read_stream(messages, tools, listener, accumulator, recorder, limit)
+            pieces = self._client.stream(messages, tools, accumulator, max_output_tokens)
+            await self._read_stream(pieces, listener, accumulator, recorder, limit)
             reply = accumulator.reply()
             if not reply.text.strip() and not reply.calls:
                 reason = "filtered" if accumulator.finish_reason == "content_filter" else "empty"
                 raise EndpointError(reason, unhealthy=False)
             return reply
 
+        recorded = False
         try:
-            return await self._try(request, messages, recorder, left)
+            reply = await self._try(request, messages, recorder, left)
+            recorded = True
+            return reply
         except EndpointError:
             if listener is not None and accumulator.text:
                 await listener.restart()
             raise
+        finally:
+            if accumulator.started and not recorded:
+                recorder.add_usage(self.settings, messages, accumulator.reply())
 
     async def warm(self) -> None:
         """Open the client; when its library is not installed, the first call reports it."""
@@ -166,6 +185,8 @@ class Endpoint:
 
     def _report_to_breaker(self, error: EndpointError | None, *, succeeded: bool = False) -> None:
         """`error` is None when the call `succeeded` or was cancelled."""
+        if error is not None and error.retry_after:
+            self._paused_until = time.monotonic() + min(error.retry_after, _LONGEST_PAUSE)
         if error is not None and error.unhealthy:
             self.breaker.failed()
         elif succeeded:
@@ -176,8 +197,7 @@ class Endpoint:
 
     async def _read_stream(
         self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
+        pieces: AsyncGenerator[str, None],
         listener: Listener | None,
         accumulator: StreamAccumulator,
         recorder: CallRecorder,
@@ -193,7 +213,6 @@ class Endpoint:
         ends = now() + limit
         began = time.monotonic()
         longest_wait, stall_reason = self.settings.first_token_seconds, "timeout"
-        pieces = self._client.stream(messages, tools, accumulator)
         timer = asyncio.timeout(None)
         try:
             async with timer:

@@ -35,6 +35,10 @@ _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 5.0
 #: The longest pause, in seconds, before the same endpoint is retried while another one is available.
 _LONGEST_PAUSE_WITH_ALTERNATIVES = 1.0
+#: Failures that took long: the next endpoint is tried before the same one again.
+_SLOW = frozenset(["timeout", "stall"])
+#: How many times the endpoint's limit of tokens a reply gets that stopped at it.
+_LARGER_LIMIT = 4
 #: No request is made with less time left than this, in seconds.
 _LEAST_TIME = 0.05
 
@@ -108,12 +112,20 @@ class FallbackModels:
         outcome = "cancelled"
 
         async def one_try(endpoint: Endpoint, left: float) -> Reply:
-            return await endpoint.stream(messages, tools, listener, recorder, left)
+            ends = time.monotonic() + left
+            reply = await endpoint.stream(messages, tools, listener, recorder, left)
+            limit = endpoint.settings.output_limit
+            if not (reply.at_limit and limit):
+                return reply
+            if listener is not None:
+                await listener.restart()
+            left = max(0.0, ends - time.monotonic())
+            return await endpoint.stream(messages, tools, listener, recorder, left, _LARGER_LIMIT * limit)
 
         try:
             reply = await self._first_reply(role, one_try, _budget(REPLY_SHARE))
             outcome = "cut" if reply.cut else "ok"
-            return reply
+            return reply.model_copy(update={"usage": recorder.usage})
         except EndpointError as error:
             outcome = error.reason
             raise _model_error(role, step, outcome) from None
@@ -137,7 +149,7 @@ class FallbackModels:
             EndpointError: of the last endpoint, or that the role has none.
         """
         last = EndpointError("not_configured")
-        remaining = list(self._roles.get(role, ()))
+        remaining = sorted(self._roles.get(role, ()), key=lambda one: one.paused_seconds > 0)
         while remaining:
             endpoint = remaining.pop(0)
             others = sum(not other.breaker.is_open for other in remaining)
@@ -156,6 +168,9 @@ async def _with_retries(endpoint: Endpoint, one_try: Try, allowed: float, *, alo
     """
     ends = time.monotonic() + allowed
     longest_pause = allowed if alone else min(allowed, _LONGEST_PAUSE_WITH_ALTERNATIVES)
+    if (asked := endpoint.paused_seconds) > longest_pause:
+        raise EndpointError("paused", retryable=False, unhealthy=False)
+    await asyncio.sleep(asked)
     last = EndpointError("timeout")
     for number in range(endpoint.settings.tries):
         left = ends - time.monotonic()
@@ -169,7 +184,8 @@ async def _with_retries(endpoint: Endpoint, one_try: Try, allowed: float, *, alo
                 raise last from None  # the tries of this call opened it
             last = error
             pause = _pause(number, error)
-            final = probing or not error.retryable or number + 1 == endpoint.settings.tries
+            slow = error.reason in _SLOW and not alone  # another one may answer sooner
+            final = probing or slow or not error.retryable or number + 1 == endpoint.settings.tries
             if final or pause > longest_pause or endpoint.breaker.is_open:
                 raise
             await asyncio.sleep(min(pause, max(0.0, ends - time.monotonic())))

@@ -52,13 +52,17 @@ class Tool(Value):
 
 
 class Reply(Value):
-    """A model's reply: `model` is the name of the model, `cut` is true when it stopped at its limit of length."""
+    """A model's reply: `model` is the name of the model, `cut` is true when it stopped before its end.
+
+    It stopped at its limit of tokens (`at_limit`), at the longest reply that is read, or at a filter of the provider.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     usage: Usage = Usage()
     cut: bool = False
+    at_limit: bool = False
 
 
 class Listener(Protocol):
@@ -96,6 +100,8 @@ class Models(Protocol):
         listener: Listener | None = None,
     ) -> Reply:
         """The model's next message; `listener` receives its text while it is streamed.
+
+        A reply that ends at the endpoint's own limit of tokens is asked for once more, with a larger limit.
 
         Raises:
             ModelError: no endpoint is configured or answers in the time left.

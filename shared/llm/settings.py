@@ -19,6 +19,8 @@ DEFAULT_MODEL = "gpt-4.1-mini"
 OFF = "off"
 #: The key sent where none is configured: client libraries require one.
 NO_KEY = "none"
+#: Anthropic's API requires a limit; every model it serves allows this one.
+ANTHROPIC_OUTPUT_TOKENS = 4096
 OPENAI_URL = "https://api.openai.com/v1"
 
 Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
@@ -82,6 +84,11 @@ class EndpointSettings(_ModelSettings):
         if self.kind == "azure" and not (self.base_url and self.api_version):
             raise ValueError(f"endpoint {self.name}: kind azure needs the base_url of the resource and an api_version")
         return self
+
+    @property
+    def output_limit(self) -> int | None:
+        """The limit of tokens that requests name; None: they name none, and the provider's own limit holds."""
+        return self.max_output_tokens or (ANTHROPIC_OUTPUT_TOKENS if self.kind == "anthropic" else None)
 
     @property
     def key(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from functools import lru_cache
@@ -12,6 +13,9 @@ from pydantic import BaseModel, ValidationError
 from shared.llm.ports import M, Message
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder()
+#: The most objects of one reply that are tried.
+_MOST_OBJECTS = 3
 #: Characters of an invalid reply that the request for a repair quotes.
 _QUOTED_CHARS = 2000
 
@@ -34,7 +38,8 @@ def format_instructions(response_model: type[BaseModel]) -> str:
 
 
 def parse_reply(text: str, response_model: type[M], *, cut: bool = False) -> M:
-    """Parses the JSON object in the text: the whole text, a fenced block, or the text between the outermost braces.
+    """Parses the JSON object in the text: the whole text, a fenced block, the text between the outermost braces, or the
+    first of several objects that fits. A null stands for a field left out where the field may be left out.
 
     `cut` says that the reply stopped at its limit of length.
 
@@ -49,6 +54,8 @@ def parse_reply(text: str, response_model: type[M], *, cut: bool = False) -> M:
             return response_model.model_validate_json(candidate)
         except ValidationError as error:
             reason = reason or _describe(error)
+        with contextlib.suppress(ValidationError):
+            return response_model.model_validate(_without_nulls(candidate, response_model))
     if cut:
         raise InvalidReplyError("it was too long and was cut off")
     raise InvalidReplyError(reason or "it holds no JSON object")
@@ -68,7 +75,38 @@ def _candidates(text: str) -> list[str]:
     first, last = text.find("{"), text.rfind("}")
     if 0 <= first < last:
         candidates.append(text[first : last + 1])
-    return list(dict.fromkeys(candidates))
+    return list(dict.fromkeys([*candidates, *_objects(text)]))
+
+
+def _objects(text: str) -> list[str]:
+    """The first objects that stand in the text one after another."""
+    found: list[str] = []
+    at = text.find("{")
+    while at >= 0 and len(found) < _MOST_OBJECTS:
+        try:
+            _, end = _DECODER.raw_decode(text, at)
+            found.append(text[at:end])
+        except (json.JSONDecodeError, RecursionError):
+            break
+        at = text.find("{", end)
+    return found
+
+
+def _without_nulls(candidate: str, response_model: type[BaseModel]) -> Any:
+    """The object without the nulls of fields that have a default; what is not an object gives an error of its own."""
+    try:
+        found = json.loads(candidate)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return found
+    optional = {
+        name
+        for key, field in response_model.model_fields.items()
+        if not field.is_required()
+        for name in (key, field.alias or key)
+    }
+    return {name: value for name, value in found.items() if value is not None or name not in optional}
 
 
 def _describe(error: ValidationError) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
 from tests.support.model_server import ScriptedReply
@@ -68,3 +71,35 @@ async def test_danger_hidden_in_another_language_is_plain_in_the_translation(tmp
 
     assert facts[:4] == ["QuestionAsked", "QuestionApproved", "QuestionTranslated", "QuestionEscalated"]
     assert result["answer"]["links"]
+
+
+@pytest.mark.parametrize(
+    ("step", "moderation"),
+    [
+        ("kind", {"gate": True, "gate_fail": "closed"}),
+        ("found", {"ai_pii": "block", "ai_pii_fail": "closed"}),
+        ("emergency", {"emergency_check": True, "emergency_check_fail": "closed"}),
+    ],
+)
+async def test_a_step_that_fails_closed_rejects_the_question(
+    tmp_path: Path, step: str, moderation: dict[str, Any]
+) -> None:
+    failing: dict[str, Any] = {step: ScriptedReply(status=500)}
+    script = Script([tags(GOOD)], **failing)
+    async with platform(tmp_path, script, moderation=moderation) as (bus, client):
+        result = await result_of(client, f"I am called Jo Moreau. {RENT}")
+        later = [event.encode() for event in bus.history(result["id"])[1:]]
+
+    assert (result["outcome"], result["rejection"]["kind"]) == ("rejected", "unchecked")
+    assert "could not be checked" in result["answer"]["content"]
+    assert script.answered == []
+    if step == "found":
+        assert not [data for data in later if b"Moreau" in data]
+
+
+async def test_a_step_that_fails_open_lets_the_question_go_on(tmp_path: Path) -> None:
+    script = Script([tags(GOOD)], found=ScriptedReply(status=400), kind=ScriptedReply(status=400))
+    async with platform(tmp_path, script, moderation={"ai_pii": "block", "gate": True}) as (_, client):
+        result = await result_of(client, RENT)
+
+    assert result["answer"]["content"] == GOOD

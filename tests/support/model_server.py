@@ -233,8 +233,9 @@ class ModelServer:
     @staticmethod
     def _whole(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = body if isinstance(body, bytes) else orjson.dumps(body)
-        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", "content-type: application/json"]
-        lines += [f"content-length: {len(data)}", *(f"{key}: {value}" for key, value in (headers or {}).items())]
+        headers = {"content-type": "application/json", **(headers or {})}
+        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", f"content-length: {len(data)}"]
+        lines += [f"{key}: {value}" for key, value in headers.items()]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
 
     # --- chat ---

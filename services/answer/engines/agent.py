@@ -1,8 +1,8 @@
 """The engine that uses tools: the model asks for tool calls and reads their results until it writes its answer.
 
 The number of steps is bounded, and the last step offers no tools. Passages among the results are numbered after the
-retrieved ones, so that they can be cited and verified like these. The latest structured result (experts, free slots,
-a booked session, content) becomes the payload of the answer.
+retrieved ones, so that they can be cited and verified like these. A booked session becomes the payload of the answer,
+else the latest structured result (experts, free slots, content).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 
 from services.answer import prompts
-from services.answer.ports import AnswerTask, Completion
+from services.answer.ports import CUT_OFF, AnswerTask, Completion
 from services.answer.token_stream import CompletionStream
 from services.answer.tool_executor import ToolExecutor
 from services.answer.tools.ports import AgentTool
@@ -39,14 +39,13 @@ class AgentEngine:
             async with asyncio.timeout(STEPS_SHARE * task.model_seconds):
                 completion = await run.steps(task)
         except (ModelError, TimeoutError):
-            if run.tools.payload is None:
+            if task.history.payload is None:
                 raise
             completion = Completion()
         return completion._replace(
             passages=tuple(run.tools.passages),
-            payload=run.tools.payload,
+            payload=task.history.payload,
             may_be_uncited=task.settings.uncited,
-            tool_calls=tuple(run.tools.records),
             usage=run.usage,
             prompts=(task.settings.agent_prompt, task.settings.project_introduction),
         )
@@ -64,11 +63,14 @@ class _AgentRun:
         """Calls the model and the tools it asks for, in turn.
 
         Raises:
-            ModelError: no model, or no answer within `max_steps`.
+            ModelError: no model, or no answer within `max_steps`; one more step may put its language right.
         """
         messages = prompts.agent_messages(task)
-        for step in range(1, task.settings.max_steps + 1):
-            offered = self.tools.offered if step < task.settings.max_steps else ()
+        steps, wrong_language = task.settings.max_steps, False
+        for step in range(1, steps + 2):
+            if step > steps and not wrong_language:
+                break
+            offered = self.tools.offered if step < steps else ()
             stream = CompletionStream(task, len(self.tools.passages))
             reply = await self._models.converse("main", STEP, messages, tools=offered, listener=stream)
             self.usage = self.usage.plus(reply.usage)
@@ -78,10 +80,14 @@ class _AgentRun:
                 messages.append(Message(author="assistant", text=reply.text, calls=reply.calls))
                 messages += await self.tools.execute(reply.calls, step)
                 continue
+            if reply.cut:
+                raise ModelError(CUT_OFF)
             completion = await stream.finish(reply.text)
-            if not offered or may_be_in(completion.content, task.question.language):
+            if may_be_in(completion.content, task.question.language):
                 return completion
             await task.tokens.restart()
+            wrong_language = True
             messages.append(Message(author="assistant", text=reply.text))
             messages.append(Message(author="user", text=prompts.language_correction(task.question)))
-        raise ModelError(f"no answer within {task.settings.max_steps} steps")
+        in_language = " in the asker's language" if wrong_language else ""
+        raise ModelError(f"no answer{in_language} within {steps} steps")

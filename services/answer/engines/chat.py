@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.answer import prompts
-from services.answer.ports import AnswerTask, Completion
+from services.answer.ports import CUT_OFF, AnswerTask, Completion
 from services.answer.token_stream import CompletionStream
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
@@ -27,6 +27,8 @@ class ChatEngine:
             stream = CompletionStream(task, len(task.passages))
             reply = await self._models.converse("main", STEP, messages, listener=stream)
             usage = usage.plus(reply.usage)
+            if reply.cut:
+                raise ModelError(CUT_OFF)
             completion = await stream.finish(reply.text)
             if may_be_in(completion.content, task.question.language):
                 break

@@ -14,7 +14,7 @@ from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
 from shared.contracts.domain import Lane
 from shared.contracts.errors import RefusedError
-from shared.contracts.payloads import SessionBookedPayload
+from shared.contracts.payloads import ExpertAvailabilityPayload, SessionBookedPayload
 from shared.contracts.requests.directory import BookRequest
 from shared.contracts.requests.request import RequestClient
 
@@ -52,7 +52,12 @@ class BookSession:
         reply = await self._requests.ask(request)
         if reply.session is None:
             free = json_rows("slots", reply.free) if reply.free else "There is no other free slot."
-            return ToolOutput(text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}")
+            offered = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.free) if reply.expert else None
+            return ToolOutput(
+                text=f"Somebody else has just taken that slot. Nothing was booked.\n{free}",
+                payload=offered if reply.free else None,
+                failure="the slot is taken; nothing was booked",
+            )
         outcome = "Booked." if reply.outcome == "booked" else "This message has booked this session already."
         return ToolOutput(
             text=f"{outcome}\n{json_rows('session', (reply.session,))}",

@@ -27,11 +27,15 @@ class ToolContext(NamedTuple):
 
 
 class ToolOutput(NamedTuple):
-    """What a tool returns: text for the model, passages that can be cited, a payload that the asker is shown."""
+    """What a tool returns: text for the model, passages that can be cited, a payload that the asker is shown.
+
+    `failure` says why the call did not do what it is for, although it has a text or a payload (the slot was taken).
+    """
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
     payload: Payload | None = None
+    failure: str = ""
 
 
 class AgentTool(Protocol):

@@ -23,6 +23,7 @@ SEVERITY: tuple[RejectionKind, ...] = (
     "profanity",
     "pii",
     "guardrail",
+    "unchecked",
     "unsupported_language",
     "off_topic",
     "not_a_question",

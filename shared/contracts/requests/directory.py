@@ -54,11 +54,12 @@ class AvailabilityRequest(Request[AvailabilityReply]):
 
 
 class BookReply(Value):
-    """`booked` now, `had` already by this question, or `taken` by somebody else; then `free` are other times."""
+    """`booked` now, `had` already by this question, or `taken` by somebody else; then `free` are the expert's times."""
 
     outcome: Literal["booked", "had", "taken"]
     session: BookedSession | None = None
     free: tuple[Slot, ...] = ()
+    expert: Expert | None = None
 
 
 class BookRequest(Request[BookReply]):

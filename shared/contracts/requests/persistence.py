@@ -16,9 +16,10 @@ class Exchange(Value):
     """The record of a finished question; its id is the question's correlation id.
 
     `outcome` and the fields from `kind` to `usage` are those of `shared.contracts.outcome.Outcome`, which
-    `to_outcome` restores. `details` holds the fields that only some outcomes have, and `model_calls` where models were
-    asked; `usage` is their sum. Times are UTC; `elapsed_ms` is from the question to its ending. `event_id` is that of
-    the terminal fact. `asker`, `parent` and `reuse_key` are those of the envelope.
+    `to_outcome` restores. `details` holds the fields that only some outcomes have, `model_calls` where models were
+    asked (`usage` is their sum), and `effect`, what the question changed where its ending does not tell it. Times are
+    UTC; `elapsed_ms` is from the question to its ending. `event_id` is that of the terminal fact. `asker`, `parent`
+    and `reuse_key` are those of the envelope.
     """
 
     id: str

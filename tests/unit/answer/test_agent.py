@@ -356,3 +356,35 @@ def test_a_payload_is_read_back_by_its_type() -> None:
     payload = ContentRecommendationsPayload(topic="stress", items=(ARTICLE,))
 
     assert PAYLOAD.validate_python(payload.model_dump(mode="json")) == payload
+
+
+async def test_a_call_that_failed_may_be_made_again() -> None:
+    class Flaky(FakeRequests):
+        async def ask(self, request: Any, timeout: float = 5.0) -> Any:
+            found = await super().ask(request, timeout)
+            if len(self.asked) == 1:
+                raise UnavailableError("persistence did not reply")
+            return found
+
+    booking = call("book_session", expert="smith", slot="smith-1")
+    models = ScriptedModels(answer=[using(booking), using(booking), using(booking), "Dr. Smith is booked."])
+
+    draft = await answer(models, Flaky())
+
+    assert [one["ok"] for one in draft.tool_calls] == [False, True, False]
+    assert "already" in draft.tool_calls[2]["fault"]
+    assert draft.effect is not None
+
+
+async def test_the_last_step_must_be_in_the_askers_language_and_may_be_corrected_once() -> None:
+    german = "Die Sprechstunde beginnt um neun Uhr und ist für alle Bürger der Stadt offen."
+    once = EVERY.model_copy(update={"max_steps": 1})
+    corrected = ScriptedModels(answer=[german, "The centre opens at nine. [1]"])
+    never = ScriptedModels(answer=[german, german, german])
+
+    assert (await answer(corrected, settings=once)).answer.content == "The centre opens at nine. [1]"
+    draft = await answer(never, settings=once)
+
+    assert draft.engine == "extractive"
+    assert "language" in draft.context.trace["answer"]["because"]
+    assert len(never.calls) == 2

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from shared.bus import Publisher
 from shared.bus.delivery import Delivery
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
-from shared.contracts.domain import Document, PipelineRef
+from shared.contracts.domain import Answer, Document, Effect, PipelineRef, Question
 from shared.contracts.envelope import Event, opening
 from shared.contracts.errors import (
     ConfigurationError,
@@ -23,17 +23,20 @@ from shared.contracts.errors import (
     UnavailableError,
 )
 from shared.contracts.facts import (
+    AnswerDrafted,
     DocumentSubmitted,
     Ending,
     ExchangeRecorded,
     Fact,
     FeedbackGiven,
+    PassagesRetrieved,
     QuestionAbandoned,
     QuestionAsked,
 )
 from shared.contracts.facts import QuestionApproved as Approved
 from shared.contracts.facts import QuestionRejected as Rejected
 from shared.contracts.stage import Stage
+from shared.llm.call_context import model_calls, record_tools
 
 REF = PipelineRef(name="town", revision=4)
 REJECTED = Rejected(kind="off_topic", text="?", message="No.")
@@ -262,3 +265,28 @@ async def test_log_of_a_retry_names_reason_and_document_and_quotes_nothing(error
         assert await failing(Bus(), error, event) == "retried"
     (line,) = said
     assert (line["reason"], line["source"], line["id"]) == (reason, "kb:a.md", event.correlation_id)
+
+
+TOLD = "Your session with Dr. Smith is booked for 2030-05-06 10:00 (UTC)."
+BOOKED = Effect(payload={"type": "session_booked"}, text=TOLD)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["in-an-earlier-step", "in-the-step-that-failed"])
+async def test_a_question_given_up_tells_what_tools_changed_before(before: bool) -> None:
+    bus = Bus()
+    asked = Question(text="Book it")
+    drafted = AnswerDrafted(question=asked, answer=Answer(content=TOLD), engine="agent", effect=BOOKED,
+                            tool_calls=({"tool": "book_session"},))  # fmt: skip
+    fact = drafted if before else PassagesRetrieved(question=asked, passages=())
+    event = opening("answer", fact, pipeline=REF, deadline_seconds=60)
+
+    with model_calls("answer"):
+        if not before:
+            record_tools(BOOKED, ({"tool": "book_session"},))
+        await failing(bus, ExpiredError("too late"), event)
+
+    abandoned = bus.published[0].payload
+    assert isinstance(abandoned, QuestionAbandoned)
+    assert abandoned.payload == BOOKED.payload
+    assert abandoned.message == f"{TOLD} {EXPIRED_MESSAGE}"
+    assert abandoned.tool_calls == ({"tool": "book_session"},)

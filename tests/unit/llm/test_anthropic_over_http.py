@@ -64,12 +64,12 @@ async def test_tools_go_there_and_back() -> None:
 
 
 async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
-    with ModelServer([ScriptedReply("It stands", finish="length")]) as server:
+    with ModelServer(lambda _: ScriptedReply("It stands", finish="length")) as server:
         async with served(claude(server, max_output_tokens=2)) as models:
             reply = await models.converse("main", "answer", ASKED)
 
     assert reply.cut
-    assert server.asked[0].body["max_tokens"] == 2
+    assert [asked.body["max_tokens"] for asked in server.asked] == [2, 8]
 
 
 async def test_overload_is_tried_again_and_a_wrong_key_is_not() -> None:

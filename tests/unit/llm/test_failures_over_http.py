@@ -312,3 +312,51 @@ async def test_neither_keys_nor_texts_are_in_what_is_logged_or_raised(capsys: py
     assert "hunter2" not in written
     assert "secret-key-1234" not in written
     assert raised.value.__suppress_context__
+
+
+async def test_retry_after_is_kept_for_the_next_call() -> None:
+    with (
+        ModelServer([ScriptedReply(status=429, headers={"retry-after": "30"}), "Rome."]) as busy,
+        ModelServer(lambda _: "Paris.") as other,
+    ):
+        async with served(endpoint(busy), endpoint(other, "two")) as models:
+            replies = [await models.converse("main", "answer", ASKED) for _ in range(2)]
+
+    assert [reply.text for reply in replies] == ["Paris.", "Paris."]
+    assert len(busy.asked) == 1
+
+
+async def test_endpoint_that_asked_for_a_pause_is_not_called_again_within_it() -> None:
+    with ModelServer([ScriptedReply(status=429, headers={"retry-after": "30"}), "Rome."]) as server:
+        async with served(endpoint(server)) as models:
+            for reason in ("status_429", "paused"):
+                with model_calls("answer", soon(4)), pytest.raises(ModelError, match=reason):
+                    await models.converse("main", "answer", ASKED)
+
+    assert len(server.asked) == 1
+
+
+async def test_stalled_endpoint_is_not_tried_again_before_a_healthy_one() -> None:
+    with ModelServer(lambda _: ScriptedReply("It stands", stall_after=1)) as mute, ModelServer(["Paris."]) as other:
+        async with served(endpoint(mute, stall_seconds=0.3), endpoint(other, "two")) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert reply.text == "Paris."
+    assert len(mute.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "broken", [ScriptedReply("It stands in Rome", stall_after=3), ScriptedReply("It stands in Rome", cut_after=3)]
+)
+async def test_tokens_of_a_failed_try_are_counted(broken: ScriptedReply) -> None:
+    before = metric("answerbus_model_tokens_total", kind="output")
+    price = {"input": 1.0, "output": 1000.0}
+    with ModelServer([broken, "Paris."]) as server:
+        async with served(endpoint(server, stall_seconds=0.3, price=price)) as models:
+            with model_calls("answer") as work:
+                reply = await models.converse("main", "answer", ASKED)
+
+    assert reply.usage == work.calls[0].usage
+    assert reply.usage.output_tokens > 1
+    assert reply.usage.cost_usd > 0.001 * 3
+    assert metric("answerbus_model_tokens_total", kind="output") == before + reply.usage.output_tokens

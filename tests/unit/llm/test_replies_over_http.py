@@ -193,13 +193,69 @@ async def test_what_tools_answered_goes_back_in_the_form_of_the_api() -> None:
     assert answering == {"role": "tool", "tool_call_id": "c1", "content": "12 €"}
 
 
-async def test_reply_that_stops_at_its_limit_is_marked_as_cut() -> None:
-    with ModelServer([ScriptedReply("It stands in", finish="length")]) as server:
-        async with served(endpoint(server, max_output_tokens=3)) as models:
+async def test_reply_that_stops_at_its_limit_is_asked_for_with_a_larger_one() -> None:
+    listener = RecordingListener()
+    price = {"input": 1.0, "output": 1.0}
+    with ModelServer([ScriptedReply("It stands in", finish="length"), "It stands in Paris."]) as server:
+        async with served(endpoint(server, max_output_tokens=3, price=price)) as models:
+            with model_calls("answer") as work:
+                reply = await models.converse("main", "answer", ASKED, listener=listener)
+
+    assert (reply.text, reply.cut, listener.text) == ("It stands in Paris.", False, "It stands in Paris.")
+    assert [asked.body["max_tokens"] for asked in server.asked] == [3, 12]
+    assert reply.usage == work.calls[0].usage
+    assert reply.usage.output_tokens == 3 + 4
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+async def test_reply_that_stops_before_its_end_is_marked_as_cut(finish: str) -> None:
+    with ModelServer(lambda _: ScriptedReply("It stands in", finish=finish)) as server:
+        async with served(endpoint(server)) as models:
             reply = await models.converse("main", "answer", ASKED)
 
     assert reply.cut
-    assert server.asked[0].body["max_tokens"] == 3
+    assert len(server.asked) == 1  # the provider's own limit cannot be raised
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'data: {"choices": [{"index": 0, "delta": {"content": [{"type": "text", "text": "Paris."}]}}]}\n\n'
+        b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n',
+        b'data: {"choices": [{"index": 1, "delta": {"content": "Paris."}}]}\n\n'
+        b'data: {"choices": [{"index": 0, "delta": {"content": "Rome."}}]}\n\n'
+        b'data: {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n',
+        b'data: {"choices": [{"index": 0, "delta": {"content": "Paris."}}]}\n\ndata: [DONE]\n\n',
+        b'{"choices": [{"index": 0, "message": {"content": "Paris."}, "finish_reason": "stop"}]}',
+        b'{"choices": [{"message": {"content": [{"type": "text", "text": "Par"}, {"text": "is."}]}}]}',
+    ],
+    ids=["content-list", "other-index", "done-without-reason", "plain-json", "plain-json-list"],
+)
+async def test_other_shapes_of_a_stream_are_read(body: bytes) -> None:
+    kind = "text/event-stream" if body.startswith(b"data:") else "application/json"
+    with ModelServer([ScriptedReply(raw=body, headers={"content-type": kind})]) as server:
+        async with served(endpoint(server)) as models:
+            reply = await models.converse("main", "answer", ASKED)
+
+    assert (reply.text, reply.cut) == ("Paris.", False)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"relevant": true, "reason": null}',
+        '{"relevant": true} {"relevant": false}',
+        '{"comment": 1}\n{"relevant": true, "reason": null}',
+    ],
+)
+async def test_nulls_and_several_objects_cost_no_second_call(said: str) -> None:
+    with ModelServer([said]) as server:
+        async with served(endpoint(server)) as models:
+            verdict = await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert verdict == Verdict(relevant=True)
+    assert len(server.asked) == 1
 
 
 async def test_megabyte_of_reply_is_cut_and_no_more_of_it_is_read() -> None:

@@ -11,6 +11,7 @@ from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import IMPORTED, Event, following, opening
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import Fact, QuestionAbandoned, QuestionApproved, QuestionAsked, QuestionRejected
+from shared.contracts.payloads import BookedSession
 from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
 
@@ -178,3 +179,26 @@ async def test_the_history_of_another_platform_is_no_open_question() -> None:
     await monitor(log).check(asked.deadline + MARGIN)
 
     assert not await endings(log, asked.correlation_id)
+
+
+class Booked:
+    """Plays `Bookings`: every question has booked this session."""
+
+    async def session(self, session_id: str) -> BookedSession:
+        at = datetime(2030, 5, 6, 10, tzinfo=UTC)
+        return BookedSession(
+            id=session_id, slot_id="s", expert_id="e", expert_name="Dr. Smith", starts_at=at, ends_at=at
+        )
+
+
+async def test_a_question_whose_worker_died_after_a_booking_tells_it() -> None:
+    log = MemoryLog()
+    asked = await ask(log)
+
+    await DeadlineMonitor("one", log, Recorded(), log, MemoryKeyValue(), Booked()).check(asked.deadline + MARGIN)
+
+    (ending,) = await endings(log, asked.correlation_id)
+    assert isinstance(ending, QuestionAbandoned)
+    assert ending.payload
+    assert ending.payload["session"]["id"] == asked.correlation_id
+    assert ending.message.startswith("Your session with Dr. Smith is booked for 2030-05-06 10:00 (UTC).")
