@@ -81,3 +81,5 @@ def credentials(
         return
     table("credentials", ["user", "seed", "file", "public key"], [list(row.values()) for row in rows])
     print(f"include {out / USERS_FILE} in the configuration of the NATS server and reload it")
+    if rotated:
+        print("at the reload, workers with an old key end with code 70; a platform in one process (--in-process) ends")
