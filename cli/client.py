@@ -142,6 +142,9 @@ class GatewayClient:
         except ValueError:
             detail = response.text[:200]
         message = f"{detail or response.reason_phrase} (HTTP {response.status_code})"
+        if response.status_code == 401:
+            key = f"the key in {KEY_VARIABLE} is not valid here" if os.environ.get(KEY_VARIABLE) else "no key was sent"
+            message = f"{key}; set {KEY_VARIABLE} to an API key of the gateway at {self.url} (HTTP 401)"
         if response.status_code == 404:
             raise NotFoundError(message)
         if response.status_code in (429, 500, 502, 503):

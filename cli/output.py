@@ -54,7 +54,10 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a command's coroutine; an `AnswerbusError` ends it with one line and exit code 1, Ctrl-C with 130."""
+    """Run a command's coroutine; an `AnswerbusError` or a timeout ends it with one line and exit code 1.
+
+    Ctrl-C ends it with 130.
+    """
     import uvloop
     from pydantic import ValidationError
 
@@ -64,6 +67,8 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         fail(str(error))
     except ValidationError as error:
         fail_on_setting(error)
+    except TimeoutError as error:  # also of nats-py
+        fail(f"a server did not respond in time ({str(error) or 'timeout'}); the machine may be busy: try again")
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BrokenPipeError:

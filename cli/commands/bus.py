@@ -96,6 +96,6 @@ def credentials(
     print(f"include {out / USERS_FILE} in the configuration of the NATS server and reload it")
     if replaced:
         print(
-            f"the old keys of {', '.join(replaced)} are still valid: restart their workers, then run this with "
-            "--finish and reload the server again"
+            f"the old keys of {', '.join(replaced)} are still valid: restart their workers (a platform that runs "
+            "--in-process as a whole), then run this with --finish and reload the server again"
         )

@@ -18,6 +18,10 @@ def up(
     scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; repeatable.")] = None,
     nats_url: NatsUrl = "",
     in_process: Annotated[bool, typer.Option("--in-process", help="Run all stages in one process.")] = False,
+    wait: Annotated[
+        float,
+        typer.Option(min=1, envvar="ANSWERBUS_START_SECONDS", help="Seconds that the workers may take to start."),
+    ] = 60,
 ) -> None:
     """Start NATS and one process per stage, and run until Ctrl-C."""
     import os
@@ -35,6 +39,6 @@ def up(
     from cli.host.up import up as run_platform
 
     async def work() -> None:
-        await run_platform(settings, parse_scale(scale or [], settings), own_nats=own_nats)
+        await run_platform(settings, parse_scale(scale or [], settings), own_nats=own_nats, wait=wait)
 
     run(work)

@@ -24,8 +24,10 @@ from shared.contracts.errors import ConfigurationError, RefusedError, Unavailabl
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 
-#: Seconds within which every worker must be ready.
+#: Seconds within which every worker must be ready, unless `--wait` says otherwise.
 READY_TIMEOUT = 60.0
+#: Seconds between two lines that say which workers are not ready yet.
+PROGRESS_SECONDS = 10.0
 
 
 @dataclass
@@ -37,6 +39,8 @@ class LocalPlatform:
     children: list[Child] = field(default_factory=list)
     probe_ports: dict[str, int] = field(default_factory=dict)
     log_line: Print = field(default_factory=lambda: printer(max(map(len, STAGES)) + 2))
+    #: Seconds that workers have to become ready.
+    wait: float = READY_TIMEOUT
 
     def workers(self, stage: str) -> list[Child]:
         """The stage's processes, oldest first."""
@@ -74,8 +78,8 @@ def check_scale(values: list[str], settings: Settings) -> dict[str, int]:
     return scale
 
 
-async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> None:
-    """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too.
+async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool, wait: float = READY_TIMEOUT) -> None:
+    """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too. Workers have `wait` seconds to start.
 
     Raises:
         ConfigurationError, UnavailableError: it cannot start; no process is left running.
@@ -87,7 +91,7 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool) -> No
         stopping = _signals()
         users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
-        platform = LocalPlatform(settings, nats)
+        platform = LocalPlatform(settings, nats, wait=wait)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             if nats:
@@ -185,36 +189,51 @@ async def _stop_workers(platform: LocalPlatform, surplus: list[Child]) -> None:
 
 
 async def _ready(platform: LocalPlatform, stopping: asyncio.Event) -> None:
-    """Wait until every worker reports that it is ready.
+    """Wait until every worker reports that it is ready; says from time to time which are not, and why.
 
     Raises:
-        UnavailableError: a worker is not ready within a minute, or ends again and again.
+        UnavailableError: a worker is not ready in time, or ends again and again.
     """
-    until = time.monotonic() + READY_TIMEOUT
-    waiting = dict(platform.probe_ports)
+    began = time.monotonic()
+    said = began
+    waiting = dict.fromkeys(platform.probe_ports, "starting")
     while waiting and not stopping.is_set():
         for child in platform.children:
-            if child.name in waiting and await _is_ready(waiting[child.name]):
+            if child.name not in waiting:
+                continue
+            reason = await _not_ready(platform.probe_ports[child.name])
+            if not reason:
                 del waiting[child.name]
             elif child.restarts >= 3:
                 raise UnavailableError(f"{child.name} cannot start; see its output above")
-        if time.monotonic() > until:
-            raise UnavailableError(f"not ready after {READY_TIMEOUT:g} s: {', '.join(waiting)}")
+            else:
+                waiting[child.name] = reason
+        reasons = ", ".join(f"{name} ({reason})" for name, reason in waiting.items())
+        now = time.monotonic()
+        if waiting and now - began > platform.wait:
+            raise UnavailableError(f"not ready after {platform.wait:g} s: {reasons}; wait longer with --wait SECONDS")
+        if waiting and now - said > PROGRESS_SECONDS:
+            print(f"waiting for {reasons}", file=sys.stderr, flush=True)
+            said = now
         await asyncio.sleep(0.05)
 
 
-async def _is_ready(port: int) -> bool:
+async def _not_ready(port: int) -> str:
+    """Why the worker with this health port is not ready; empty if it is."""
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
     except OSError:
-        return False
+        return "starting"
     try:
-        writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        return b" 200 " in await asyncio.wait_for(reader.readline(), 2)
+        writer.write(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        head, _, body = (await asyncio.wait_for(reader.read(), 2)).decode(errors="replace").partition("\r\n\r\n")
     except (TimeoutError, OSError):
-        return False
+        return "no reply to its health check"
     finally:
         writer.close()
+    if " 200 " in head.partition("\r\n")[0]:
+        return ""
+    return body.strip() or "starting"
 
 
 def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:

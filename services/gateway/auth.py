@@ -33,7 +33,8 @@ class Authenticator:
     def __init__(self, settings: Settings) -> None:
         self._keys: list[tuple[bytes, str, str]] = [
             (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
-            for label, secret in settings.api_keys.items()
+            for label, secrets in settings.api_keys.items()
+            for secret in secrets
         ]
 
     @property

@@ -55,7 +55,11 @@ class HealthServer:
 
     async def _app(self, scope: dict[str, Any], receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
         status, body, kind = self._respond(scope.get("path", ""))
-        headers = [(b"content-type", kind.encode()), (b"cache-control", b"no-store")]
+        headers = [
+            (b"content-type", kind.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+        ]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

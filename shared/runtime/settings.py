@@ -154,9 +154,10 @@ class Settings(BaseSettings):
         default="127.0.0.1", description="Address on which the gateway listens; beyond loopback, API keys are required."
     )
     port: int = Field(default=8080, ge=0, le=65535, description="Port on which the gateway listens.")
-    api_keys: Annotated[dict[str, SecretStr], NoDecode] = Field(
+    api_keys: Annotated[dict[str, tuple[SecretStr, ...]], NoDecode] = Field(
         default_factory=dict,
-        description="API keys as name:role:key, separated by commas; roles are client, editor and operator.",
+        description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
+        "have several keys, all of which are valid.",
     )
     default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
@@ -180,10 +181,12 @@ class Settings(BaseSettings):
     @field_validator("api_keys", mode="before")
     @classmethod
     def _read_keys(cls, value: object) -> object:
-        """`alice:operator:s3cret,web:client:t0ken` -> {"alice:operator": "s3cret", ...}."""
+        """`alice:operator:s3cret,web:client:t0ken,web:client:n3w` -> {"web:client": ("t0ken", "n3w"), ...}."""
+        if isinstance(value, dict):
+            return {label: (key,) if isinstance(key, str | SecretStr) else key for label, key in value.items()}
         if not isinstance(value, str):
             return value
-        keys: dict[str, SecretStr] = {}
+        keys: dict[str, tuple[SecretStr, ...]] = {}
         for entry in filter(None, (part.strip() for part in value.split(","))):
             name, _, rest = entry.partition(":")
             role, _, key = rest.partition(":")
@@ -191,7 +194,8 @@ class Settings(BaseSettings):
                 raise ValueError(
                     "each API key is name:role:key with role client, editor or operator and 16+ characters"
                 )
-            keys[f"{name}:{role}"] = SecretStr(key)
+            label = f"{name}:{role}"
+            keys[label] = (*keys.get(label, ()), SecretStr(key))
         return keys
 
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")

@@ -26,6 +26,9 @@ from shared.contracts.pipelines import Pipeline, is_candidate
 
 log = structlog.get_logger()
 
+#: Seconds to read the current pipelines; more than they take on a machine that is busy starting everything else.
+LOAD_SECONDS = 30.0
+
 
 class NatsPipelines:
     """A `PipelineSource` on the bucket, which can also store documents."""
@@ -44,14 +47,17 @@ class NatsPipelines:
         """Read the current pipelines and watch for changes.
 
         Raises:
-            UnavailableError: the bucket does not exist, because NATS is not provisioned.
+            UnavailableError: the bucket does not exist, because NATS is not provisioned, or NATS does not respond.
         """
         try:
             self._bucket = await self._jetstream().key_value(subjects.PIPELINES_BUCKET)
+            self._watcher = asyncio.create_task(self._watch(self._bucket))
+            await asyncio.wait_for(self._loaded.wait(), LOAD_SECONDS)
         except BucketNotFoundError:
             raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
-        self._watcher = asyncio.create_task(self._watch(self._bucket))
-        await asyncio.wait_for(self._loaded.wait(), timeout=10)
+        except (TimeoutError, NatsError) as error:
+            await self.close()
+            raise UnavailableError("the pipelines could not be read: NATS does not respond in time") from error
 
     async def close(self) -> None:
         if self._watcher:

@@ -30,7 +30,13 @@ GUIDES = sorted(
 )
 NAMED = re.compile(r"\bANSWERBUS_[A-Z0-9_]*[A-Z0-9]\b")
 #: Read by the command line or the tests rather than by Settings.
-OTHER_VARIABLES = {"ANSWERBUS_URL", "ANSWERBUS_API_KEY", "ANSWERBUS_CONFIG", "ANSWERBUS_REQUIRE"}
+OTHER_VARIABLES = {
+    "ANSWERBUS_URL",
+    "ANSWERBUS_API_KEY",
+    "ANSWERBUS_CONFIG",
+    "ANSWERBUS_REQUIRE",
+    "ANSWERBUS_START_SECONDS",
+}
 SETTINGS = {f"ANSWERBUS_{name.upper()}": field for name, field in Settings.model_fields.items()}
 
 
@@ -66,6 +72,85 @@ def test_configuration_page_lists_every_setting_with_its_default() -> None:
     wanted = {name: _shown(field.get_default(call_default_factory=True)) for name, field in SETTINGS.items()}
     assert sorted(wanted.items() - rows.items()) == []
     assert sorted(set(rows) - set(wanted)) == []
+
+
+#: Settings that `.env` cannot change under compose, and why.
+NOT_IN_COMPOSE = {
+    **dict.fromkeys(("nats_seed", "nats_user", "nats_password"), "each container logs in with a seed of its own"),
+    **dict.fromkeys(("nats_tls_ca", "nats_tls_cert", "nats_tls_key"), "needs files in the containers"),
+    "graceful_seconds": "goes with stop_grace_period",
+    **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
+    "data_dir": "goes with the volumes",
+    "record_url": "is made of POSTGRES_PASSWORD",
+}
+#: Settings that the runtime reads in every stage; `models` and `model` only where a stage has models.
+_RUNTIME = ("shared/runtime/", "shared/bus/", "shared/stores/", "shared/observability/")
+_READS = re.compile(r"\b(?:settings|process)\.([a-z_]+)\b")
+
+
+def _read_in(*folders: str) -> set[str]:
+    """The process settings that Python files of these folders read."""
+    files = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return {name for path in files for name in _READS.findall(path.read_text("utf-8"))} & set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_setting_that_a_stage_reads_reaches_its_container(compose: dict[str, Any], stage: str) -> None:
+    environment = compose["services"][stage]["environment"]
+    wanted = (_read_in(f"services/{stage}/", *_RUNTIME) | _read_by(stage)) - set(NOT_IN_COMPOSE)
+
+    assert {f"ANSWERBUS_{name.upper()}" for name in wanted} - set(environment) == set()
+
+
+def _read_by(stage: str) -> set[str]:
+    """What a stage reads through packages of `shared`: models if it has any, the web if it builds a client."""
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "services" / stage).rglob("*.py"))
+    web = {name for name in Settings.model_fields if name in {"web_allow", "web_deny", "web_inside", "web_per_second"}}
+    models = {"models", "model"} if "context.models" in sources else set()
+    return models | (web if "shared.web.client" in sources else set())
+
+
+def test_every_setting_can_be_set_for_some_container_or_is_listed(compose: dict[str, Any]) -> None:
+    passed = {
+        name.removeprefix("ANSWERBUS_").lower()
+        for stage in (*STAGES, "provision")
+        for name, value in compose["services"][stage]["environment"].items()
+        if f"${{{name}:" in str(value)
+    }
+
+    assert set(Settings.model_fields) - passed == set(NOT_IN_COMPOSE)
+
+
+def test_settings_that_are_passed_on_have_the_default_of_the_program(compose: dict[str, Any]) -> None:
+    servers = {"ANSWERBUS_NATS_URL", "ANSWERBUS_KEY_VALUE_URL", "ANSWERBUS_VECTOR_URL"}
+    for stage in (*STAGES, "provision"):
+        for name, value in compose["services"][stage]["environment"].items():
+            found = re.fullmatch(rf"\$\{{{name}:-(.*)\}}", str(value))
+            if found and name in SETTINGS and name not in servers:
+                default = SETTINGS[name].get_default(call_default_factory=True)
+                shown = _shown(default).strip("`")
+                assert (found[1] or "empty") == shown, name
+
+
+def test_keys_of_models_that_the_page_names_reach_the_stages_with_models(compose: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "models.md").read_text("utf-8")
+    for name in set(re.findall(r"api_key_env: ([A-Z_]+)", page)):
+        for stage in set(STAGES) - {"gateway"}:
+            assert name in compose["services"][stage]["environment"], name
+
+
+def test_state_of_retrieval_is_on_a_volume_that_its_user_owns(compose: dict[str, Any]) -> None:
+    service = compose["services"]["retrieval"]
+    (volume,) = service["volumes"]
+    name, _, folder = volume.partition(":")
+
+    assert name in compose["volumes"]
+    assert service["environment"]["ANSWERBUS_DATA_DIR"] == folder
+    assert f"install -d -o answerbus -g answerbus -m 700 {folder}" in DOCKERFILE.read_text("utf-8")
+
+
+def test_secrets_of_the_compose_file_are_kept_out_of_version_control() -> None:
+    assert ".env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
 
 
 def _shown(default: object) -> str:

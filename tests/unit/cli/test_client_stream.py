@@ -99,3 +99,20 @@ async def test_client_raises_the_servers_own_sentence(status: str, error: type[E
         async with GatewayClient(f"http://127.0.0.1:{port}") as client:
             with pytest.raises(error, match="send something else"):
                 await client.call("GET", "/api/v1/questions/x")
+
+
+@pytest.mark.parametrize(("key", "told"), [("", "no key was sent"), ("wrong", "the key in ANSWERBUS_API_KEY is not")])
+async def test_refused_key_names_the_variable(key: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBUS_API_KEY", key)
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, GatewayClient(url) as client:
+        with pytest.raises(RefusedError, match=rf"^{told}.*; set ANSWERBUS_API_KEY to an API key of .*401\)$"):
+            await client.call("GET", "/api/v1/stages")

@@ -39,7 +39,7 @@ def test_scale_of_retrieval_needs_a_vector_server() -> None:
 def test_api_keys_are_read_with_name_and_role(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBUS_API_KEYS", "web:client:0123456789abcdef, ops:operator:with:colons:0123456789,")
 
-    keys = {label: key.get_secret_value() for label, key in Settings().api_keys.items()}
+    keys = {label: key.get_secret_value() for label, (key,) in Settings().api_keys.items()}
 
     assert keys == {"web:client": "0123456789abcdef", "ops:operator": "with:colons:0123456789"}
 

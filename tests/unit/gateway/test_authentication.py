@@ -65,6 +65,20 @@ async def test_a_key_is_taken_from_either_header(headers: dict[str, str]) -> Non
         assert (await here.http.get("/api/v1/pipelines", headers=headers)).status_code == 200
 
 
+async def test_old_and_new_key_of_a_name_are_both_valid_while_it_rotates() -> None:
+    new = "client-key-new-9876543210"
+    async with running_gateway(api_keys=f"{KEYS},web:client:{new}") as here:
+        for key in (CLIENT, new):
+            reply = await here.http.post("/api/v1/questions", json={"question": "When?"}, headers=bearer(key))
+            (event,) = here.bus.history(reply.json()["id"])
+            assert event.payload.model_dump()["client"]["key"] == "web"
+    async with running_gateway(api_keys=f"{KEYS},web:client:{new}".replace(f"web:client:{CLIENT},", "")) as here:
+        statuses = [
+            (await here.http.get("/api/v1/pipelines", headers=bearer(key))).status_code for key in (CLIENT, new)
+        ]
+    assert statuses == [401, 200]
+
+
 async def test_a_question_remembers_the_name_of_the_key_and_not_the_key() -> None:
     async with running_gateway(api_keys=KEYS) as here:
         body = {"question": "When?", "client": {"key": "somebody else", "page": "/harbour"}}

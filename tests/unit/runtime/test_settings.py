@@ -51,9 +51,17 @@ def test_several_servers_are_separated_by_commas() -> None:
 def test_keys_are_read_as_name_role_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBUS_API_KEYS", "web:client:0123456789abcdef, ops:operator:key:with:colons-16")
 
-    keys = {label: secret.get_secret_value() for label, secret in Settings().api_keys.items()}
+    keys = {label: secret.get_secret_value() for label, (secret,) in Settings().api_keys.items()}
 
     assert keys == {"web:client": "0123456789abcdef", "ops:operator": "key:with:colons-16"}
+
+
+def test_a_name_may_have_several_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBUS_API_KEYS", "web:client:0123456789abcdef,web:client:fedcba9876543210")
+
+    (keys,) = Settings().api_keys.values()
+
+    assert [key.get_secret_value() for key in keys] == ["0123456789abcdef", "fedcba9876543210"]
 
 
 @pytest.mark.parametrize("text", ["web:client:short", "web:admin:0123456789abcdef", "0123456789abcdef", "web:client"])
