@@ -14,7 +14,6 @@ from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.reader_process import ReaderProcesses
-from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
 from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.search_factory import create_question_handler, create_searcher
 from services.retrieval.semantic_cache.lookup import lookup_of
@@ -41,11 +40,10 @@ def build(context: StageContext) -> Stage:
     index, graph, web = create_vector_index(settings), create_graph(settings), create_web_search(settings)
     embeddings = create_embeddings(settings)
     feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log)
-    extractions = ExtractionCache(folder / "extraction.sqlite")
-    cache = lookup_of(context, index, embeddings)
+    extractions, cache = ExtractionCache(folder / "extraction.sqlite"), lookup_of(context, index, embeddings)
     fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "")
-    generation = IndexGeneration(context.stores.key_value(ANSWERS_BUCKET), fingerprint)
-    reader = ReaderProcesses(settings)
+    answers, reader = context.stores.key_value(ANSWERS_BUCKET), ReaderProcesses(settings)
+    generation = IndexGeneration(answers, fingerprint)
     for port in (index, graph, web, embeddings, feedback, extractions, cache, generation, reader):
         if port is not None:
             stage.opens(port)
@@ -60,10 +58,9 @@ def build(context: StageContext) -> Stage:
     )
     searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
     questions = create_question_handler(context, searcher, cache, index)
-    attempts = UnfinishedAttempts(context.stores.key_value(ANSWERS_BUCKET))
     documents = DocumentHandler(indexer, generation, index, embeddings)
     stage.opens(VectorCheck(documents))
-    submissions = SubmissionHandler(documents, attempts)
+    submissions = SubmissionHandler(documents, answers)
     register(stage, questions, submissions, documents, FeedbackHandler(feedback, cache), cache)
     return stage
 
