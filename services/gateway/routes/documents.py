@@ -7,7 +7,7 @@ import base64
 import hashlib
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,6 +37,9 @@ router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRo
 CONCURRENCY = 16
 #: Most documents of one request.
 MAX_DOCUMENTS = 500
+
+
+SubmissionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /documents returned.")]
 
 
 class DocumentIn(BaseModel):
@@ -159,7 +162,7 @@ async def submit(
 
 
 @router.get("/submissions/{submission_id}")
-async def submission_status(submission_id: str, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Read whether a submitted document was indexed or refused."""
     stored = decodable_events(await gateway.questions.find(submission_id))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
