@@ -71,11 +71,8 @@ class GatewayClient:
                 if response.status_code != 200:
                     await response.aread()
                     self._read(response)
-                rest = b""
-                async for piece in response.aiter_bytes():
-                    # Not `aiter_lines`, which also ends lines at characters that JSON may contain, such as U+2028.
-                    *lines, rest = (rest + piece).split(b"\n")
-                    for line in filter(None, lines):
+                async for line in _lines(response):
+                    if line:
                         yield json.loads(line)
                 if rest:
                     yield json.loads(rest)
@@ -101,7 +98,7 @@ class GatewayClient:
                     if response.status_code != 200:
                         await response.aread()
                         self._read(response)
-                    async for event in sse(response.aiter_lines()):
+                    async for event in sse(_text_lines(response)):
                         last_event_id = event.id or last_event_id
                         failures = 0
                         yield event
@@ -201,3 +198,19 @@ async def connect(
         print(f"starting the platform on {data} ...", file=sys.stderr)
     async with platform(log_errors_only(Settings(data_dir=data))) as own_url, GatewayClient(own_url) as client:
         yield client
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Lines ended by LF alone: httpx also splits at U+2028 and others, which JSON may contain."""
+    held = b""
+    async for chunk in response.aiter_bytes():
+        *lines, held = (held + chunk).split(b"\n")
+        for line in lines:
+            yield line
+    if held:
+        yield held
+
+
+async def _text_lines(response: httpx.Response) -> AsyncIterator[str]:
+    async for line in _lines(response):
+        yield line.decode("utf-8", "replace").removesuffix("\r")

@@ -27,7 +27,7 @@ class DeadLetterQuery(BaseModel):
     kind: str = Field(default="", max_length=64, description="The error: expired, max_deliveries, ...")
     id: str = Field(default="", pattern="^([0-9a-f]{32})?$", description="Correlation id of a question.")
     since: float = Field(default=0, ge=0, le=24 * 366 * 3600, description="Seconds back; 0: all.")
-    after: int = Field(default=0, ge=0, description="`after` of the previous page.")
+    after: int = Field(default=0, ge=0, lt=2**63, description="`after` of the previous page.")
     limit: int = Field(default=PAGE, ge=1, le=PAGE)
 
 
@@ -43,7 +43,7 @@ async def dead(query: Annotated[DeadLetterQuery, Query()], gateway: CurrentGatew
 
 @router.get("/dead/{number}")
 async def letter(
-    number: Annotated[int, Path(ge=1)], gateway: CurrentGateway, _: Operator, full: bool = False
+    number: Annotated[int, Path(ge=1, lt=2**63)], gateway: CurrentGateway, _: Operator, full: bool = False
 ) -> dict[str, Any]:
     """Read one dead letter; texts of its payload only with `full`, unmoderated texts never."""
     body: dict[str, Any] = cleaned(shown(await gateway.context.dead.get(number), full=full))

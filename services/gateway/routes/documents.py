@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -42,6 +42,9 @@ CONCURRENCY = 16
 MAX_DOCUMENTS = 500
 #: Seconds that removing or embedding the documents of one request may take.
 REMOVE_SECONDS, EMBED_SECONDS = 60.0, 300.0
+
+
+SubmissionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /documents returned.")]
 
 
 class DocumentIn(BaseModel):
@@ -187,7 +190,7 @@ async def submit(
 
 
 @router.get("/submissions/{submission_id}")
-async def submission_status(submission_id: str, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Read whether a submitted document was indexed or refused."""
     stored = decodable_events(await gateway.questions.find(submission_id))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)

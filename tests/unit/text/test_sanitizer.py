@@ -175,3 +175,11 @@ def test_json_for_a_terminal_has_the_same_meaning_and_no_control_characters(text
 
     assert json.loads(printed) == text
     assert visible(printed) == printed
+
+
+@pytest.mark.parametrize(
+    "code",
+    [0xAD, 0x34F, 0x115F, 0x1160, 0x3164, 0xFE00, 0xFE0F, 0xFFA0, 0xE0100, 0xE01EF],
+)
+def test_characters_that_are_drawn_as_nothing_are_removed(code: int) -> None:
+    assert visible(f"a{chr(code)}b") == clean(f"a{chr(code)}b") == "ab"
