@@ -119,7 +119,9 @@ def cli(*arguments: str, timeout: float = 120, env: dict[str, str] | None = None
 
 
 @contextlib.contextmanager
-def running(data: Path, *arguments: str, env: dict[str, str] | None = None) -> Iterator[Platform]:
+def running(
+    data: Path, *arguments: str, env: dict[str, str] | None = None, patience: float = READY
+) -> Iterator[Platform]:
     """`answerbus up` on the data directory until the block ends; everything is dead afterwards."""
     port = free_port()
     data.mkdir(parents=True, exist_ok=True)
@@ -134,7 +136,7 @@ def running(data: Path, *arguments: str, env: dict[str, str] | None = None) -> I
         )
     platform = Platform(data, port, process, log)
     try:
-        until = time.monotonic() + READY
+        until = time.monotonic() + patience
         while "answerbus is up" not in log.read_text():
             assert process.poll() is None, f"up ended: {log.read_text()[-3000:]}"
             assert time.monotonic() < until, f"up is not ready: {log.read_text()[-3000:]}"
