@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from cli.client import GatewayClient
-from cli.operations.progress import Progress
+from cli.operations.progress import ProgressBar
 
 #: Documents per request.
 REMOVED_AT_ONCE, EMBEDDED_AT_ONCE = 100, 10
@@ -59,7 +59,7 @@ async def embed_documents(client: GatewayClient, collection: str, *, quiet: bool
     """Embed the documents that have no vectors of the model in use; returns how many, and how many there are."""
     sources = [one["source"] async for one in registered(client, collection)]
     embedded = 0
-    progress = Progress("documents", quiet=quiet, total=len(sources))
+    progress = ProgressBar("documents", quiet=quiet, total=len(sources))
     try:
         for start in range(0, len(sources), EMBEDDED_AT_ONCE):
             batch = sources[start : start + EMBEDDED_AT_ONCE]

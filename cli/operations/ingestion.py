@@ -14,7 +14,7 @@ from typing import Any
 from cli.client import GatewayClient
 from cli.crawler.files import CollectedDocument, Collector, SourceProblem
 from cli.operations.documents import registered, remove_documents
-from cli.operations.progress import Progress
+from cli.operations.progress import ProgressBar
 from cli.output import print_json
 from shared.contracts.errors import AnswerbusError, NotFoundError
 from shared.text.sanitizer import visible
@@ -98,7 +98,7 @@ async def ingest(
     """
     report = IngestReport(problems=collector.problems, skipped=collector.skipped)
     seen: set[str] = set()
-    progress = Progress("documents", quiet=as_json)
+    progress = ProgressBar("documents", quiet=as_json)
     try:
         async for batch in _batches(documents):
             seen |= {one.document.source for one in batch}

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 
-class Progress:
+class ProgressBar:
     """A bar on a terminal, nothing elsewhere."""
 
     def __init__(self, noun: str, *, quiet: bool, total: int | None = None) -> None:

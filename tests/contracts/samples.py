@@ -153,6 +153,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             language_hint="fr",
             client={"channel": "web", "region": "north"},
             request_digest="9f2c6b0e",
+            collections=("pools",),
         ),
     )
     yield (
