@@ -23,6 +23,7 @@ from shared.contracts.domain import (
     CitationVerdict,
     Context,
     Document,
+    Effect,
     Finding,
     KeptDraft,
     Lane,
@@ -80,6 +81,8 @@ _QUESTION = Question(
     pivot_language="eng",
     turns=_TURNS,
 )
+_EFFECT = Effect(payload={"type": "session_booked"}, text="Your session with Dr. Smith is booked.")
+_TOOL_CALLS = ({"tool": "book_session", "step": 1, "ok": True},)
 _PASSAGE = Passage(
     id="swimming-prices-3",
     source="kb:leisure/swimming.md",
@@ -185,7 +188,13 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         "retrieval",
         0,
         ClarificationRequested(
-            question=_QUESTION, clarification="Which hall do you mean?", options=("North hall", "Harbour hall")
+            question=_QUESTION,
+            clarification="Which hall do you mean?",
+            options=("North hall", "Harbour hall"),
+            payload=_EFFECT.payload,
+            tool_calls=_TOOL_CALLS,
+            engine="agent",
+            usage=Usage(input_tokens=120, output_tokens=30, cost_usd=0.001),
         ),
     )
     yield (
@@ -229,7 +238,12 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         "answer",
         0,
         AnswerDrafted(
-            **draft, earlier=_EARLIER, prompt_marks="0ssI2Hvh", streamed=False, followups=("Where is the desk?",)
+            **draft,
+            earlier=_EARLIER,
+            prompt_marks="0ssI2Hvh",
+            streamed=False,
+            followups=("Where is the desk?",),
+            effect=_EFFECT,
         ),
     )
     yield (
@@ -261,6 +275,8 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         1,
         QuestionAbandoned(
             stage="answer",
+            payload=_EFFECT.payload,
+            tool_calls=_TOOL_CALLS,
             kind="expired",
             message="This took too long and was given up. Please try again.",
             text=_QUESTION.text,
