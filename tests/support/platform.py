@@ -16,7 +16,9 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.child import default_signals
 from tests.support.servers import free_port
+from tests.support.speed import limit
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
@@ -130,11 +132,12 @@ def running(data: Path, *arguments: str, env: dict[str, str] | None = None) -> I
             stdout=out,
             stderr=out,
             cwd=ROOT,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "ANSWERBUS_START_SECONDS": str(limit(READY)), **(env or {})},
+            preexec_fn=default_signals,
         )
     platform = Platform(data, port, process, log)
     try:
-        until = time.monotonic() + READY
+        until = time.monotonic() + limit(READY)
         while "answerbus is up" not in log.read_text():
             assert process.poll() is None, f"up ended: {log.read_text()[-3000:]}"
             assert time.monotonic() < until, f"up is not ready: {log.read_text()[-3000:]}"
