@@ -17,6 +17,8 @@ FUZZ_SEED ?= 1
 CHAOS_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
+# Processes that run the tests side by side, each a file at a time; 0: one after another in one process.
+TEST_PROCESSES ?= 2
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +33,7 @@ up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), 
 
 test: lint ## Lint, types, generated pages, then every test
 	$(BIN)/python -m cli.docsgen --check
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check

@@ -74,8 +74,6 @@ class GatewayClient:
                 async for line in _lines(response):
                     if line:
                         yield json.loads(line)
-                if rest:
-                    yield json.loads(rest)
         except httpx.HTTPError as error:
             raise UnavailableError(self._unreachable(error)) from None
 

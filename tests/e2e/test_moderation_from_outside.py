@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.platform import Platform, cli, running
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -47,7 +48,7 @@ def test_somebody_in_danger_hears_of_help_within_a_tenth_of_a_second(http: httpx
     answer = done["result"]["answer"]
     assert answer["type"] == "emergency"
     assert [link["url"] for link in answer["links"]][:2] == ["tel:911", "tel:988"]
-    assert min(took) < 0.1, took
+    assert min(took) < limit(0.1), took
 
 
 def test_danger_in_french_is_answered_in_french(http: httpx.Client) -> None:

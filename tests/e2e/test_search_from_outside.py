@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from tests.support.child import default_signals
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -218,7 +219,9 @@ def test_file_of_questions_is_stopped_gone_on_with_and_reported(platform: Platfo
     file.write_text("\n".join(["question,expected_sources", *asked]))
     command = ["evaluate", "questions", str(file), "--against", "told", "--out", str(out), "--url", platform.url]
 
-    begun = subprocess.Popen([str(ANSWERBUS), *command, "--at-once", "1"], stderr=subprocess.PIPE, text=True)
+    begun = subprocess.Popen(
+        [str(ANSWERBUS), *command, "--at-once", "1"], stderr=subprocess.PIPE, text=True, preexec_fn=default_signals
+    )
     until = time.monotonic() + 60
     while not (out / "answers.jsonl").exists() or len((out / "answers.jsonl").read_text().splitlines()) < 3:
         assert time.monotonic() < until

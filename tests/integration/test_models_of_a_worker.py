@@ -16,6 +16,7 @@ from shared.runtime.context import StageContext
 from tests.integration.rig import Rig, asked, until
 from tests.support.model_server import ModelServer
 from tests.support.servers import free_port
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -86,4 +87,4 @@ async def test_withdrawing_a_question_closes_the_models_connection_within_a_seco
             began = time.monotonic()
             await rig.publish(following("gateway", QuestionWithdrawn(), question))
             await until(lambda: server.asked[0].left, "the call was ended")
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < limit(1)

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.child import default_signals
 from tests.support.servers import free_port
+from tests.support.speed import limit
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
@@ -89,7 +91,7 @@ class Platform:
 
     async def ready(self, patience: float = READY) -> None:
         """Wait until the gateway takes questions."""
-        until = time.monotonic() + patience
+        until = time.monotonic() + limit(patience)
         async with httpx.AsyncClient(base_url=self.url, trust_env=False) as client:
             while True:
                 with contextlib.suppress(httpx.HTTPError):
@@ -132,11 +134,12 @@ def running(
             stdout=out,
             stderr=out,
             cwd=ROOT,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "ANSWERBUS_START_SECONDS": str(limit(READY)), **(env or {})},
+            preexec_fn=default_signals,
         )
     platform = Platform(data, port, process, log)
     try:
-        until = time.monotonic() + patience
+        until = time.monotonic() + limit(patience)
         while "answerbus is up" not in log.read_text():
             assert process.poll() is None, f"up ended: {log.read_text()[-3000:]}"
             assert time.monotonic() < until, f"up is not ready: {log.read_text()[-3000:]}"

@@ -26,8 +26,10 @@ from typing import IO, NoReturn
 
 import pytest
 
+from tests.support.child import default_signals
+
 #: Seconds a server may take to accept connections, on a busy machine.
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 STOP_SECONDS = 15.0
 _HOST = "127.0.0.1"
 #: Ports of a worker of the tests, and where the first one's begin.
@@ -256,6 +258,7 @@ def _spawn(command: Sequence[str], output: IO[bytes], user: str | None) -> subpr
         user=user,
         group=user,
         extra_groups=extra_groups,
+        preexec_fn=default_signals,
     )
 
 

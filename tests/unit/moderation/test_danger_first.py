@@ -17,6 +17,7 @@ from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import QuestionAsked, QuestionEscalated, QuestionRejected, RejectionKind
 from shared.llm.scripted import ScriptedModels
+from tests.support.speed import limit
 
 #: No list has a word of it.
 MISSED = "The pills are all here in front of me and I have counted them"
@@ -62,7 +63,7 @@ async def test_danger_that_only_the_model_sees_waits_for_no_rail() -> None:
     began = time.monotonic()
 
     assert isinstance(await ask(MISSED, rails, DANGER), QuestionEscalated)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < limit(5)
     await asyncio.sleep(0)
     assert rails.cancelled
 

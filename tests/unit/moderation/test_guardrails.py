@@ -17,6 +17,7 @@ from shared.contracts.requests.moderation import GuardAnswerReply, GuardAnswerRe
 from shared.llm.ports import Models
 from shared.llm.scripted import ScriptedModels
 from shared.observability import telemetry
+from tests.support.speed import limit
 
 pytest.importorskip("nemoguardrails", reason="needs the extra guardrails")
 
@@ -99,7 +100,7 @@ async def test_flows_that_take_too_long_fail_as_the_pipeline_says(fails: str, ob
 
     began = time.monotonic()
     assert await guard.blocks_question("How do I renew my passport?", patient, 60) is objected
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < limit(5)
     assert telemetry.GUARDRAILS_FAILED.labels(fails)._value.get() == before + 1
     await guard.close()
 
@@ -108,7 +109,7 @@ async def test_flows_leave_most_of_the_time_to_the_rest() -> None:
     began = time.monotonic()
 
     assert await blocks_question(Waiting(), guarded(guardrails_fail="closed", guardrails_seconds=60), remaining=0.6)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < limit(10)
 
 
 OUTPUT = """

@@ -23,6 +23,7 @@ from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import DATA_RULES
 from shared.llm.scripted import ScriptedModels
+from tests.support.speed import limit
 
 TEXT = "Jo Moreau of 4 Elm Street asks about a passport"
 ALL: dict[str, Any] = {"emergency_check": True, "gate": True, "ai_pii": "redact"}
@@ -67,7 +68,7 @@ async def test_an_emergency_wins_over_everything_and_waits_for_nothing() -> None
     told = await run_steps(Busy(emergency=['{"emergency": true}']), **ALL)
 
     assert told.emergency
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < limit(5)
 
 
 async def test_of_a_text_that_is_rejected_anyway_only_danger_is_asked() -> None:
