@@ -7,7 +7,7 @@ import asyncio
 from services.verifier.ports import UrlChecker
 from services.verifier.settings import VerifierSettings
 from services.verifier.soft404 import soft_404
-from services.verifier.url_fallback import rungs
+from services.verifier.url_fallback import fallbacks
 from shared.contracts.domain import Answer, Checked, Citation, UrlStep
 from shared.contracts.facts import AnswerVerified
 from shared.observability.telemetry import CITATION_CHECKS
@@ -48,13 +48,13 @@ class CitationCheck:
         steps: list[UrlStep] = []
         try:
             async with asyncio.timeout(seconds):
-                checked = await self._climb(citation, verified, settings, steps)
+                checked = await self._check_with_fallbacks(citation, verified, settings, steps)
         except TimeoutError:
             checked = Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
         url = checked.final_url if checked.status in ("replaced", "removed") else citation.url
         return citation.model_copy(update={"url": url, "checked": checked})
 
-    async def _climb(
+    async def _check_with_fallbacks(
         self, citation: Citation, verified: AnswerVerified, settings: VerifierSettings, steps: list[UrlStep]
     ) -> Checked:
         first, final_url = await self._step("citation", citation.url, settings)
@@ -64,22 +64,22 @@ class CitationCheck:
             return Checked.model_validate({"status": status, "final_url": final_url, "ladder": tuple(steps)})
         # If nobody answers, the network may be down: then only a page that was seen working is a better address.
         proven = first.outcome != "unreachable"
-        for rung, looked_at, given in rungs(citation, verified, settings):
-            step, _ = await self._step(rung, looked_at, settings)
+        for kind, address, given in fallbacks(citation, verified, settings):
+            step, _ = await self._step(kind, address, settings)
             steps.append(step.model_copy(update={"url": given}))
-            trusted = proven and rung != "passage" and step.outcome in _TRUSTED
+            trusted = proven and kind != "passage" and step.outcome in _TRUSTED
             if step.outcome == "works" or trusted:
                 return Checked(status="replaced", final_url=given, ladder=tuple(steps))
         if proven:
             return Checked(status="removed", ladder=tuple(steps))
         return Checked(status="unknown", final_url=citation.url, ladder=tuple(steps))
 
-    async def _step(self, rung: str, url: str, settings: VerifierSettings) -> tuple[UrlStep, str]:
+    async def _step(self, kind: str, url: str, settings: VerifierSettings) -> tuple[UrlStep, str]:
         observed = await self._urls.check(url, settings)
         outcome = (
             "gone" if observed.outcome == "works" and soft_404(url, observed, settings.soft_404) else observed.outcome
         )
-        step = UrlStep.model_validate({"rung": rung, "url": url, "outcome": outcome, "code": observed.code})
+        step = UrlStep.model_validate({"rung": kind, "url": url, "outcome": outcome, "code": observed.code})
         return step, observed.final_url or url
 
 

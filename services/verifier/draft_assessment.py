@@ -13,23 +13,43 @@ stays a fault whatever the judge says: a misleading citation, a number that is i
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from services.verifier.groundedness import SentenceSupport, citation_faults, numbering_faults, support
 from services.verifier.judge import JudgeReply, ask_judge
 from services.verifier.settings import VerifierSettings
-from shared.contracts.domain import Answer, Citation, JudgedBy, Scores, Sentence
+from shared.contracts.domain import Answer, Citation, JudgedBy, Passage, Scores, Sentence
 from shared.contracts.facts import AnswerDrafted
 from shared.llm.ports import Models
-from shared.text.analysis import stem_set, stems, written_language
-from shared.text.citations import QUOTING_ENGINES, says_more
+from shared.text.analysis import all_stems, search_words, stem_set, stems, words, written_language
+from shared.text.citations import QUOTING_ENGINES, plain, says_more
 from shared.text.languages import UNKNOWN
+from shared.text.urls import well_formed
 
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 #: Types of answers that state nothing about the documents, so that there is nothing to check or to cite.
 STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
+
+
+class SentenceSupport(NamedTuple):
+    """How much of a sentence stands in a set of passages.
+
+    `quoted`: one of them has it word for word. `numbers`: together they have every number of it. `matched` of its
+    `stems` distinct stems occur in them.
+    """
+
+    quoted: bool
+    numbers: bool = True
+    matched: int = 0
+    stems: int = 0
+
+    def suffices(self, min_overlap: float | None) -> bool:
+        """Whether the sentence counts as supported.
+
+        `min_overlap` is the share of stems that is enough, where only numbers count at 0; None accepts only quotes.
+        """
+        if self.quoted or min_overlap is None:
+            return self.quoted
+        return self.numbers and (self.matched >= min_overlap * self.stems if self.stems else min_overlap == 0)
 
 
 class Measures(NamedTuple):
@@ -118,15 +138,18 @@ def measure(draft: AnswerDrafted) -> Measures:
     answer = draft.answer
     structured = answer.type == "structured"
     sentences = tuple(one for one in answer.sentences if one.citations or not structured)
-    language, written_in = passage_language(draft), _answer_language(draft)
-    relevancy, completeness = _relevance(draft, sentences, language, written_in)
+    language = passage_language(draft)
+    supports = support(sentences, draft.citations, draft.passages, language)
+    misnumbered = numbering_faults(sentences, draft.citations)
+    misleading = citation_faults(draft.citations, draft.passages)
+    written_in, relevancy, completeness = _relevance(draft, sentences, language)
     return Measures(
         language=language,
         written_in=written_in,
         sentences=sentences,
-        support=support(sentences, draft.citations, draft.passages, language),
-        numbering_faults=numbering_faults(sentences, draft.citations),
-        citation_faults=citation_faults(draft.citations, draft.passages),
+        support=supports,
+        numbering_faults=misnumbered,
+        citation_faults=misleading,
         says_more=bool(sentences) and not structured and says_more(answer),
         relevancy=relevancy,
         completeness=completeness,
@@ -187,34 +210,13 @@ def weigh(groundedness: float, relevancy: float, completeness: float) -> Scores:
 
 def next_query(draft: AnswerDrafted, language: str) -> str:
     """The question for the search that follows when the draft does not pass."""
-    answered = answer_stems(draft.answer.sentences, draft.citations, language)
-    return rewrite(draft.question.standalone_text(draft.context), language, answered)
+    stated = stated_texts(draft.answer.sentences, draft.citations)
+    return search_words(draft.question.standalone_text(draft.context), language, all_stems(stated, language))
 
 
-def rewrite(question: str, language: str, answered: frozenset[str]) -> str:
-    """The question for a search after an answer with the stems `answered` did not pass.
-
-    These are its words as typed and in order, without those that only carry grammar. Words that the answer does not
-    contain also stand at the beginning, so that they weigh double in the search. A question of grammar only is
-    returned unchanged.
-    """
-    kept: list[str] = []
-    missing: list[str] = []
-    for word in _WORD.findall(question):
-        found = stems(word, language)
-        if found and word not in kept:
-            kept.append(word)
-            if not answered.issuperset(found):
-                missing.append(word)
-    if len(missing) == len(kept):
-        missing = []
-    return " ".join((*missing, *kept)) or question
-
-
-def answer_stems(sentences: Sequence[Sentence], citations: Sequence[Citation], language: str) -> frozenset[str]:
-    """The stems of the sentences and of the titles of the pages they cite."""
-    written = frozenset(stems(" ".join(sentence.text for sentence in sentences), language))
-    return written.union(*(stem_set(citation.title, language) for citation in citations))
+def stated_texts(sentences: Sequence[Sentence], citations: Sequence[Citation]) -> tuple[str, ...]:
+    """The texts of the sentences, and the titles of the pages they cite."""
+    return (*(sentence.text for sentence in sentences), *(citation.title for citation in citations))
 
 
 def _by_judge(certain: DraftAssessment, reply: JudgeReply, settings: VerifierSettings) -> DraftAssessment:
@@ -243,22 +245,26 @@ def _too_low(scores: Scores, threshold: float) -> str:
     )
 
 
-def _relevance(
-    draft: AnswerDrafted, sentences: Sequence[Sentence], language: str, written_in: str
-) -> tuple[float, float]:
-    """Relevancy and completeness, in the language that question and answer share; without question stems both are 1."""
+def _relevance(draft: AnswerDrafted, sentences: Sequence[Sentence], language: str) -> tuple[str, float, float]:
+    """The answer's language, its relevancy and its completeness; without question stems both are 1.
+
+    They are measured in the language that question and answer share, else in `language`, that of the passages.
+    """
+    stated = stated_texts(sentences, draft.citations)
+    written = " ".join(sentence.text for sentence in draft.answer.sentences) or draft.answer.content
+    written_in = written_language(written, draft.question.language)
     question = draft.question
     translated = draft.engine not in QUOTING_ENGINES and not _compatible(written_in, language)
     text = question.standalone_text(draft.context)
     if translated and _compatible(written_in, question.language):
         text, language = question.text, written_in
-    answered = answer_stems(sentences, draft.citations, language)
+    answered = all_stems(stated, language)
     wanted = frozenset(stems(text, language))
     available = wanted & frozenset().union(
         *(stem_set(passage.text, language) | stem_set(passage.title, language) for passage in draft.passages)
     )
     relevancy = len(wanted & answered) / len(wanted) if wanted else 1.0
-    return relevancy, len(available & answered) / len(available) if available else 1.0
+    return written_in, relevancy, len(available & answered) / len(available) if available else 1.0
 
 
 def passage_language(draft: AnswerDrafted) -> str:
@@ -268,11 +274,84 @@ def passage_language(draft: AnswerDrafted) -> str:
     return next(known, draft.question.search_language)
 
 
-def _answer_language(draft: AnswerDrafted) -> str:
-    text = " ".join(sentence.text for sentence in draft.answer.sentences) or draft.answer.content
-    return written_language(text, draft.question.language)
-
-
 def _compatible(language: str, other: str) -> bool:
     """Whether two languages may be the same: an unknown one may be any."""
     return UNKNOWN in (language, other) or language == other
+
+
+def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
+    """Whether one of the passages has the sentence word for word, on word boundaries."""
+    wanted = plain(sentence)
+    return bool(words(sentence)) and any(_contains(plain(passage.text), wanted) for passage in passages)
+
+
+def sentence_support(sentence: str, passages: Sequence[Passage], language: str) -> SentenceSupport:
+    """How much of a sentence stands in the passages; stems are taken by the rules of `language`."""
+    if quoted(sentence, passages):
+        return SentenceSupport(quoted=True)
+    wanted = frozenset(stems(sentence, language))
+    present: frozenset[str] = frozenset().union(*(stem_set(passage.text, language) for passage in passages))
+    numbers = all(stem in present for stem in wanted if stem.isdigit())
+    return SentenceSupport(False, numbers, len(wanted & present), len(wanted))
+
+
+def support(
+    sentences: Iterable[Sentence], citations: Iterable[Citation], passages: Iterable[Passage], language: str
+) -> tuple[SentenceSupport, ...]:
+    """How much of each sentence stands in the passages that its citations name."""
+    by_id = {passage.id: passage for passage in passages}
+    cited = {citation.number: by_id[citation.passage] for citation in citations if citation.passage in by_id}
+    return tuple(
+        sentence_support(sentence.text, [cited[number] for number in sentence.citations if number in cited], language)
+        for sentence in sentences
+    )
+
+
+def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation]) -> tuple[str, ...]:
+    """What is wrong with the numbers of citations; the messages contain no text of question or answer."""
+    faults: list[str] = []
+    numbers = [citation.number for citation in citations]
+    known = frozenset(numbers)
+    if numbers != list(range(1, len(numbers) + 1)):
+        faults.append("the citations are not numbered 1, 2, 3")
+    for position, sentence in enumerate(sentences, start=1):
+        if not sentence.citations:
+            faults.append(f"sentence {position} has no citation")
+        elif not known.issuperset(sentence.citations):
+            faults.append(f"sentence {position} names a citation that does not exist")
+    return tuple(faults)
+
+
+def citation_faults(citations: Iterable[Citation], passages: Iterable[Passage]) -> tuple[str, ...]:
+    """What is wrong with each citation, in their order; empty where it leads where it says. Nothing is fetched."""
+    by_id = {passage.id: passage for passage in passages}
+    return tuple(_fault(citation, by_id.get(citation.passage)) for citation in citations)
+
+
+def _fault(citation: Citation, passage: Passage | None) -> str:
+    if passage is None:
+        return "names no passage"
+    if citation.source != passage.source:
+        return "names another source than its passage"
+    if citation.url and citation.url != passage.url:
+        return "leads to another page than its passage"
+    if citation.url and not well_formed(citation.url):
+        return "has a malformed address"
+    if citation.quote and citation.quote not in passage.text:
+        return "quotes what its passage does not say"
+    return ""
+
+
+def _contains(text: str, wanted: str) -> bool:
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not (_within_word(text, at) or _within_word(text, end)):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _within_word(text: str, at: int) -> bool:
+    """Whether position `at` lies within a word of a script that puts spaces between words."""
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() and text[at - 1 : at + 1].isascii()

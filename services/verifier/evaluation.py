@@ -10,12 +10,13 @@ from __future__ import annotations
 from services.verifier.draft_assessment import (
     DraftAssessment,
     Measures,
+    SentenceSupport,
     by_rules,
     measure,
     min_overlap,
+    sentence_support,
     states_nothing,
 )
-from services.verifier.groundedness import SentenceSupport, sentence_support
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import (
     AnswerEvaluation,

@@ -36,10 +36,10 @@ class Verifier:
 
     async def _assess(self, draft: AnswerDrafted, envelope: Envelope, settings: VerifierSettings) -> DraftAssessment:
         """The guard's rules first, then the guardrails, then the rules or the judge."""
+        shown = shown_texts(draft)
         objections = leaks(draft, settings.forbidden)
         if not objections and settings.guardrails:
-            text = shown_texts(draft)
-            stopped = await self._guardrails.stop(draft.question.text, text, envelope, settings)
+            stopped = await self._guardrails.stop(draft.question.text, shown, envelope, settings)
             objections = (STOPPED,) if stopped else ()
         if objections:
             return objected(draft, objections)

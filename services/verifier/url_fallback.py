@@ -12,24 +12,28 @@ from shared.contracts.facts import AnswerVerified
 from shared.text.languages import localised
 from shared.text.urls import well_formed
 
-Rung = Literal["passage", "department", "search", "home"]
+FallbackKind = Literal["passage", "department", "search", "home"]
 #: Other passages that are tried.
 _PASSAGES = 3
 
 
-def rungs(citation: Citation, verified: AnswerVerified, settings: VerifierSettings) -> Iterator[tuple[Rung, str, str]]:
-    """The rungs from the nearest to the last: which, the address to look at, and the address to give.
+def fallbacks(
+    citation: Citation, verified: AnswerVerified, settings: VerifierSettings
+) -> Iterator[tuple[FallbackKind, str, str]]:
+    """The fallbacks from the nearest to the last: their kind, the address to check, and the address to give.
 
-    They differ for a search page: the question is for the asker to send, so it is looked at without one.
+    They differ for a search page: the question is for the asker to send, so it is checked without one.
     """
     tried = {citation.url}
-    for rung, looked_at, given in _all(citation, verified, settings):
-        if looked_at not in tried and well_formed(looked_at) and well_formed(given):
-            tried.add(looked_at)
-            yield rung, looked_at, given
+    for kind, checked, given in _all(citation, verified, settings):
+        if checked not in tried and well_formed(checked) and well_formed(given):
+            tried.add(checked)
+            yield kind, checked, given
 
 
-def _all(citation: Citation, verified: AnswerVerified, settings: VerifierSettings) -> Iterator[tuple[Rung, str, str]]:
+def _all(
+    citation: Citation, verified: AnswerVerified, settings: VerifierSettings
+) -> Iterator[tuple[FallbackKind, str, str]]:
     language = verified.question.language
     for url in _passages(citation, verified):
         yield "passage", url, url

@@ -127,7 +127,7 @@ class Answer(Value):
 
 
 class UrlStep(Value):
-    """One address that was looked at for a citation: which rung of the ladder, what came of it, the HTTP status (or 0).
+    """One address that was checked for a citation: which fallback it is, the outcome, the HTTP status (or 0).
 
     `outcome`: `works`, `gone` (404, 410, or a page that says so), `guarded` (it answers, but not to everybody),
     `unreachable`, `not_allowed` (nothing was asked), `unsafe` (it leads where nothing may be fetched).
@@ -142,7 +142,7 @@ class UrlStep(Value):
 class Checked(Value):
     """What came of checking a citation's address.
 
-    `status`: `works`; `replaced` by the page the ladder found; `removed`, as it is gone and so is every other;
+    `status`: `works`; `replaced` by a fallback that works; `removed`, as it is gone and so is every other;
     `unknown`, as nobody answered in time, and the address was left as it is; `not_allowed` to be asked.
     """
 

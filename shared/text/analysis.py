@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 
 import Stemmer
@@ -100,6 +100,8 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 _UNFOLDED = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "ı": "i", "’": "'"})
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Han: each character counts as a word
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+#: A word as it was typed, with its hyphens and apostrophes.
+_TYPED_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def fold(text: str) -> str:
@@ -140,6 +142,31 @@ def stems(text: str, language: str = UNKNOWN) -> list[str]:
 def stem_set(text: str, language: str = UNKNOWN) -> frozenset[str]:
     """The distinct stems of a text, as `stems` gives them; cached."""
     return frozenset(stems(text, language))
+
+
+def all_stems(texts: Iterable[str], language: str = UNKNOWN) -> frozenset[str]:
+    """The distinct stems of several texts."""
+    return frozenset().union(*(stem_set(text, language) for text in texts))
+
+
+def search_words(question: str, language: str, answered: frozenset[str]) -> str:
+    """The question for another search, after an answer with the stems `answered` was not good enough.
+
+    These are its words as typed and in order, without those that only carry grammar. Words that the answer does not
+    contain also stand at the beginning, so that they weigh double in the search. A question of grammar only is
+    returned unchanged.
+    """
+    kept: list[str] = []
+    missing: list[str] = []
+    for word in _TYPED_WORD.findall(question):
+        found = stems(word, language)
+        if found and word not in kept:
+            kept.append(word)
+            if not answered.issuperset(found):
+                missing.append(word)
+    if len(missing) == len(kept):
+        missing = []
+    return " ".join((*missing, *kept)) or question
 
 
 @cache

@@ -28,6 +28,7 @@ from shared.contracts.errors import RefusedError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, DocumentSubmitted, QuestionAsked
 from shared.contracts.requests.retrieval import DocumentRequest, EmbedRequest, IndexStatsRequest, RemoveRequest
 from shared.stores.memory import MemoryKeyValue, MemoryObjects
+from tests.support.retrieval import ThreadReader
 
 SETTINGS = RetrievalSettings()
 PIPELINE = PipelineRef(name="default", revision=1)
@@ -80,7 +81,7 @@ def _handler(stores: Any, embeddings: Embeddings | None = None, graph: SqliteGra
         await stores.questions.forget_sources(sources)
 
     indexer = DocumentIndexer(
-        stores.index, stores.bodies, embeddings=embeddings, graph=graph or stores.graph, forget=forget
+        stores.index, stores.bodies, ThreadReader(), embeddings=embeddings, graph=graph or stores.graph, forget=forget
     )
     return DocumentHandler(indexer, IndexGeneration(MemoryKeyValue()), stores.index, embeddings)
 

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.draft_assessment import Measures, measure, rewrite
-from services.verifier.groundedness import quoted
+from services.verifier.draft_assessment import Measures, measure, quoted
 from services.verifier.verdict import followups
 from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
 from shared.contracts.facts import AnswerDrafted
-from shared.text.analysis import stems
+from shared.text.analysis import search_words, stems
 from shared.text.citations import says_more
 
 
@@ -47,20 +46,20 @@ def test_a_question_without_meaning_is_taken_as_met() -> None:
 def test_a_rewritten_question_drops_grammar_and_repeats_what_was_missing() -> None:
     said = frozenset(stems("The passport is blue", "eng"))
 
-    assert rewrite("How do I renew my passport in Ottawa?", "eng", said) == "renew Ottawa renew passport Ottawa"
+    assert search_words("How do I renew my passport in Ottawa?", "eng", said) == "renew Ottawa renew passport Ottawa"
 
 
 def test_a_question_of_which_nothing_was_said_is_not_doubled() -> None:
-    assert rewrite("How do I renew my passport?", "eng", frozenset()) == "renew passport"
+    assert search_words("How do I renew my passport?", "eng", frozenset()) == "renew passport"
 
 
 def test_a_question_of_grammar_only_stays_as_it_is() -> None:
-    assert rewrite("What is it?", "eng", frozenset()) == "What is it?"
+    assert search_words("What is it?", "eng", frozenset()) == "What is it?"
 
 
 @given(st.text(max_size=80))
 def test_a_rewritten_question_is_never_empty_and_adds_no_words(question: str) -> None:
-    rewritten = rewrite(question, "eng", frozenset())
+    rewritten = search_words(question, "eng", frozenset())
 
     assert rewritten.strip() or not question.strip()
     assert set(rewritten.split()) <= set(question.split()) or all(word in question for word in rewritten.split())
