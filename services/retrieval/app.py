@@ -12,7 +12,6 @@ from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.reader_process import ReaderProcesses
-from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
 from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.search_factory import create_question_handler, create_searcher
 from services.retrieval.semantic_cache.lookup import lookup_of
@@ -37,25 +36,21 @@ def build(context: StageContext) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings, access=ACCESS)
     settings, folder = context.settings, context.settings.data_dir / "retrieval"
     index, graph, web = create_vector_index(settings), create_graph(settings), create_web_search(settings)
-    embeddings = create_embeddings(settings)
-    feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log)
-    extractions = ExtractionCache(folder / "extraction.sqlite")
-    cache = lookup_of(context, index, embeddings)
+    embeddings, votes = create_embeddings(settings), FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log)
+    extractions, cache = ExtractionCache(folder / "extraction.sqlite"), lookup_of(context, index, embeddings)
     fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "")
-    generation = IndexGeneration(context.stores.key_value(ANSWERS_BUCKET), fingerprint)
-    reader = ReaderProcesses(settings)
-    for port in (index, graph, web, embeddings, feedback, extractions, cache, generation, reader):
+    reader, answers = ReaderProcesses(settings), context.stores.key_value(ANSWERS_BUCKET)
+    generation = IndexGeneration(answers, fingerprint)
+    for port in (index, graph, web, embeddings, votes, extractions, cache, generation, reader):
         if port is not None:
             stage.opens(port)
     objects, extraction = context.stores.objects(DOCUMENTS_BUCKET), EntityExtractor(context.models, extractions)
     indexer = DocumentIndexer(index, objects, reader, embeddings=embeddings, graph=graph, extraction=extraction)
-    searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
+    searcher = create_searcher(index, graph, web, embeddings, votes.votes, context.models)
     questions = create_question_handler(context, searcher, cache, index)
-    attempts = UnfinishedAttempts(context.stores.key_value(ANSWERS_BUCKET))
     documents = DocumentHandler(indexer, generation, index, embeddings)
-    register(
-        stage, questions, SubmissionHandler(documents, attempts), documents, FeedbackHandler(feedback, cache), cache
-    )
+    submissions, ratings = SubmissionHandler(documents, answers), FeedbackHandler(votes, cache)
+    register(stage, questions, submissions, documents, ratings, cache)
     return stage
 
 

@@ -48,6 +48,7 @@ from shared.contracts.requests.retrieval import (
     SourceIndexRequest,
 )
 from shared.contracts.stage import DeliveryCount, Stage
+from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
@@ -294,9 +295,10 @@ class DocumentHandler:
 class SubmissionHandler:
     """Has submitted documents indexed, except those that ended the worker more than once."""
 
-    def __init__(self, documents: DocumentHandler, attempts: UnfinishedAttempts) -> None:
+    def __init__(self, documents: DocumentHandler, store: KeyValue) -> None:
+        """`store` keeps which attempts have not finished."""
         self._documents = documents
-        self._attempts = attempts
+        self._attempts = UnfinishedAttempts(store)
 
     async def index(
         self,

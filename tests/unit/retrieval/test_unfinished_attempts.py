@@ -111,7 +111,7 @@ async def test_the_refusal_is_told_and_the_body_is_deleted() -> None:
     store = MemoryKeyValue()
     for deliveries in (2, 3):
         await killed_during(store, deliveries)
-    handler = SubmissionHandler(SimpleNamespace(refuse=refuse), UnfinishedAttempts(store))  # type: ignore[arg-type]
+    handler = SubmissionHandler(SimpleNamespace(refuse=refuse), store)  # type: ignore[arg-type]
     event = opening(
         "gateway",
         DocumentSubmitted(document=Document(source="kb:a", text="x")),
