@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from shared.llm.ports import M, Message
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*+\n(.*?)```", re.DOTALL | re.IGNORECASE)
 #: Characters of an invalid reply that the request for a repair quotes.
 _QUOTED_CHARS = 2000
 
