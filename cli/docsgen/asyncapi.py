@@ -251,4 +251,4 @@ def _with_renamed_refs(schema: Any, renamed: dict[str, str]) -> Any:
 def _renamed_ref(key: str, value: Any, renamed: dict[str, str]) -> Any:
     if key != "$ref" or not isinstance(value, str):
         return value
-    return re.sub(r"[^/]+$", lambda match: renamed.get(match[0], match[0]), value)
+    return re.sub(r"(?<![^/])[^/]++$", lambda match: renamed.get(match[0], match[0]), value)

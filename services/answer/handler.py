@@ -25,7 +25,7 @@ log = structlog.get_logger()
 #: The engine that needs no model; it takes over when a model fails.
 FALLBACK = "extractive"
 #: An earlier answer that ends like this was a question back to the asker.
-_ENDS_WITH_QUESTION = re.compile(r"[?？؟]\s*(?:\([^()]*\))?\s*$")
+_ENDS_WITH_QUESTION = re.compile(r"[?？؟]\s*+(?:\([^()]*\)\s*+)?$")
 
 
 class Answerer:

@@ -11,7 +11,7 @@ from services.verifier.ports import UrlObservation
 from shared.text.analysis import normalise
 
 #: Separators of the parts of a title, each compared by itself: `Page not found | The Library`.
-_DIVIDERS = re.compile(r"\s+[-|–—·:»]\s+|\s*\|\s*|:\s+")
+_DIVIDERS = re.compile(r"(?<!\s)\s++[-|–—·:»]\s++|(?:(?<!\s)\s++)?\|\s*+|:\s++")
 #: Matches a part of the title, or the heading, as a whole.
 _WHOLE = re.compile(
     r"(?:(?:error|erreur|fehler)\s*)?\(?404\)?(?:\s*(?:error|erreur|not found|page not found))?"

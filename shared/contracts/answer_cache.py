@@ -28,7 +28,7 @@ GENERATION = "generation"
 #: Stored in place of an answer that was rated down, until the generation changes.
 DISPUTED = b"disputed"
 
-_CLOSING = re.compile(r"[\s?!.…]+$")
+_CLOSING = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 
 
 class KeptAnswer(Value):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from shared.llm.ports import M, Message
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*+\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 #: The most objects of one reply that are tried.
 _MOST_OBJECTS = 3

@@ -235,8 +235,8 @@ def may_be_in(text: str, language: str) -> bool:
 
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]+")
-_END = re.compile(r"[.!?…]+[\"'»”’)\]]*(?=\s|$)|[。！？]+[」』”）]*|\n")
-_LAST_WORD = re.compile(r"([^\s(\[«\"“']*)$")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s|$)|[。！？]+[」』”）]*|\n")
+_LAST_WORD = re.compile(r"(?<![^\s(\[«\"“'])([^\s(\[«\"“']*+)$")
 
 #: Abbreviations after which a period does not end a sentence: titles, references, and words before a number or name.
 _SHORTENED = """mr mrs ms dr prof st ste vs e.g i.e cf fig figs eq sec sect no nos vol ed eds pp p ch art al approx dept

@@ -14,7 +14,7 @@ from shared.text.urls import well_formed
 #: Engines that only quote: each of their sentences must be in its passage word for word.
 QUOTING_ENGINES = frozenset(["extractive"])
 #: One marker with the white space before it; its group is the number of the citation.
-MARKER = re.compile(r"\s*\[(\d{1,3})\]")
+MARKER = re.compile(r"(?:(?<!\s)\s++)?\[(\d{1,3})\]")
 
 
 @lru_cache(maxsize=2048)  # the passages that answer many questions are normalised once

@@ -46,9 +46,9 @@ _TAG = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _CONTAINERS = " \t>*+-0123456789.)"
 _BOUND = re.compile(r"[()]|\n[ \t]*\n")
 _TARGET = re.compile(r"\s?<?((?i:https?://|mailto:|tel:)[^\s<>\[\]\\\"`]+)>?(?:\s+\"[^\"<>\[\]\n]*\")?\s?")
-_MAIL_OR_PHONE = re.compile(r"(?i:mailto:)[^\s<>\\\"`]+@[^\s<>\\\"`]+|(?i:tel:)\+?[\d().-]+")
+_MAIL_OR_PHONE = re.compile(r"(?i:mailto:)[^\s<>\\\"`][^\s<>\\\"`@]*+@[^\s<>\\\"`]++|(?i:tel:)\+?[\d().-]+")
 _SCHEME = re.compile(
-    r"[\s<]*(?:[a-z][a-z0-9+.-]*:\S|[^\s/]*(?:&#?\w|\\|%3a)|(?:java|vb|live)?script\W{0,9}:|data\W{0,9}:)",
+    r"[\s<]*+(?:[a-z][a-z0-9+.-]*:\S|[^\s/]*(?:&#?\w|\\|%3a)|(?:java|vb|live)?script\W{0,9}:|data\W{0,9}:)",
     re.IGNORECASE,
 )
 

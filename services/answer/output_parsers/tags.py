@@ -29,7 +29,7 @@ _ATTRIBUTES = 200
 
 _NAMES = ("answer", *FIELDS, *THOUGHTS, *SCOPES)
 _TAG = re.compile(
-    rf"<\s*(/?)\s*({'|'.join(sorted(_NAMES, key=len, reverse=True))}|s-\d{{1,2}})((?:\s[^<>]{{0,{_ATTRIBUTES}}})?)>",
+    rf"<\s*+(/?)\s*+({'|'.join(sorted(_NAMES, key=len, reverse=True))}|s-\d{{1,2}})((?:\s[^<>]{{0,{_ATTRIBUTES}}})?)>",
     re.IGNORECASE,
 )
 _CLOSED = re.compile(

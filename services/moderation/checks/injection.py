@@ -19,7 +19,7 @@ _PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div tab
 _PLAIN_TAGS = frozenset(_PLAIN_TAGS_TEXT.split())
 _TAG = re.compile(r"<([a-z][\w-]{0,40})(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _TEMPLATE = re.compile(
-    r"""<\|[a-z_]{2,24}\|> | \[/?INST\] | <</?SYS>> | \#{2,}[ ]?(?:instruction|system|response|input)s?\b
+    r"""<\|[a-z_]{2,24}\|> | \[/?INST\] | <</?SYS>> | (?<!\#)\#{2,}+[ ]?(?:instruction|system|response|input)s?\b
       | (?:\\n[ ]?){3} | (?:\\\ n[ ]?){3}
       | \b(?:begin|end)[ ](?:of[ ])?(?:system[ ])?prompt\b
       | (?:^|[\s"'.])(?:system|assistant|developer|human)[ ]?:[ ]?(?:you|ignore|human|from|now|assistant|act)\b""",

@@ -13,7 +13,8 @@ _PROBES = re.compile(
     r"""<script\b | javascript: | \bon(?:error|load|click|mouseover)[ ]?=
       | <(?:iframe|svg|object|embed)\b[^>]{0,200}\bon\w{3,12}=
       | \.\./\.\./ | \.\.\\\.\.\\ | /etc/(?:passwd|shadow) | \bboot\.ini\b | %2e%2e%2f | %00 | %0d%0a
-      | \bunion\s+(?:all\s+)?select\b | \bselect\s+[\w*,\s]{1,80}\s+from\s+\w+(?:\s+where\b|;|\s*--)
+      | \bunion\s++(?:all\s++)?select\b
+      | \bselect\s[\w*,\s]{1,80}\sfrom\s++\w++(?:\s++where\b|;|\s*+--)
       | ['"]\s{0,3}(?:or|and)\s{1,3}['"]?\d{1,4}['"]?\s{0,3}=\s{0,3}['"]?\d{1,4}
       | ['"]\s{0,3};\s{0,3}(?:drop|delete|insert|update|exec)\b
       | \bdrop\s+table\b | \bxp_cmdshell\b | \bwaitfor\s+delay\b | \bsleep\(\d{1,4}\) | \bbenchmark\(\d

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase, word_set
+from services.retrieval.query_rewriting.topics import (
+    ConversationState,
+    ResolvedQuestion,
+    TopicPhrase,
+    before_last,
+    word_set,
+)
 from services.retrieval.query_rewriting.topics_english import topic_of
 from services.retrieval.query_rewriting.words_english import (
     AUXILIARIES,
@@ -44,7 +50,7 @@ _EMPTY_IT = re.compile(
     re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(
-    r"^\W*(?:and|but|or|so|what about|how about|and what about|and how about)\b[ ,]*(?P<rest>[^?.!]+)[?.!]*\s*$",
+    r"^\W*+(?:and|but|or|so|what about|how about|and what about|and how about)\b[ ,]*+(?P<rest>[^?.!]++)[?.!]*+\s*+$",
     re.IGNORECASE,
 )
 _LEADS = word_set("for in on at with without during after before from under between by to")
@@ -75,7 +81,7 @@ def _elliptic(question: str, state: ConversationState) -> ResolvedQuestion | Non
         return None
     before = state.question.rstrip(" ?.!")
     if words[0] in _LEADS and len(words) > 1:
-        before = re.sub(rf" {words[0]} (?!.* {words[0]} ).*$", "", before, flags=re.IGNORECASE)
+        before = before_last(words[0], before)
         return ResolvedQuestion(f"{before} {rest}?", f"continues the question before: {before}", state.topic)
     return _of_another(rest, words, before, state.topic)
 

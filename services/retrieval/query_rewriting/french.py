@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import re
 
-from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase, word_set
+from services.retrieval.query_rewriting.topics import (
+    ConversationState,
+    ResolvedQuestion,
+    TopicPhrase,
+    before_last,
+    word_set,
+)
 from services.retrieval.query_rewriting.words_french import (
     ARTICLES,
     ENDS,
@@ -24,7 +30,7 @@ _TOKEN = re.compile(r"(?:[^\W\d_]+['’])|[^\W_]+(?:-[^\W_]+)*|[^\w\s]")
 _LONGEST = 8
 _ABOUT = re.compile(TELLING, re.IGNORECASE)
 _ELLIPSIS = re.compile(
-    r"^\W*(?:et|mais|ou|alors)\b[ ,]*(?:qu'en est-il )?(?P<rest>[^?.!]+?)\s*[?.!]*\s*$", re.IGNORECASE
+    r"^\W*+(?:et|mais|ou|alors)\b[ ,]*+(?:qu'en est-il )?(?P<rest>[^?.!]++)[?.!]*+\s*+$", re.IGNORECASE
 )
 _LEADS = word_set("pour dans en à au aux avec sans après avant pendant depuis chez sur entre sous par")
 #: Impersonal: il faut, y a-t-il, est-il possible.
@@ -118,7 +124,7 @@ def _elliptic(question: str, state: ConversationState) -> ResolvedQuestion | Non
         return None
     before = state.question.rstrip(" ?.!\u00a0\u202f")
     lead = rest.split()[0]
-    before = re.sub(rf" {re.escape(lead)} (?!.* {re.escape(lead)} ).*$", "", before, flags=re.IGNORECASE)
+    before = before_last(lead, before)
     return ResolvedQuestion(f"{before} {rest} ?", f"continues the question before: {before}", state.topic)
 
 
@@ -166,9 +172,8 @@ def _with_subject(question: str, state: ConversationState) -> ResolvedQuestion |
         if topic.parts and not word.endswith("s"):
             return ResolvedQuestion(question, referents=topic.parts, unclear=word)
         referent = state.topic_in(plural=word.endswith("s")) or topic
-        end = re.search(r"\s*[?.!]*\s*$", question)
-        cut = end.start() if end else len(question)
-        return ResolvedQuestion(f"{question[:cut]}, {referent.text} ?", f"{word}: {referent.text}", referent)
+        begun = question.rstrip().rstrip("?.!").rstrip()
+        return ResolvedQuestion(f"{begun}, {referent.text} ?", f"{word}: {referent.text}", referent)
     return None
 
 

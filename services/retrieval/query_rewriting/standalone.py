@@ -25,7 +25,7 @@ _REFERRING = {
 #: Words around the chosen option in a reply.
 _FILLING = frozenset(("one", "pleas", "mean"))
 #: The end of an answer that asked for clarification, with its options.
-_CLARIFICATION = re.compile(r"[?？؟]\s*(?:\((?P<options>[^()]*)\))?\s*$")
+_CLARIFICATION = re.compile(r"[?？؟]\s*+(?:\((?P<options>[^()]*)\)\s*+)?$")
 
 
 def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) -> ResolvedQuestion:

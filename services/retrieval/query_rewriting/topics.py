@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from shared.text.analysis import stems
 
 
+def before_last(word: str, text: str) -> str:
+    """The text before the last place where the word stands between spaces; all of it when there is none."""
+    places = [found.start() for found in re.finditer(rf" {re.escape(word)}(?= )", text, re.IGNORECASE)]
+    return text[: places[-1]] if places else text
+
+
 def word_set(text: str) -> frozenset[str]:
     """The distinct words of the text."""
     return frozenset(text.split())

@@ -32,10 +32,11 @@ _ABOUT = re.compile(
     r"|what do you know about|(?:have|get|need|want) (?:some |more )?information (?:on|about))\s+",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\bbetween (?P<one>[^,?]+?) and (?P<two>[^,?]+?)\s*(?:[?.,]|$)", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween (?P<one>[^,?]{1,80}?) and (?P<two>[^,?]{1,80}?)\s{0,9}(?:[?.,]|$)", re.IGNORECASE)
 _EITHER = re.compile(
-    r"\b(?:compare|is|are|was|were|do|does|about) (?P<one>[^,?]+?) (?:and|or|vs\.?|versus|with|to) (?P<two>[^,?]+?)"
-    r"(?: (?:compare|differ|relate|cost|work|better|related|similar|different|the same)\b[^?]*)?\s*[?.]?$",
+    r"\b(?:compare|is|are|was|were|do|does|about) (?P<one>[^,?]{1,80}?) (?:and|or|vs\.?|versus|with|to) "
+    r"(?P<two>[^,?]{1,80}?)"
+    r"(?: (?:compare|differ|relate|cost|work|better|related|similar|different|the same)\b[^?]*+)?\s{0,9}[?.]?$",
     re.IGNORECASE,
 )
 _LONGEST = 8

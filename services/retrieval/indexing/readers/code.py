@@ -20,7 +20,7 @@ _KEYWORD = (
 #: The first line of a definition: a keyword before the name, or a function as the value.
 _DEFINITION = re.compile(
     rf"(?P<indent>[ ]*)(?:(?:{_MODIFIER})\s+)*(?:"
-    rf"(?:{_KEYWORD})\s*(?:\*|<[^>]*>|\([^)]*\))?\s+{_NAME}"
+    rf"(?:{_KEYWORD})(?:\s*+(?:\*|<[^>]*>|\([^)]*\)))?\s++{_NAME}"
     r"|(?:const|let|var)\s+(?P<value>[A-Za-z_$][\w$]*)\s*=\s*(?:async\s*)?(?:function|\([^)]*\)\s*=>|\w+\s*=>)"
     r")",
     re.IGNORECASE,

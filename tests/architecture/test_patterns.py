@@ -1,0 +1,111 @@
+"""No text can stall a worker: every regular expression of the program takes time proportional to the text.
+
+Patterns are found in the source and in the loaded modules, so a new one is tested without being named here. Hostile
+texts come from the pattern itself: what leads to a repeat, the repeat many times over, and an end that fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from services.moderation import lexicon, model_steps
+from services.moderation.private import phones
+from tests.architecture.patterns import FACTOR, LONGEST, Computed, Place, inventory, seconds, slow_text, unit
+from tests.architecture.source import ROOT
+
+#: Patterns that depend on values of the function around them, with samples of what they can be.
+COMPUTED: dict[str, Callable[[], list[re.Pattern[str] | None]]] = {
+    "services.moderation.lexicon:_read": lambda: [
+        lexicon._read("abuse", "en", line).pattern for line in ("alpha* ... (beta|gamma*) .. delta", "a* b* ... c")
+    ],
+    "services.moderation.model_steps:_whole_words": lambda: [model_steps._whole_words(one) for one in ("aa", "a-a")],
+    "services.moderation.private.phones:_pattern": lambda: [phones._pattern(tuple(phones._FORMATS))],
+    "services.retrieval.query_rewriting.topics:before_last": lambda: [re.compile(" for(?= )", re.IGNORECASE)],
+}
+#: Patterns that no text from outside can reach, with the reason.
+TRUSTED = {
+    "cli.views.events:tail": "the operator's own pattern, in the operator's own command",
+}
+#: Public texts that some machines have, for a test with what people write.
+DATA = Path(os.environ.get("ANSWERBUS_TEST_DATA", ROOT.parent / "shared" / "data"))
+_SAMPLED, _ROWS = 40, 10_000
+
+
+def _places() -> list[Place]:
+    found: dict[tuple[str | bytes, int, bool], Place] = {}
+    for one in inventory():
+        if isinstance(one, Place):
+            found.setdefault((one.pattern.pattern, one.pattern.flags, one.anchored), one)
+    for name, samples in COMPUTED.items():
+        for number, pattern in enumerate(samples()):
+            assert pattern is not None, f"{name}: the sample {number} is not a pattern"
+            found[pattern.pattern, pattern.flags, False] = Place(f"{name} {number}", pattern, anchored=False)
+    return list(found.values())
+
+
+PLACES = _places()
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place.name for place in PLACES])
+def test_time_of_a_pattern_is_proportional_to_the_text(place: Place) -> None:
+    slow = slow_text(place)
+    assert not slow, (
+        f"{place.name}: {place.pattern.pattern!r} takes more than linear time on texts like {slow!r}; "
+        "use possessive repeats (`*+`), bounds, a lookbehind for the beginning of a run, or string methods"
+    )
+
+
+def test_every_computed_pattern_has_samples_or_a_reason_why_it_needs_none() -> None:
+    computed = {one.name for one in inventory() if isinstance(one, Computed)}
+    assert computed == COMPUTED.keys() | TRUSTED.keys()
+    assert not COMPUTED.keys() & TRUSTED.keys()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "anchored"),
+    [(r"\s+$", False), (r"<loc>\s*(.*?)\s*</loc>", False), (r"^(a+)+$", True), (r"[a-z]+@", False), (r"a*a*b", True)],
+)
+def test_a_pattern_that_is_not_linear_is_noticed(pattern: str, *, anchored: bool) -> None:
+    assert slow_text(Place("test", re.compile(pattern), anchored))
+
+
+@pytest.mark.parametrize("pattern", [r"(?<!\s)\s++$", r"<[^<>]{0,200}>", r"\bword\b", r"a++b?"])
+def test_a_pattern_that_is_linear_is_not_blamed(pattern: str) -> None:
+    assert slow_text(Place("test", re.compile(pattern), anchored=False)) == ""
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _strings(one)
+
+
+def _real_texts() -> list[str]:
+    """A sample of the public data sets, or where there are none, of the project's own pages."""
+    texts = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
+    for path in sorted(DATA.rglob("*.jsonl")) if DATA.is_dir() else ():
+        with path.open(encoding="utf-8") as file:
+            rows = [line for _, line in zip(range(_ROWS), file, strict=False)]
+        for row in rows[:: max(1, len(rows) // _SAMPLED)]:
+            texts.append(" ".join(_strings(json.loads(row))))
+    return [text[:LONGEST] for text in texts]
+
+
+def test_no_pattern_is_slow_on_real_texts() -> None:
+    limit = FACTOR * unit()
+    texts = _real_texts()
+    slow = [
+        (place.name, text[:80])
+        for place in PLACES
+        for text in texts
+        if seconds(place, text) > limit and seconds(place, text, tries=3) > limit
+    ]
+    assert slow == []
