@@ -32,9 +32,7 @@ def ingest(
         typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
     ] = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
-    collection: Annotated[
-        str, typer.Option(help="Collection to put the documents into; their ids are kb:COLLECTION/PATH.")
-    ] = "",
+    collection: Annotated[str, typer.Option(help="Collection of the documents; ids are kb:COLLECTION/PATH.")] = "",
     prefix: Annotated[str, typer.Option(help="Ids are kb:PREFIX/PATH; default: the collection.")] = "",
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
@@ -42,8 +40,7 @@ def ingest(
     language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
     sync: Annotated[
-        bool,
-        typer.Option("--sync", help="Remove documents of this collection and prefix that are not given any more."),
+        bool, typer.Option("--sync", help="Remove documents of the collection and prefix that are not given now.")
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait at the end for documents still pending.")] = 120,
     url: Url = "",
