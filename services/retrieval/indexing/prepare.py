@@ -80,7 +80,6 @@ def prepare(
         )
         for number, chunk in enumerate(chunks)
     ]
-    links = _links_of(passages, parsed)
     registered = IndexedDocument(
         source=document.source,
         digest=digest,
@@ -97,7 +96,7 @@ def prepare(
         origin=document.origin,
         submission=document.submission,
     )
-    return PreparedDocument(registered, passages, links)
+    return PreparedDocument(registered, passages, _links_of(passages, parsed))
 
 
 def _links_of(passages: Sequence[Passage], parsed: ParsedDocument) -> dict[str, list[str]]:
