@@ -14,6 +14,8 @@ from cli.evaluation.beir import Collection, JudgedQuery
 from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
 from shared.bus.ports import StoredEvent
+from shared.contracts.domain import PipelineRef
+from shared.contracts.envelope import opening
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import DocumentRefused, DocumentSubmitted
 from shared.contracts.pipelines import Pipeline, Section
@@ -25,6 +27,8 @@ from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
 #: Passages requested per document, so that the best `depth` documents are among them, and the most passages.
 _PASSAGES_EACH, _MOST = 3, 1000
+#: A document has no asker who waits for it.
+_DEADLINE_SECONDS = 3600
 #: Timeouts so long that no retriever is missing because the machine is busy.
 _TIMEOUTS = {"bm25_seconds": 60, "dense_seconds": 60, "graph_seconds": 60}
 
@@ -86,8 +90,9 @@ class RetrievalStage:
         return await handler.handler(request)
 
     async def _consume(self, subscription: Subscription, fact: DocumentSubmitted) -> object:
-        extra = {subscription.settings_parameter: self._section} if subscription.settings_parameter else {}
-        return await subscription.handler(fact, **extra)
+        pipeline = PipelineRef(name="evaluation", revision=0)
+        event = opening("gateway", fact, pipeline=pipeline, deadline_seconds=_DEADLINE_SECONDS)
+        return await subscription.handle(event, self._section)
 
 
 def embedded_settings(data: Path) -> Settings:

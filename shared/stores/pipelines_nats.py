@@ -57,7 +57,7 @@ class NatsPipelines:
             raise UnavailableError("the bus is not provisioned; run: answerbus bus provision") from None
         except (TimeoutError, NatsError) as error:
             await self.close()
-            raise UnavailableError("the pipelines could not be read: NATS does not respond in time") from error
+            raise UnavailableError("NATS is unavailable: it did not hand out the pipelines in time") from error
 
     async def close(self) -> None:
         if self._watcher:

@@ -59,7 +59,7 @@ def post(platform: Platform, body: bytes | dict[str, object], path: str = "/api/
         ({}, 422, "question: Field required"),
         (b"{not json", 422, "JSON"),
         (b'{"question": "' + b"x" * 1_100_000 + b'"}', 413, "at most 1000000 bytes"),
-        (b'{"question": "\\ud800 lonely"}', 422, "question"),
+        (b'{"question": "\\ud800 lonely"}', 422, "JSON"),
     ],
 )
 def test_a_bad_question_is_refused_with_a_problem_that_says_what_to_send(
@@ -123,7 +123,7 @@ def test_sync_removes_what_disappeared_and_only_that(platform: Platform, tmp_pat
     assert "1 unchanged, 1 removed" in again.stdout
     with httpx.Client(base_url=platform.url, trust_env=False) as client:
         listed = client.get("/api/v1/documents", params={"collection": "trams"}).json()
-    assert [document["source"] for document in listed["documents"]] == ["kb:one.md"]
+    assert [document["source"] for document in listed["documents"]] == ["kb:trams/one.md"]
 
 
 def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:

@@ -29,11 +29,12 @@ from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
+from tests.support.retrieval import ThreadReader
 
 async def main():
     index = EdgeIndex(pathlib.Path(sys.argv[1]))
     await index.open()
-    indexer = DocumentIndexer(index, None)
+    indexer = DocumentIndexer(index, None, ThreadReader())
     for number in range(1_000_000):
         source = f"kb:{number % 20}"
         text = " ".join(f"Sentence {n} of round{number} is here." for n in range(20 + number * 7 % 60))

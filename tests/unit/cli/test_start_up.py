@@ -95,7 +95,7 @@ async def test_pipelines_that_cannot_be_read_in_time_are_told_in_one_line(monkey
     monkeypatch.setattr(pipelines_nats, "LOAD_SECONDS", 0.05)
     jetstream: Any = Silent()
 
-    with pytest.raises(UnavailableError, match="NATS does not respond in time"):
+    with pytest.raises(UnavailableError, match="did not hand out the pipelines in time"):
         await NatsPipelines(lambda: jetstream).open()
 
 
