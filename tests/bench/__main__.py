@@ -19,6 +19,7 @@ from . import (
     chains,
     clients,
     cluster,
+    documents,
     history,
     http_answers,
     lanes,
@@ -35,7 +36,19 @@ from .report import Section, as_json, markdown, replace_section, rich_table
 
 USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
-NAMED = ("retrieval", "record", "http", "clients", "lanes", "poison", "history", "replay", "cluster", "broker-away")
+NAMED = (
+    "retrieval",
+    "record",
+    "http",
+    "clients",
+    "lanes",
+    "poison",
+    "history",
+    "replay",
+    "cluster",
+    "broker-away",
+    "documents",
+)
 PARTS = (*USUAL, *NAMED)
 
 
@@ -93,6 +106,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await record.compare(rounds=rounds, quick=arguments.quick, size=arguments.size, say=say)
     if "cluster" in parts:
         sections.append(await cluster.compare(rounds=rounds, say=say))
+    if "documents" in parts:
+        sections += await documents.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "poison" in parts:
         sections.append(await poison.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "broker-away" in parts:
