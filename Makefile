@@ -46,7 +46,7 @@ docs: $(STAMP) ## Write the generated pages under docs/
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
 
-chaos: $(STAMP) ## Kill, freeze and restart everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
+chaos: $(STAMP) ## Kill, freeze and restart everything while questions are asked and documents change, for CHAOS_SECONDS (600); CHAOS_SEED decides the order
 	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 

@@ -20,6 +20,7 @@ from tests.bench.environment import describe
 from tests.bench.report import replace_section
 from tests.bench.whole import corpus
 from tests.chaos.blows import blows
+from tests.chaos.documents import DocumentLoad, Stored
 from tests.chaos.load import Asked, Load
 from tests.support.platform import Platform, cli, running, write_pipeline
 
@@ -57,11 +58,12 @@ class Findings:
     without_end: int = 0
     not_on_record: int = 0
     recorded_twice: int = 0
+    documents: Stored = field(default_factory=Stored)
 
     @property
     def broken(self) -> int:
         counts = (self.never_accepted, self.lost, self.two_endings, self.without_end)
-        return sum((*counts, self.not_on_record, self.recorded_twice, self.not_answered.total()))
+        return sum((*counts, self.not_on_record, self.recorded_twice, self.not_answered.total(), self.documents.broken))
 
 
 def main() -> None:
@@ -88,11 +90,15 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Struck], Findings]:
             if applied.returncode:
                 raise RuntimeError(applied.stderr[-500:])
             load = Load(platform.url, questions, arguments.rate, f"seed {arguments.seed}")
-            loading = asyncio.create_task(load.work())
+            documents_load = DocumentLoad(platform, pipeline, arguments.seed)
+            loading = asyncio.gather(load.work(), documents_load.work())
             struck = await _strike(platform, load, dice, arguments.seconds)
             load.stop()
+            documents_load.stop()
             await loading
-            return struck, await _findings(platform, load)
+            found = await _findings(platform, load)
+            found.documents = await documents_load.findings()
+            return struck, found
 
 
 async def _strike(platform: Platform, load: Load, dice: random.Random, seconds: float) -> list[Struck]:
@@ -166,7 +172,8 @@ def _page(arguments: argparse.Namespace, struck: list[Struck], found: Findings) 
         f"{len(struck)} blows: "
         f"{found.lost} lost, {found.two_endings} with two endings, {found.not_on_record} not on record, "
         f"{found.recorded_twice} recorded twice, {found.without_end} clients without an end, "
-        f"{found.never_accepted} never accepted, {found.not_answered.total()} ended without an answer."
+        f"{found.never_accepted} never accepted, {found.not_answered.total()} ended without an answer. "
+        f"{found.documents}"
     )
     slowest = max((one.recovery for one in struck), default=0.0)
     where = " · ".join(f"{name} {value}" for name, value in describe().items())
