@@ -82,6 +82,18 @@ def _application() -> Any:
         records = client.retrieve(request.path_params["name"], wanted.ids, with_payload=True)
         return ok([record.model_dump(mode="json", exclude_none=True) for record in records])
 
+    async def scroll(request: Request) -> Any:
+        wanted = models.ScrollRequest.model_validate(await request.json())
+        records, onward = client.scroll(
+            request.path_params["name"],
+            scroll_filter=wanted.filter,
+            limit=wanted.limit or 10,
+            offset=wanted.offset,
+            with_payload=True,
+        )
+        page = [record.model_dump(mode="json", exclude_none=True) for record in records]
+        return ok({"points": page, "next_page_offset": onward})
+
     async def count(request: Request) -> Any:
         wanted = models.CountRequest.model_validate(await request.json())
         return ok(client.count(request.path_params["name"], count_filter=wanted.filter, exact=True))
@@ -113,6 +125,7 @@ def _application() -> Any:
         ("PUT", points, upsert),
         ("POST", f"{points}/delete", delete),
         ("POST", points, retrieve),
+        ("POST", f"{points}/scroll", scroll),
         ("POST", f"{points}/count", count),
         ("POST", f"{collection}/facet", facet),
         ("POST", f"{points}/query", query),
