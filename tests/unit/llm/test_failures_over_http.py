@@ -275,11 +275,11 @@ async def test_endpoint_gets_no_more_calls_at_once_than_its_limit() -> None:
 
 
 async def test_place_that_does_not_come_free_in_time_sends_the_call_on() -> None:
-    with ModelServer(first=3) as full, ModelServer(lambda _: "Paris.") as other:
+    with ModelServer(first=60) as full, ModelServer(lambda _: "Paris.") as other:
         async with served(endpoint(full, concurrency=1), endpoint(other, "two")) as models:
             holding = asyncio.create_task(models.converse("main", "answer", ASKED))
             await until(lambda: bool(full.asked))
-            with model_calls("answer", soon(1)):
+            with model_calls("answer", soon(limit(1))):
                 reply = await models.converse("main", "answer", ASKED)
             holding.cancel()
             await asyncio.gather(holding, return_exceptions=True)
