@@ -36,6 +36,7 @@ from shared.bus.dead_letters import NO_STREAM
 from shared.bus.permission_errors import ADVICE as PERMISSION_ADVICE
 from shared.bus.permission_errors import PermissionErrors
 from shared.bus.stage_status import OWNER
+from shared.bus.transport import report_lost_connections
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import AnswerbusError, ConfigurationError, UnavailableError
@@ -113,6 +114,7 @@ async def _connect(
             refused.append(error)
             login_monitor.observe(error)
 
+    report_lost_connections()
     connecting = nats.connect(
         settings.nats_servers,
         name=f"answerbus-{name}",

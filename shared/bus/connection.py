@@ -17,6 +17,7 @@ from shared.bus.credentials import LoginMonitor, broker_options, login_advice, r
 from shared.bus.permission_errors import PermissionErrors
 from shared.bus.request_client import send_request
 from shared.bus.settings import BusSettings
+from shared.bus.transport import report_lost_connections
 from shared.contracts import subjects
 from shared.contracts.errors import ConfigurationError, NotPermittedError, UnavailableError
 from shared.contracts.requests.request import R, Request
@@ -60,6 +61,7 @@ class Connection:
         self._logged_in = False
         self._redis: Reachability | None = None
         self._on_reconnect: list[Callable[[], Awaitable[None]]] = []
+        report_lost_connections()
         self.broker = NatsBroker(
             settings.nats_servers,
             name=f"answerbus-{name}",

@@ -17,6 +17,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import StreamInfo
 
 from cli.host.nats_server import binary
+from shared.bus.transport import report_lost_connections
 from shared.contracts import subjects
 from shared.contracts.errors import UnavailableError
 from tests.support.servers import free_port
@@ -74,6 +75,7 @@ class Cluster:
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
         """A connection that outlives any of them."""
+        report_lost_connections()
         client = await nats.connect(
             self.urls.split(","), max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=_quiet
         )
