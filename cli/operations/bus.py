@@ -57,6 +57,7 @@ _BUCKETS = (
     subjects.URLS_BUCKET,
     subjects.SESSIONS_BUCKET,
     subjects.ANSWERS_BUCKET,
+    subjects.SECRETS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -259,6 +260,7 @@ async def _buckets(
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
         (subjects.URLS_BUCKET, 1, 0),
+        (subjects.SECRETS_BUCKET, 1, 0),
     )
     for bucket, history, ttl in specifications:
         try:

@@ -159,6 +159,11 @@ class Settings(BaseSettings):
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
         "have several keys, all of which are valid.",
     )
+    idempotency_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
+        "gateways; empty: one that the first gateway makes and keeps in NATS.",
+    )
     default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
         default=15,
@@ -197,6 +202,13 @@ class Settings(BaseSettings):
             label = f"{name}:{role}"
             keys[label] = (*keys.get(label, ()), SecretStr(key))
         return keys
+
+    @field_validator("idempotency_secret")
+    @classmethod
+    def _long_enough(cls, value: SecretStr) -> SecretStr:
+        if 0 < len(value.get_secret_value()) < 16:
+            raise ValueError("must have at least 16 characters, or be empty")
+        return value
 
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")
     @classmethod

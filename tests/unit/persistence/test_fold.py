@@ -142,7 +142,7 @@ def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
 @pytest.mark.parametrize(
     ("question", "lane"),
     [
-        (correlation_id_for("an idempotency key"), Lane.LIVE),
+        (correlation_id_for(b"a secret", "an idempotency key"), Lane.LIVE),
         (question_id(asked_at=NOON - timedelta(days=30)), Lane.BACKGROUND),
         (question_id(asked_at=NOON + timedelta(hours=1)), Lane.LIVE),
     ],
