@@ -14,6 +14,7 @@ from services.gateway.handler import QuestionService
 from services.gateway.question_ids import QuestionIds
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
+from services.gateway.stream_limit import StreamLimit
 from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
 
@@ -26,6 +27,7 @@ class Gateway:
     authenticator: Authenticator
     admission: Admission
     stage_health: StageHealth
+    streams: StreamLimit
 
     @property
     def erasures(self) -> ErasureService:
@@ -57,7 +59,13 @@ def gateway_of(context: StageContext) -> Gateway:
         ids=QuestionIds(context.settings, context.stores.key_value(SECRETS_BUCKET)),
     )
     return Gateway(
-        context, questions, feed, Authenticator(context.settings), admission, StageHealth(context.stages_not_ready)
+        context=context,
+        questions=questions,
+        feed=feed,
+        authenticator=Authenticator(context.settings),
+        admission=admission,
+        stage_health=StageHealth(context.stages_not_ready),
+        streams=StreamLimit(context.settings.streams_per_key),
     )
 
 

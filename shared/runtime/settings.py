@@ -170,6 +170,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Questions are refused while the oldest waiting one is older than this, in seconds; 0: never.",
     )
+    streams_per_key: int = Field(
+        default=200,
+        ge=0,
+        description="Streams (SSE, NDJSON) that one API key may have open at a gateway; 0: no limit.",
+    )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
     )

@@ -139,8 +139,9 @@ async def query(
     media_type = wants_stream(request)
     if media_type:
         presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-        event = await gateway.questions.ask(question)
-        return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type)
+        with gateway.streams.take(caller.name) as slot:
+            event = await gateway.questions.ask(question)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
@@ -166,9 +167,10 @@ async def watch(
     question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
 ) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
-    await gateway.questions.find_question(question_id, owner)
     presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-    return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE)
+    with gateway.streams.take(caller.name) as slot:
+        await gateway.questions.find_question(question_id, owner)
+        return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE, slot)
 
 
 @router.delete("/questions/{question_id}")
