@@ -23,6 +23,7 @@ from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
+from shared.text.languages import known_code
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
@@ -93,7 +94,8 @@ class QuestionIn(BaseModel):
             text=self.question,
             pipeline=self.pipeline,
             conversation_id=self.conversation_id,
-            language=self.language,
+            # As a code of a known language: the text as typed must not outlive the raw question.
+            language=known_code(self.language),
             idempotency_key=key,
             client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
             lane=self.lane,

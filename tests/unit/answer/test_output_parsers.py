@@ -167,6 +167,11 @@ def test_broken_json_gives_what_of_the_answer_there_is(completion: str, text: st
     assert read(JsonParser(), list(completion))[0] == text
 
 
+@pytest.mark.parametrize("digits", ["-001", "+0a1", " 1  ", "1_00", "zzzz", "\uff11\uff11\uff11\uff11"])
+def test_what_is_no_escape_is_a_replacement_character(digits: str) -> None:
+    assert read(JsonParser(), [f'{{"answer": "a\\u{digits}b"}}'])[0] == "a\ufffdb"
+
+
 def test_json_asks_back_and_says_that_nothing_was_found() -> None:
     _, asked = read(JsonParser(), ['{"answer": "", "clarifying_question": "Which?", "options": ["a", "b"]}'])
     _, nothing = read(JsonParser(), ['{"answer": "", "not_found": true}'])
