@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from shared.contracts.envelope import correlation_id_for
+from shared.contracts.envelope import secret_correlation_id
 from shared.contracts.errors import UnavailableError
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
@@ -33,7 +33,7 @@ class QuestionIds:
         """
         if not self._secret:
             self._secret = await self._shared()
-        return correlation_id_for(self._secret, self._tenant, api_key, user, idempotency_key)
+        return secret_correlation_id(self._secret, self._tenant, api_key, user, idempotency_key)
 
     async def _shared(self) -> bytes:
         """The secret in the store, which is made once: of gateways that start together, one is first."""

@@ -96,7 +96,12 @@ def new_correlation_id() -> str:
     return f"{value:032x}"
 
 
-def correlation_id_for(secret: bytes, *parts: str) -> str:
+def correlation_id_for(*parts: str) -> str:
+    """A correlation id derived from the parts, which anybody can derive who knows them."""
+    return uuid.uuid5(_NAMESPACE, "\x1f".join(parts)).hex
+
+
+def secret_correlation_id(secret: bytes, *parts: str) -> str:
     """A correlation id derived from the parts: the same `Idempotency-Key` always gives the same question.
 
     HMAC-SHA256 (RFC 2104) of the parts, as a uuid8 (RFC 9562) in 32 hex digits: who does not know the secret cannot

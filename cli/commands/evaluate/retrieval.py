@@ -59,7 +59,12 @@ def retrieval(
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
                 code = code3(language) if language else ""
                 measured = await evaluate(
-                    stage, collection, retrievers=comma_separated(retrievers), language=code, depth=depth
+                    stage,
+                    collection,
+                    retrievers=comma_separated(retrievers),
+                    language=code,
+                    depth=depth,
+                    quiet=as_json,
                 )
         measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return measured, baseline

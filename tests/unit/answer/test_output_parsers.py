@@ -31,6 +31,7 @@ PARTS = st.sampled_from([
 TEXTS = st.lists(PARTS, max_size=14).map("".join)
 JSON_PARTS = st.sampled_from([
     "{", "}", '"answer"', ":", '"', ",", "\\", "\\n", "\\u00e9", "\\ud83d", "\\ude42", "text", "[", "]", " ",
+    "\\u-001", "\\u 1_",
     "```json\n",
     '"confidence": 7', '"x": {"answer": "no"}', "`", "<answer>", '\\"', "true", '"answer": "It is free. [1]"',
 ])  # fmt: skip
