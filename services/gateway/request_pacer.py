@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 EACH_TURN = 4
 
 
-class Pacing:
+class RequestPacer:
     """ASGI middleware: at most `EACH_TURN` requests begin in one turn of the event loop, in their order."""
 
     def __init__(self, app: ASGIApp) -> None:
