@@ -28,7 +28,7 @@ MODULE = "services.retrieval.indexing.reader_process"
 _MOST_TIMES = 10
 _MEGABYTE = 2**20
 #: Reading gives way to questions.
-_NICENESS = 10
+_NICENESS = 5
 
 
 class DocumentReader(Protocol):
