@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 
+import hypothesis
 import pytest
 import structlog
+
+# On a busy machine an example takes as long as it takes: what must be fast is measured by tests of its own.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from cli.options import DATA, Data, InProcess, Json, Url, Yes
+
+if TYPE_CHECKING:
+    from cli.client import GatewayClient
+
+T = TypeVar("T")
 
 app = typer.Typer(help="The indexed documents.", no_args_is_help=True)
 
@@ -15,6 +22,20 @@ app = typer.Typer(help="The indexed documents.", no_args_is_help=True)
 @app.callback()
 def documents() -> None:
     """The indexed documents."""
+
+
+def _at_gateway(
+    work: Callable[[GatewayClient], Awaitable[T]], url: str, data: Path, *, in_process: bool, quiet: bool
+) -> T:
+    """What `work` returns for a client of the gateway that the options name; an error ends the command."""
+    from cli.client import connect
+    from cli.output import run
+
+    async def connected() -> T:
+        async with connect(url, data, in_process=in_process, quiet=quiet) as client:
+            return await work(client)
+
+    return run(connected)
 
 
 @app.command("index")
@@ -27,31 +48,29 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Print the index of sources as plain text: per line an id, a tab, and what the document is about."""
-    from cli.client import connect
-    from cli.output import print_json, run
+    from cli.output import print_json
     from shared.contracts.requests.retrieval import SourceIndexEntry
     from shared.text.sanitizer import visible
 
-    async def work() -> None:
+    async def work(client: GatewayClient) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = []
-        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            after = ""
-            while True:
-                parameters = {"collection": collection or [], "after": after}
-                page = await client.call("GET", "/api/v1/documents/index", params=parameters)
-                for entry in page["entries"]:
-                    if not entry["source"].startswith(source):
-                        continue
-                    entries.append(entry)
-                    if not as_json:
-                        print(visible(SourceIndexEntry.model_validate(entry).line()))
-                after = page["after"]
-                if not after:
-                    break
-        if as_json:
-            print_json({"entries": entries, "total": len(entries)})
+        after = ""
+        while True:
+            parameters = {"collection": collection or [], "after": after}
+            page = await client.call("GET", "/api/v1/documents/index", params=parameters)
+            for entry in page["entries"]:
+                if not entry["source"].startswith(source):
+                    continue
+                entries.append(entry)
+                if not as_json:
+                    print(visible(SourceIndexEntry.model_validate(entry).line()))
+            after = page["after"]
+            if not after:
+                return entries
 
-    run(work)
+    entries = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
+    if as_json:
+        print_json({"entries": entries, "total": len(entries)})
 
 
 @app.command("list")
@@ -63,21 +82,19 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List the documents: id, collection, title, number of passages, time of indexing."""
-    from cli.client import connect
     from cli.operations.documents import registered
-    from cli.output import print_json, run, table
+    from cli.output import print_json, table
 
-    async def work() -> None:
-        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            documents = [one async for one in registered(client, collection)]
-        if as_json:
-            print_json({"documents": documents, "total": len(documents)})
-            return
-        keys = ("source", "collection", "title", "chunks", "indexed_at")
-        heads = ["id", "collection", "title", "passages", "indexed"]
-        table(f"{len(documents)} documents", heads, [[one[key] for key in keys] for one in documents])
+    async def work(client: GatewayClient) -> list[dict[str, Any]]:
+        return [one async for one in registered(client, collection)]
 
-    run(work)
+    documents = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
+    if as_json:
+        print_json({"documents": documents, "total": len(documents)})
+        return
+    keys = ("source", "collection", "title", "chunks", "indexed_at")
+    heads = ["id", "collection", "title", "passages", "indexed"]
+    table(f"{len(documents)} documents", heads, [[one[key] for key in keys] for one in documents])
 
 
 @app.command("show")
@@ -89,20 +106,17 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print a document's metadata and its passages."""
-    from cli.client import connect
     from cli.operations.documents import with_passages
-    from cli.output import print_json, run
+    from cli.output import print_json
     from cli.views.documents import show_document
 
-    async def work() -> None:
-        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            document, passages = await with_passages(client, source)
-        if as_json:
-            print_json({"document": document, "passages": passages})
-        else:
-            show_document(document, passages)
-
-    run(work)
+    document, passages = _at_gateway(
+        lambda client: with_passages(client, source), url, data, in_process=in_process, quiet=as_json
+    )
+    if as_json:
+        print_json({"document": document, "passages": passages})
+    else:
+        show_document(document, passages)
 
 
 @app.command("remove")
@@ -116,22 +130,20 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents with all that is stored of them; asks first."""
-    from cli.client import connect
     from cli.operations.documents import registered, remove_documents
-    from cli.output import fail, print_json, run
+    from cli.output import fail, print_json
     from shared.text.sanitizer import visible
 
     if bool(sources) == bool(collection):
         fail("nothing to remove; name documents by id, or a collection with --collection", 2)
 
-    async def work() -> bool:
-        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            named = sources or [one["source"] async for one in registered(client, collection)]
-            if not named:
-                fail(f"--collection {collection}: it has no documents; see: answerbus documents list")
-            if not yes and not typer.confirm(f"Remove {len(named)} documents?", err=True):
-                return False
-            removed = await remove_documents(client, named)
+    async def work(client: GatewayClient) -> bool:
+        named = sources or [one["source"] async for one in registered(client, collection)]
+        if not named:
+            fail(f"--collection {collection}: it has no documents; see: answerbus documents list")
+        if not yes and not typer.confirm(f"Remove {len(named)} documents?", err=True):
+            return False
+        removed = await remove_documents(client, named)
         missing = sorted(set(named) - set(removed))
         if as_json:
             print_json({"removed": removed, "unknown": missing})
@@ -141,7 +153,8 @@ def remove(
                 print(visible(f"  not indexed: {one}"), file=sys.stderr)
         return not missing
 
-    raise SystemExit(0 if run(work) else 1)
+    done = _at_gateway(work, url, data, in_process=in_process, quiet=as_json)
+    raise SystemExit(0 if done else 1)
 
 
 @app.command("reindex")
@@ -153,16 +166,17 @@ def reindex(
     as_json: Json = False,
 ) -> None:
     """Embed the documents again after a change of the embeddings model, from the passages that are indexed."""
-    from cli.client import connect
     from cli.operations.documents import embed_documents
-    from cli.output import print_json, run
+    from cli.output import print_json
 
-    async def work() -> None:
-        async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            embedded, total = await embed_documents(client, collection, quiet=as_json)
-        if as_json:
-            print_json({"embedded": embedded, "unchanged": total - embedded})
-        else:
-            print(f"{embedded} embedded, {total - embedded} had their vectors")
-
-    run(work)
+    embedded, total = _at_gateway(
+        lambda client: embed_documents(client, collection, quiet=as_json),
+        url,
+        data,
+        in_process=in_process,
+        quiet=as_json,
+    )
+    if as_json:
+        print_json({"embedded": embedded, "unchanged": total - embedded})
+    else:
+        print(f"{embedded} embedded, {total - embedded} had their vectors")

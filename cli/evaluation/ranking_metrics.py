@@ -18,10 +18,10 @@ RESAMPLES, SEED = 1000, 20240229
 PerQuery = Mapping[str, Mapping[str, float]]
 
 
-def measures(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
-    """Every measure of one query, by name."""
+def measures(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> dict[str, float]:
+    """Every measure of one query, by name; recall only at ranks within the depth, which the ranking was cut to."""
     ranks = [rank for rank, one in enumerate(ranking, start=1) if relevant.get(one, 0) > 0]
-    recall = {f"R@{k}": sum(rank <= k for rank in ranks) / len(relevant) for k in RECALL_AT}
+    recall = {f"R@{k}": sum(rank <= k for rank in ranks) / len(relevant) for k in RECALL_AT if k <= depth}
     first = ranks[0] if ranks else math.inf
     return {
         "nDCG@10": ndcg(ranking, relevant, 10),

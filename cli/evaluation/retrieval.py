@@ -13,6 +13,7 @@ from typing import Any
 from cli.evaluation.beir import Collection, JudgedQuery
 from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
+from cli.operations.progress import ProgressBar
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import opening
@@ -64,10 +65,11 @@ class RetrievalStage:
         self._stage = stage
         self._section = section
 
-    async def ingest(self, collection: Collection, *, language: str = "") -> list[str]:
+    async def ingest(self, collection: Collection, *, language: str = "", quiet: bool = True) -> list[str]:
         """Index every document; returns the refused ones with the reasons."""
         refused = []
         subscription = next(one for one in self._stage.subscriptions if DocumentSubmitted in one.facts)
+        progress = ProgressBar("documents", quiet=quiet, total=len(collection.documents))
         for one in collection.documents:
             values = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
             outcome = await self._consume(
@@ -75,6 +77,8 @@ class RetrievalStage:
             )
             if isinstance(outcome, DocumentRefused):
                 refused.append(f"{outcome.source}: {outcome.reason}")
+            progress.advance(1)
+        progress.close()
         return refused
 
     async def search(self, request: SearchRequest) -> SearchReply:
@@ -133,23 +137,29 @@ async def evaluate(
     retrievers: Sequence[str] = (),
     language: str = "",
     depth: int = 100,
+    quiet: bool = True,
 ) -> RetrievalRun:
     """Index the collection and search it for every query; documents are ranked by their best passage.
+
+    Progress is shown unless `quiet`.
 
     Raises:
         RefusedError: none of the named retrievers could search.
     """
     began = time.perf_counter()
-    run = RetrievalRun(refused=await stage.ingest(collection, language=language))
+    run = RetrievalRun(refused=await stage.ingest(collection, language=language, quiet=quiet))
     seconds = time.perf_counter() - began
     stats = await stage.stats()
+    progress = ProgressBar("queries", quiet=quiet, total=len(collection.queries))
     for query in collection.queries:
         reply = await stage.search(_request(query, retrievers, language, depth))
         ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
         run.rankings[query.id] = ranking
-        run.per_query[query.id] = measures(ranking, query.relevant)
+        run.per_query[query.id] = measures(ranking, query.relevant, depth)
         run.missing |= reply.missing
         run.took_ms.append(reply.took_ms)
+        progress.advance(1)
+    progress.close()
     if retrievers and set(retrievers) <= set(run.missing):
         raise RefusedError(f"none of the retrievers could search: {next(iter(run.missing.values()))}")
     run.figures = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -12,12 +11,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+from shared.runtime.parent_death import signal_at_parent_death
+
 #: Seconds between a crash and the restart: doubled after each crash, reset after a minute without one.
 FIRST_BACKOFF = 0.2
 LONGEST_BACKOFF = 10.0
 BACKOFF_RESET_AFTER = 60.0
-
-_PR_SET_PDEATHSIG = 1
 
 #: Takes the name of a process and a line of its output.
 Print = Callable[[str, str], None]
@@ -125,6 +124,4 @@ def printer(width: int) -> Print:
 
 def end_with_parent() -> None:
     """Run in a child between fork and exec: on Linux it gets SIGTERM when its parent dies, even by kill -9."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal_at_parent_death(signal.SIGTERM)

@@ -47,6 +47,8 @@ from shared.runtime.settings import Settings
 #: Deduplication by message id, in seconds; longer than the slowest redelivery chain.
 DUPLICATE_WINDOW = 3600
 MAX_ACK_PENDING = 4096
+#: The largest message in bytes: of the log, of the dead letters (an event with its reasons), of a key-value bucket.
+MAX_EVENT, MAX_DEAD_LETTER, MAX_VALUE = 4 * 2**20, 5 * 2**20, 2**20
 #: Seconds for which a command tries to connect, to all servers together.
 CONNECT_SECONDS = 10.0
 NOT_PROVISIONED = "NATS is not provisioned; run: answerbus bus provision"
@@ -58,6 +60,7 @@ _BUCKETS = (
     subjects.URLS_BUCKET,
     subjects.SESSIONS_BUCKET,
     subjects.ANSWERS_BUCKET,
+    subjects.SECRETS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -211,6 +214,7 @@ def _streams(settings: Settings, compression: StoreCompression) -> list[StreamCo
             num_replicas=settings.replicas,
             max_age=settings.retention_hours * 3600,
             max_bytes=settings.max_log_bytes,
+            max_msg_size=MAX_EVENT,
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
             allow_msg_ttl=True,
@@ -225,6 +229,7 @@ def _streams(settings: Settings, compression: StoreCompression) -> list[StreamCo
             storage=StorageType.FILE,
             num_replicas=settings.replicas,
             max_age=30 * DAY,
+            max_msg_size=MAX_DEAD_LETTER,
             duplicate_window=DUPLICATE_WINDOW,
             allow_direct=True,
             allow_msg_ttl=True,  # the dead letter of a raw question expires when the question does
@@ -237,6 +242,7 @@ def _streams(settings: Settings, compression: StoreCompression) -> list[StreamCo
             storage=StorageType.FILE,
             num_replicas=settings.replicas,
             max_age=7 * DAY,
+            max_msg_size=MAX_VALUE,
         ),
     ]
 
@@ -261,6 +267,7 @@ async def _buckets(
         (subjects.PIPELINES_BUCKET, HISTORY, 0),
         (subjects.CANDIDATES_BUCKET, 1, 7 * DAY),
         (subjects.URLS_BUCKET, 1, 0),
+        (subjects.SECRETS_BUCKET, 1, 0),
     )
     for bucket, history, ttl in specifications:
         try:
@@ -269,6 +276,7 @@ async def _buckets(
         except NotFoundError:
             replicas = settings.replicas
             config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
+            config.max_value_size = MAX_VALUE
             await jetstream.create_key_value(config)
             changes.append(ProvisionedResource("bucket", bucket, "created"))
     try:
@@ -311,6 +319,7 @@ def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
             storage=kind,
             discard=DiscardPolicy.NEW,
             max_msgs_per_subject=1,
+            max_msg_size=MAX_VALUE,
             num_replicas=settings.replicas,
             allow_direct=True,
             allow_msg_ttl=True,

@@ -16,7 +16,9 @@ from pydantic import ValidationError
 
 from services.answer.ports import AnswerTask
 from services.answer.prompts import passage_blocks
+from services.answer.tools.known_addresses import KnownAddresses
 from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
+from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError
 from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
@@ -48,7 +50,8 @@ class ToolExecutor:
     def __init__(self, tools: Iterable[AgentTool], task: AnswerTask) -> None:
         self._settings = task.settings
         self._history = task.history
-        self._context = ToolContext(task.question, task.run, task.settings)
+        self._addresses = KnownAddresses(_texts_of(task))
+        self._context = ToolContext(task.question, task.run, task.settings, self._addresses)
         self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in task.settings.tools}
         self._seen: set[str] = set()
         #: The descriptions of the tools for the model, always in the same order.
@@ -63,6 +66,8 @@ class ToolExecutor:
         most = self._settings.max_parallel_calls
         runs = [self._run(call, step, at, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
         results = await asyncio.gather(*runs)
+        for one in results:
+            self._addresses.add([one.output.text, *_passage_texts(one.output.passages)])
         return [Message(author="tool", text=self._text(one), call_id=one.call.id) for one in results]
 
     def _text(self, result: ToolResult) -> str:
@@ -122,6 +127,18 @@ class ToolExecutor:
         if _key(call) in self._seen:
             return "you made this very call already; its result stands above"
         return ""
+
+
+def _texts_of(task: AnswerTask) -> list[str]:
+    """What the asker and the operator wrote, and the passages. Earlier answers are not among it: a model wrote them."""
+    question, context, settings = task.question, task.context, task.settings
+    asked = [question.text, question.pivot_text, *(turn.question for turn in question.turns)]
+    operator = [context.read_on, *context.notes, settings.agent_prompt, settings.project_introduction]
+    return [*asked, *operator, *_passage_texts(task.passages)]
+
+
+def _passage_texts(passages: Iterable[Passage]) -> list[str]:
+    return [text for passage in passages for text in (passage.url, passage.title, passage.text)]
 
 
 def _key(call: ToolCall) -> str:

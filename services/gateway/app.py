@@ -9,11 +9,20 @@ from shared.contracts import facts
 from shared.contracts.requests import moderation, persistence, retrieval
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET, STREAM_SUBJECTS, live, signal
+from shared.contracts.subjects import (
+    ANSWERS_BUCKET,
+    DOCUMENTS_BUCKET,
+    SECRETS_BUCKET,
+    SESSIONS_BUCKET,
+    STREAM_SUBJECTS,
+    live,
+    signal,
+)
 from shared.runtime.context import StageContext
 
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
+    keeps=(SECRETS_BUCKET,),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
@@ -20,6 +21,8 @@ Format = Literal["jsonl", "csv"]
 Pages = AsyncIterator[ExportReply]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+#: Characters of a cell that are looked at for a formula.
+_BEGINNING = 16
 COLUMNS = (
     "id",
     "conversation_id",
@@ -101,5 +104,12 @@ def row(reply: ExchangeReply) -> dict[str, Any]:
 
 
 def safe(cell: Any) -> Any:
-    """The cell, with an apostrophe where it begins like a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    """The cell, with an apostrophe where it begins like a formula.
+
+    Spreadsheets may also read full-width and other forms of the signs (`＝`), and skip what comes before them: NFKC
+    gives the plain form of each.
+    """
+    if not isinstance(cell, str):
+        return cell
+    begins = unicodedata.normalize("NFKC", cell[:_BEGINNING])
+    return f"'{cell}" if cell.startswith(_FORMULA) or begins.lstrip().startswith(_FORMULA) else cell

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from services.gateway.cursor import StreamCursor
 from services.gateway.problems import HttpProblem
 from services.gateway.stream import Frame, QuestionStream
+from services.gateway.stream_limit import StreamSlot
 
 SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
@@ -48,6 +49,11 @@ def wants_stream(request: Request) -> str:
 class EventStream(StreamingResponse):
     """A streaming response for thousands of long-lived clients: it needs one task beside the request's own."""
 
+    def __init__(self, body: AsyncIterator[bytes], media_type: str, slot: StreamSlot) -> None:
+        """`slot` is released when the stream has ended."""
+        super().__init__(body, media_type=media_type, headers=HEADERS)
+        self._slot = slot
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the stream until it ends or the client disconnects."""
         writing = asyncio.current_task()
@@ -70,10 +76,11 @@ class EventStream(StreamingResponse):
         finally:
             listening.remove_done_callback(stop)
             listening.cancel()
+            self._slot.release()
 
 
-def streamed(stream: QuestionStream, media_type: str) -> StreamingResponse:
-    return EventStream(_body(stream, media_type), media_type=media_type, headers=HEADERS)
+def streamed(stream: QuestionStream, media_type: str, slot: StreamSlot) -> EventStream:
+    return EventStream(_body(stream, media_type), media_type, slot)
 
 
 def encode(frame: Frame, media_type: str) -> bytes:

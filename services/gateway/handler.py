@@ -14,11 +14,12 @@ import structlog
 from services.gateway.answer_cache import AnswerCacheReader
 from services.gateway.conversation_history import ConversationHistory
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
+from services.gateway.question_ids import QuestionIds
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
 from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, Turn
-from shared.contracts.envelope import Event, correlation_id_for, following, new_correlation_id, opening
+from shared.contracts.envelope import Event, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.facts import (
     FACTS,
@@ -99,6 +100,7 @@ class QuestionService:
         bodies: ObjectStore,
         answers: KeyValue,
         admit: Callable[[], None],
+        ids: QuestionIds,
     ) -> None:
         """`admit` raises `OverloadedError` while no further questions are accepted for the stages."""
         self._settings = settings
@@ -112,12 +114,19 @@ class QuestionService:
         self._bodies = bodies
         self._answer_cache = AnswerCacheReader(answers, settings.tenant)
         self._admit = admit
+        self._ids = ids
 
-    def correlation_id(self, question: NewQuestion) -> str:
-        """A new id, or the one that the idempotency key stands for."""
+    async def correlation_id(self, question: NewQuestion) -> str:
+        """A new id, or the one that the idempotency key stands for.
+
+        Raises:
+            UnavailableError: the secret from which the id is derived cannot be read.
+        """
         if not question.idempotency_key:
             return new_correlation_id()
-        return correlation_id_for(self._settings.tenant, question.client.get("key", ""), question.idempotency_key)
+        return await self._ids.of_key(
+            question.client.get("key", ""), question.client.get(USER, ""), question.idempotency_key
+        )
 
     async def ask(self, question: NewQuestion, correlation_id: str = "") -> Event[Fact]:
         """Accept the question: it is durable when this returns, and has ended where its answer was cached.
@@ -132,7 +141,7 @@ class QuestionService:
             raise RefusedError(
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
             )
-        cid = correlation_id or self.correlation_id(question)
+        cid = correlation_id or await self.correlation_id(question)
         turns = await self._turns(question, section)
         key, reused = "", None
         if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
@@ -170,7 +179,7 @@ class QuestionService:
 
     async def ask_and_wait(self, question: NewQuestion) -> tuple[Event[Fact], Event[Fact] | None]:
         """Ask, then wait for the terminal fact until the deadline: (first event, terminal fact or None)."""
-        cid = self.correlation_id(question)
+        cid = await self.correlation_id(question)
         queue = self._feed.watch(cid)
         try:
             asked = await self.ask(question, cid)

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from services.gateway import problems
 from services.gateway.body_limit import BodyLimit
+from services.gateway.request_pacer import RequestPacer
 from services.gateway.routes import dead_letters, documents, erasure, events, operations, questions, record
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
@@ -30,6 +31,7 @@ def application(gateway: Gateway) -> FastAPI:
     )
     app.state.gateway = gateway
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
+    app.add_middleware(RequestPacer)
     problems.install(app)
     for module in (questions, documents, record, dead_letters, events, erasure, operations):
         app.include_router(module.router)

@@ -11,9 +11,11 @@ from services.gateway.admission import Admission
 from services.gateway.auth import Authenticator
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
+from services.gateway.question_ids import QuestionIds
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SESSIONS_BUCKET
+from services.gateway.stream_limit import StreamLimit
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
 
 
@@ -25,6 +27,7 @@ class Gateway:
     authenticator: Authenticator
     admission: Admission
     stage_health: StageHealth
+    streams: StreamLimit
 
     @property
     def erasures(self) -> ErasureService:
@@ -53,9 +56,16 @@ def gateway_of(context: StageContext) -> Gateway:
         bodies=context.stores.objects(DOCUMENTS_BUCKET),
         answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
+        ids=QuestionIds(context.settings, context.stores.key_value(SECRETS_BUCKET)),
     )
     return Gateway(
-        context, questions, feed, Authenticator(context.settings), admission, StageHealth(context.stages_not_ready)
+        context=context,
+        questions=questions,
+        feed=feed,
+        authenticator=Authenticator(context.settings),
+        admission=admission,
+        stage_health=StageHealth(context.stages_not_ready),
+        streams=StreamLimit(context.settings.streams_per_key),
     )
 
 

@@ -131,6 +131,10 @@ class DeadlineMonitor:
                 warned = True
             except AnswerbusError as error:
                 log.warning("the deadline monitor failed", kind=error.kind)
+            except Exception:  # a bug must not end the monitoring for good
+                telemetry.DEGRADED.labels("deadline_monitor").inc()
+                log.exception("the deadline monitor failed; it reads the questions again")
+                self._open, self._read_to = [], {}
 
     async def _holds_lease(self, now: datetime) -> bool:
         """Whether this worker holds the lease; it takes over a lease that has run out."""

@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 from datetime import UTC, datetime, timedelta
 
+import structlog
+
 from services.persistence.ports import Record
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
+
+log = structlog.get_logger()
 
 #: Exchanges deleted in one commit, and seconds until the next one, during which others may write.
 BATCH = 200
@@ -44,6 +48,10 @@ class RecordExpiry:
                 deleted = await self._record.expire(datetime.now(UTC) - self._age, BATCH)
             except UnavailableError:
                 telemetry.DEGRADED.labels("expiry").inc()
+                deleted = 0
+            except Exception:  # a bug must not end the expiry for good
+                telemetry.DEGRADED.labels("expiry").inc()
+                log.exception("old exchanges could not be deleted; it is tried again")
                 deleted = 0
             if deleted:
                 telemetry.EXPIRED.inc(deleted)

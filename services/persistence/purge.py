@@ -108,3 +108,6 @@ class PurgeScheduler:
                 if not warned:
                     log.warning("purge failed; it is retried", reason=str(error))
                 warned = True
+            except Exception:  # a bug must not end the erasing for good
+                telemetry.DEGRADED.labels("erasing").inc()
+                log.exception("purge failed unexpectedly; it is retried")

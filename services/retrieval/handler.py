@@ -18,7 +18,7 @@ from services.retrieval.ports import VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter, RewrittenQuery, Step
 from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
 from services.retrieval.searcher import Searcher, SearchQuery
-from services.retrieval.semantic_cache.cache import LookupResult
+from services.retrieval.semantic_cache.cache import UNEXPLAINED, LookupResult
 from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
 from services.retrieval.settings import RETRIEVERS, RetrievalSettings
 from shared.contracts.domain import Context, Document, Passage, Question
@@ -198,6 +198,8 @@ class QuestionHandler:
         )
         if self._semantic_cache is None:
             return rewritten
+        if not request.earlier_questions:
+            return replace(rewritten, steps=(Step(UNEXPLAINED, 0.0), *rewritten.steps))
         cached = await self._semantic_cache.of_search(request, settings)
         return replace(rewritten, steps=(Step(cached.explanation, cached.took_ms), *rewritten.steps))
 

@@ -137,7 +137,9 @@ class Connection:
         return True
 
     def key_value(self, bucket: str) -> KeyValue:
-        if self.settings.key_value_url.startswith(("redis://", "rediss://")):
+        # Every stage can read all of Redis: no place for a secret.
+        redis = self.settings.key_value_url.startswith(("redis://", "rediss://"))
+        if redis and bucket != subjects.SECRETS_BUCKET:
             store = RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
             if self._redis is None:  # shared by all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))

@@ -29,6 +29,8 @@ ANSWERS_BUCKET = "answers"
 DOCUMENTS_BUCKET = "documents"
 #: Results of URL checks.
 URLS_BUCKET = "urls"
+#: What all gateways share and nobody else may read: see `services.gateway.question_ids`. Always in NATS.
+SECRETS_BUCKET = "secrets"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

@@ -27,6 +27,9 @@ FAILURES = Counter("answerbus_stage_failures_total", "Failed deliveries", ["stag
 DEAD_LETTERS = Counter("answerbus_dead_letters_total", "Events moved to the dead letters", ["stage", "kind"])
 PUBLISH_RETRIES = Counter("answerbus_publish_retries_total", "Publishes that were retried", ["stage"])
 REFUSED = Counter("answerbus_questions_refused_total", "Questions refused with 429 because of the backlog")
+STREAMS_REFUSED = Counter(
+    "answerbus_streams_refused_total", "Streams refused with 429 because of their API key's limit"
+)
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter(
     "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]

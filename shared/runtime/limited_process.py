@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import math
 import os
 import pickle
@@ -26,10 +25,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from shared.contracts.errors import RefusedError, UnavailableError
+from shared.runtime.parent_death import signal_at_parent_death
 
 _HEAD = struct.Struct(">Q")
-#: Linux: the signal that a process gets when its parent ends.
-_PR_SET_PDEATHSIG = 1
 #: Address space that a child may have beyond its memory limit: libraries map more than they use.
 _SLACK_BYTES = 64 * 2**20
 #: The limit is processor time, as a busy machine must not refuse what an idle one accepts; a call that waits instead
@@ -263,8 +261,7 @@ def _end_with(parent: int) -> None:
     """End when the parent does, also while the function runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with contextlib.suppress(OSError, AttributeError):  # not Linux: the closed pipe ends an idle child
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal_at_parent_death(signal.SIGKILL)  # elsewhere than on Linux the closed pipe ends an idle child
     if os.getppid() != parent:
         sys.exit(0)
 

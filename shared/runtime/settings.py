@@ -159,11 +159,21 @@ class Settings(BaseSettings):
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
         "have several keys, all of which are valid.",
     )
+    idempotency_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
+        "gateways; empty: one that the first gateway makes and keeps in NATS.",
+    )
     default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
         default=15,
         ge=0,
         description="Questions are refused while the oldest waiting one is older than this, in seconds; 0: never.",
+    )
+    streams_per_key: int = Field(
+        default=200,
+        ge=0,
+        description="Streams (SSE, NDJSON) that one API key may have open at a gateway; 0: no limit.",
     )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
@@ -197,6 +207,13 @@ class Settings(BaseSettings):
             label = f"{name}:{role}"
             keys[label] = (*keys.get(label, ()), SecretStr(key))
         return keys
+
+    @field_validator("idempotency_secret")
+    @classmethod
+    def _long_enough(cls, value: SecretStr) -> SecretStr:
+        if 0 < len(value.get_secret_value()) < 16:
+            raise ValueError("must have at least 16 characters, or be empty")
+        return value
 
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")
     @classmethod

@@ -96,6 +96,12 @@ def code3(language: str) -> str:
     return _CODES.get(tag) or _CODES.get(tag.replace("_", "-").split("-", 1)[0], UNKNOWN)
 
 
+def known_code(language: str) -> str:
+    """As `code3`, but empty for what is not in the table."""
+    code = code3(language)
+    return "" if code == UNKNOWN else code
+
+
 def code2(language: str) -> str:
     """ISO 639-1 of a code, tag or name; empty for a language that is not in the table."""
     known = _BY_CODE3.get(code3(language))

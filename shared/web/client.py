@@ -263,8 +263,9 @@ async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], reques
         raise too_large
     decompress = _decompressor(headers.get("content-encoding", "identity").strip().lower(), limit)
     parts: list[bytes] = []
-    size = 0
+    size = received = 0
     async for chunk in stream:
+        received += len(chunk)
         for start in range(0, len(chunk), _CHUNK):
             parts.append(decompress(chunk[start : start + _CHUNK]))
             size += len(parts[-1])
@@ -272,6 +273,8 @@ async def _body(stream: AsyncIterator[bytes], headers: Mapping[str, str], reques
                 return b"".join(parts)[:limit]
             if size > limit:
                 raise too_large
+        if received > limit + _CHUNK:  # compressed data that unpacks to less, or what follows its end
+            raise too_large
     if isinstance(decompress, _Decompressor) and size and not decompress.complete:
         raise RefusedError("the page is damaged: its compressed data is incomplete")
     return b"".join(parts)

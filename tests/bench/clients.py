@@ -102,7 +102,9 @@ async def compare(*, quick: bool, say: Say) -> list[Section]:
         # An hour for a question that may take long here: none is to be given up while it waits.
         pipeline = write_pipeline(root / "default", deadline_seconds=900)
         # Questions wait for minutes here, which else refuses new ones.
-        with running(root / "data", env={"ANSWERBUS_ADMISSION_SECONDS": "900"}) as platform:
+        with running(
+            root / "data", env={"ANSWERBUS_ADMISSION_SECONDS": "900", "ANSWERBUS_STREAMS_PER_KEY": "0"}
+        ) as platform:
             cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             applied = cli("pipelines", "apply", str(pipeline), "--data", str(platform.data))
             if applied.returncode:

@@ -24,6 +24,7 @@ from shared.contracts.envelope import (
     following,
     new_correlation_id,
     opening,
+    secret_correlation_id,
 )
 from shared.contracts.errors import InvalidEventError, PermanentError
 from shared.contracts.facts import (
@@ -302,3 +303,10 @@ def test_events_are_frozen() -> None:
 
     with pytest.raises(ValueError, match="frozen"):
         event.attempt = 4  # type: ignore[misc]
+
+
+def test_secret_ids_stay_what_they_are() -> None:
+    assert (
+        secret_correlation_id(b"0123456789abcdef", "default", "web", "ann", "k-1") == "0d797f38e7598ef8ac18cb1a900958f1"
+    )
+    assert subjects.is_correlation_id(secret_correlation_id(b"s", ""))

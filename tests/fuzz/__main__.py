@@ -1,33 +1,50 @@
-"""`python -m tests.fuzz`: read hostile documents, print the figures, fail if one was fatal."""
+"""`python -m tests.fuzz`: hostile documents and requests against a platform; prints figures, fails if one is missed."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from shared.runtime.settings import Settings
-from tests.support.hostile_run import run
-
-MOST_GROWN_MB = 100
+from tests.fuzz import documents
+from tests.support.http_fuzz import Requests, fuzz
+from tests.support.platform import cli, running, write_corpus
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=300, help="documents; 0: none")
+    parser.add_argument("--requests", type=int, default=50, help="valid, and invalid, requests of each route; 0: none")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    settings = Settings()
-    done = asyncio.run(run(arguments.count, arguments.seed, settings))
-    for outcome, number in sorted(done.outcomes.items()):
-        print(f"{number:5} {outcome}")
-    for reason, number in done.reasons.most_common():
-        print(f"{number:5} {reason}")
-    seconds, late = sorted(done.seconds.values()), sorted(done.late)
-    print(f"seconds: median {seconds[len(seconds) // 2]:.2f}, slowest {done.slowest[0]} {done.slowest[1]:.1f}")
-    print(f"event loop late: p99 {late[len(late) * 99 // 100] * 1e3:.0f} ms, most {late[-1] * 1e3:.0f} ms")
-    print(f"the worker grew by {done.grown_mb:.0f} MB")
-    if done.grown_mb > MOST_GROWN_MB:
-        raise SystemExit(f"it may grow by {MOST_GROWN_MB} MB")
+    missed = []
+    if arguments.count:
+        figures = asyncio.run(documents.run(arguments.count, arguments.seed))
+        print(documents.report(figures), flush=True)
+        missed += figures.misses()
+    if arguments.requests:
+        done = _requests(arguments.requests, arguments.seed)
+        print(_report(done))
+        missed += [f"{name} was answered with {told}" for name, told in done.failed.items()]
+    if missed:
+        raise SystemExit("missed: " + "; ".join(missed))
+
+
+def _requests(examples: int, seed: int) -> Requests:
+    with TemporaryDirectory(prefix="answerbus-fuzz-") as folder:
+        root = Path(folder)
+        # No host on the web is asked for a page.
+        with running(root / "data", env={"ANSWERBUS_WEB_ALLOW": "pages.invalid"}) as platform:
+            cli("ingest", str(write_corpus(root / "corpus")), "--url", platform.url, timeout=600)
+            return fuzz(platform.url, examples=examples, number=seed, say=lambda line: print(line, flush=True))
+
+
+def _report(done: Requests) -> str:
+    statuses = sorted({status for _, status in done.statuses})
+    by_status = {one: sum(n for (_, status), n in done.statuses.items() if status == one) for one in statuses}
+    told = ", ".join(f"{number} x {status}" for status, number in by_status.items())
+    return f"{done.count} requests: {told}; slowest {done.slowest[0]:.1f} s ({done.slowest[1]})"
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
 
 
 @contextlib.asynccontextmanager
-async def town(root: Path, sections: dict[str, Any] | None = None) -> AsyncIterator[Town]:
-    bus = MemoryBus(*map(builder, STAGES), settings=Settings(data_dir=root, port=0), sections=sections)
+async def town(root: Path, sections: dict[str, Any] | None = None, **settings: Any) -> AsyncIterator[Town]:
+    bus = MemoryBus(*map(builder, STAGES), settings=Settings(data_dir=root, port=0, **settings), sections=sections)
     async with bus:
         (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
         serving = asyncio.create_task(bus.serve())

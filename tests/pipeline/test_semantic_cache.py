@@ -9,6 +9,9 @@ import pytest
 
 from tests.pipeline.test_reused_answers import Town, town, until
 
+OPERATOR, CLIENT = "operator-key-0123456789", "client-key-0123456789"
+KEYS = f"ops:operator:{OPERATOR},web:client:{CLIENT}"
+
 ON: dict[str, Any] = {"retrieval": {"semantic_cache": {"mode": "on"}}}
 RENT = "What is the rent of a garden plot?"
 OTHER_WORDS = "Please tell me what the rent of a plot of the garden is"
@@ -97,3 +100,16 @@ async def test_a_search_as_question_explains_hits_and_misses(tmp_path: Path) -> 
 
         assert changes[0].startswith(f"reused: {RENT}")
         assert changes[1] == f"not reused: {RENT} (asks who, not what)" or "no counterpart" in changes[1]
+
+
+async def test_only_an_operator_is_shown_the_questions_of_others_in_an_explanation(tmp_path: Path) -> None:
+    async with town(tmp_path, ON, api_keys=KEYS) as here:
+        here.http.headers["X-API-Key"] = OPERATOR
+        await _rent(here)
+        body = {"query": OTHER_WORDS, "language": "en", "explain": True, "as_question": True}
+        shown = (await here.http.post("/api/v1/search", json=body)).text
+        hidden = (await here.http.post("/api/v1/search", json=body, headers={"X-API-Key": CLIENT})).text
+
+        assert RENT in shown
+        assert RENT not in hidden
+        assert "only an operator may read" in hidden

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,10 +43,10 @@ class GatewayProcess:
 
 
 @contextlib.contextmanager
-def gateway_process(keys: str) -> Iterator[GatewayProcess]:
-    """Run it until the block ends."""
+def gateway_process(keys: str, **settings: object) -> Iterator[GatewayProcess]:
+    """Run it with these API keys and settings until the block ends."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.gateway_process", keys],
+        [sys.executable, "-m", "tests.support.gateway_process", json.dumps({"api_keys": keys, **settings})],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -59,14 +61,14 @@ def gateway_process(keys: str) -> Iterator[GatewayProcess]:
         process.communicate()
 
 
-async def main(keys: str) -> None:
+async def main(settings: dict[str, Any]) -> None:
     from services.gateway.http_server import HttpServer
     from services.gateway.state import gateway_of
     from shared.observability.health import HealthServer
     from shared.runtime.settings import Settings
     from shared.runtime.testing import MemoryBus
 
-    bus = MemoryBus(settings=Settings(port=0, api_keys=keys))
+    bus = MemoryBus(settings=Settings(port=0, **settings))
     server = HttpServer(gateway_of(bus.context()))
     probes = HealthServer("127.0.0.1", 0, lambda: "")
     await server.open()
@@ -95,4 +97,4 @@ async def main(keys: str) -> None:
 if __name__ == "__main__":
     import uvloop
 
-    uvloop.run(main(sys.argv[1]))
+    uvloop.run(main(json.loads(sys.argv[1])))

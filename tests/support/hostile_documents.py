@@ -1,4 +1,7 @@
-"""Small documents that need much time or memory to read: twelve kinds, each at most 100 KB, by a seed."""
+"""Small documents that need much time or memory to read: twelve kinds, each at most 100 KB, by a seed.
+
+Each is whole: what is repeated in it is repeated less often until the document fits, and nothing is cut off.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,23 @@ Parts = dict[str, str]
 def hostile(kind: str, seed: int) -> tuple[Document, bytes]:
     """A document of the kind; the same for the same seed."""
     media_type, make = KINDS[kind]
-    body = make(random.Random(f"{kind}/{seed}"))[:LIMIT]
+    share = 1.0
+    while len(body := make(Choices(f"{kind}/{seed}", share))) > LIMIT:
+        share *= min(0.95, LIMIT / len(body))
+        assert share > 1e-6, f"{kind} {seed} cannot be made smaller"
     return Document(source=f"kb:{kind}-{seed}", media_type=media_type), body
+
+
+class Choices(random.Random):
+    """Random choices, the same for the same seed whatever the share of the repetitions is."""
+
+    def __init__(self, seed: str, share: float) -> None:
+        super().__init__(seed)
+        self._share = share
+
+    def times(self, *numbers: int) -> int:
+        """One of the numbers of repetitions, times the share."""
+        return max(1, int(self.choice(numbers) * self._share))
 
 
 # --- Office ---
@@ -90,52 +108,50 @@ def pptx(shapes: str, *, slides: int = 1) -> bytes:
     )
 
 
-def _hostile_docx(rng: random.Random) -> bytes:
+def _hostile_docx(rng: Choices) -> bytes:
     cell = '<w:tc><w:tcPr><w:gridSpan w:val="{}"/><w:vMerge{}/></w:tcPr><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>'
-    rows, span = rng.choice([500, 3000, 20_000]), rng.choice([1, 1000, 10**6, 2**31])
-    first = cell.format(span, ' w:val="restart"', "x" * rng.choice([1, 5000]))
+    rows, span = rng.times(500, 3000, 20_000), rng.choice([1, 1000, 10**6, 2**31])
+    first = cell.format(span, ' w:val="restart"', "x" * rng.times(1, 5000))
     merged = cell.format(span, "", "")
     table = f"<w:tbl><w:tr>{first}</w:tr>{f'<w:tr>{merged}</w:tr>' * rows}</w:tbl>"
     if rng.random() < 0.3:
         depth = rng.choice([50, 250])
-        table = "<w:tbl><w:tr><w:tc>" * depth + "<w:p/>" + "</w:tc></w:tr></w:tbl>" * depth
+        table = "<w:tbl><w:tr><w:tc>" * depth + "<w:p/>" + "</w:tc></w:tr></w:tbl><w:p/>" * depth
     return docx(table)
 
 
-def _hostile_xlsx(rng: random.Random) -> bytes:
+def _hostile_xlsx(rng: Choices) -> bytes:
     column = rng.choice(["A", "ZZ", "XFD"])
-    count = rng.choice([1, 1000, 50_000])
+    count = rng.times(1, 1000, 50_000)
     step = rng.choice([1, 20])
     rows = "".join(
         f'<row r="{number * step}"><c r="{column}{number * step}" t="s"><v>0</v></c></row>'
         for number in range(1, count + 1)
     )
     last = f'<row r="1048576"><c r="{column}1048576"><v>1</v></c></row>'
-    strings = f"<si><t>{'word ' * rng.choice([1, 1000, 6000])}</t></si>"
+    strings = f"<si><t>{'word ' * rng.times(1, 1000, 6000)}</t></si>"
     return xlsx(
         f'<dimension ref="A1:XFD{rng.choice([200_000, 1_048_576])}"/><sheetData>{rows}{last}</sheetData>', strings
     )
 
 
-def _hostile_pptx(rng: random.Random) -> bytes:
+def _hostile_pptx(rng: Choices) -> bytes:
     shape = (
         '<p:sp><p:nvSpPr><p:cNvPr id="2" name=""/><p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr/>'
         "<p:txBody><a:bodyPr/><a:p><a:r><a:t>text</a:t></a:r></a:p></p:txBody></p:sp>"
     )
     group = '<p:grpSp><p:nvGrpSpPr><p:cNvPr id="3" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
     depth = rng.choice([0, 40, 240])
-    return pptx(
-        group * depth + shape * rng.choice([1, 500, 4000]) + "</p:grpSp>" * depth, slides=rng.choice([1, 50, 5000])
-    )
+    return pptx(group * depth + shape * rng.times(1, 500, 4000) + "</p:grpSp>" * depth, slides=rng.times(1, 50, 5000))
 
 
-def _zip_trick(rng: random.Random) -> bytes:
+def _zip_trick(rng: Choices) -> bytes:
     """Archives that unpack to much more than they are, or to what they do not say."""
     trick = rng.randrange(4)
     if trick == 0:
-        return docx(f"<w:p><w:r><w:t>{'a' * rng.choice([10**6, 15 * 10**6])}</w:t></w:r></w:p>")
+        return docx(f"<w:p><w:r><w:t>{'a' * rng.times(10**6, 15 * 10**6)}</w:t></w:r></w:p>")
     if trick == 1:
-        return docx("<w:p/>" * rng.choice([10_000, 500_000]))
+        return docx("<w:p/>" * rng.times(10_000, 500_000))
     if trick == 2:
         whole = docx("<w:p><w:r><w:t>text</w:t></w:r></w:p>")
         return whole[: rng.randrange(len(whole))] + whole
@@ -146,7 +162,7 @@ def _zip_trick(rng: random.Random) -> bytes:
 
 
 def _archive(parts: Parts) -> bytes:
-    """The parts as an archive of at most `LIMIT` bytes: the longest one is shortened until it fits."""
+    """The parts as an archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in parts.items():
@@ -197,45 +213,45 @@ def pdf(content: bytes, *, pages: int, compressed: bool = True) -> bytes:
     )
 
 
-def _hostile_pdf(rng: random.Random) -> bytes:
-    line = b"BT /F 9 Tf 10 10 Td (%s) Tj ET\n" % (b"word " * rng.choice([1, 50]))
-    return pdf(line * rng.choice([1, 1000, 100_000]), pages=rng.choice([1, 100, 5000]))
+def _hostile_pdf(rng: Choices) -> bytes:
+    line = b"BT /F 9 Tf 10 10 Td (%s) Tj ET\n" % (b"word " * rng.times(1, 50))
+    return pdf(line * rng.times(1, 1000, 100_000), pages=rng.times(1, 100, 5000))
 
 
-def _hostile_html(rng: random.Random) -> bytes:
+def _hostile_html(rng: Choices) -> bytes:
     trick = rng.randrange(5)
     if trick == 0:
-        attributes = " ".join(f"a{number}=1" for number in range(rng.choice([1000, 10_000])))
+        attributes = " ".join(f"a{number}=1" for number in range(rng.times(1000, 10_000)))
         return f"<p {attributes}>text</p>".encode()
     if trick == 1:
         tag = rng.choice(["div", "b", "a", "table", "li", "font", "form", "svg"])
-        return (f"<{tag}>" * rng.choice([1000, 20_000]) + "text").encode()
+        return (f"<{tag}>" * rng.times(1000, 20_000) + "text").encode()
     if trick == 2:
-        return ("<p><b><i><a href=x>t" * 5000).encode()
+        return ("<p><b><i><a href=x>t" * rng.times(5000)).encode()
     if trick == 3:
-        address = "https://example.org/" + "a" * 90_000
+        address = "https://example.org/" + "a" * rng.times(90_000)
         return f'<link rel="canonical" href="{address}"><p>{"text. " * 500}'.encode()
-    return b"<meta charset=" + rng.choice([b"punycode", b"idna", b"undefined"]) + b"><p>" + b"\xe9-" * 45_000
+    return b"<meta charset=" + rng.choice([b"punycode", b"idna", b"undefined"]) + b"><p>" + b"\xe9-" * rng.times(45_000)
 
 
-def _hostile_markdown(rng: random.Random) -> bytes:
+def _hostile_markdown(rng: Choices) -> bytes:
     trick = rng.randrange(6)
     if trick == 0:
         columns = rng.choice([50, 5000])
-        table = "|".join("a" * columns) + "\n" + "|".join("-" * columns) + "\n" + "x\n" * (LIMIT // 2)
+        table = "|".join("a" * columns) + "\n" + "|".join("-" * columns) + "\n" + "x\n" * rng.times(LIMIT // 2)
         return table.encode()
     if trick == 1:
-        return (rng.choice(["> ", "- ", "[", "![", "*a_ ", "`a``b", "<", "&"]) * (LIMIT // 2)).encode()
+        return (rng.choice(["> ", "- ", "[", "![", "*a_ ", "`a``b", "<", "&"]) * rng.times(LIMIT // 2)).encode()
     if trick == 2:
-        return "".join(f"{'#' * rng.randint(1, 6)} h{number}\nt\n" for number in range(12_000)).encode()
+        return "".join(f"{'#' * rng.randint(1, 6)} h{number}\nt\n" for number in range(rng.times(12_000))).encode()
     if trick == 3:
-        return "".join(f"[{number}]: /u\n" for number in range(3000)).encode() + b"[a][" * 10_000
+        return "".join(f"[{number}]: /u\n" for number in range(3000)).encode() + b"[a][" * rng.times(10_000)
     if trick == 4:
-        return "".join("  " * depth + "- x\n" for depth in range(300)).encode()
-    return b"<b " * (LIMIT // 3)
+        return "".join("  " * depth + "- x\n" for depth in range(rng.times(300))).encode()
+    return b"<b " * rng.times(LIMIT // 3)
 
 
-def _hostile_front_matter(rng: random.Random) -> bytes:
+def _hostile_front_matter(rng: Choices) -> bytes:
     trick = rng.randrange(5)
     if trick == 0:
         width = rng.choice([9, 50])
@@ -245,44 +261,47 @@ def _hostile_front_matter(rng: random.Random) -> bytes:
         return ("---\n" + "\n".join([*lines, "title: *a11"]) + "\n---\ntext").encode()
     if trick == 1:
         opened = rng.choice(["[", "{a: ", "- ", "? "])
-        return ("---\n" + opened * rng.choice([400, 9000]) + "\n---\ntext").encode()
+        return ("---\n" + opened * rng.times(400, 9000) + "\n---\ntext").encode()
     if trick == 2:
         day = rng.choice(["2024-02-30", "0000-00-00", "9999-99-99", "2024-02-29T25:61:61"])
         return f"---\ndate: {day}\ntitle: a\n---\ntext".encode()
     if trick == 3:
-        return ("---\ntitle: " + "9" * 90_000 + "\n---\ntext").encode()
+        return ("---\ntitle: " + "9" * rng.times(90_000) + "\n---\ntext").encode()
     return ("---\nn: " + ":".join(["59"] * 6000) + "\n!!python/object:os.system {}: 1\n---\ntext").encode()
 
 
-def _hostile_csv(rng: random.Random) -> bytes:
+def _hostile_csv(rng: Choices) -> bytes:
     trick = rng.randrange(4)
     if trick == 0:
-        return (",".join(f"column {number}" for number in range(400)) + "\n" + "1," * 399 + "1\n" * 1).encode() * 10
+        head = ",".join(f"column {number}" for number in range(400)) + "\n"
+        return (head + ("1," * 399 + "1\n") * rng.times(100)).encode()
     if trick == 1:
-        return ("n" * 80 + "," + "m" * 79 + "\n" + "1,2\n" * 24_000).encode()
+        return ("n" * 80 + "," + "m" * 79 + "\n" + "1,2\n" * rng.times(24_000)).encode()
     if trick == 2:
-        return ('"' * rng.choice([1, LIMIT - 1]) + "a\n" * 40_000).encode()
-    return (rng.choice([",", ";", "\t", "\n"]) * LIMIT).encode()[:-1] + b"a"
+        return ('"' * rng.times(1, LIMIT - 1) + "a\n" * rng.times(40_000)).encode()
+    return (rng.choice([",", ";", "\t", "\n"]) * rng.times(LIMIT - 1)).encode() + b"a"
 
 
-def _hostile_json_lines(rng: random.Random) -> bytes:
+def _hostile_json_lines(rng: Choices) -> bytes:
+    many = rng.times(20_000)
     return rng.choice(
         [
-            b"[" * LIMIT,
-            b'{"text": "' + b"\\u0061" * 16_000 + b'"}\n',
-            b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
-            b'{"text": ' + b"9" * 90_000 + b"}",
+            b"[" * (2 * many) + b"]" * (2 * many),
+            b'{"text": "' + b"\\u0061" * many + b'"}\n',
+            b'{"a":' * many + b"1" + b"}" * many,
+            b'{"text": ' + b"9" * (4 * many) + b"}",
+            b'{"text": "a"}\n' * many,
         ]
     )
 
 
-def _hostile_code(rng: random.Random) -> bytes:
+def _hostile_code(rng: Choices) -> bytes:
     piece = rng.choice(["export ", "def (", "async ", "a*", "const a = (", "def<", "x ", "// \n", "pub(", "\t"])
     line = piece * rng.choice([50, 390 // len(piece), 9000])
-    return ((line + rng.choice(["", "{", "(", "a(){"]) + "\n") * 250).encode()
+    return ((line + rng.choice(["", "{", "(", "a(){"]) + "\n") * rng.times(250)).encode()
 
 
-def _hostile_plain(rng: random.Random) -> bytes:
+def _hostile_plain(rng: Choices) -> bytes:
     piece = rng.choice(
         [
             "a-b-",
@@ -305,7 +324,7 @@ def _hostile_plain(rng: random.Random) -> bytes:
 
 
 #: The media type and the maker of each kind.
-KINDS: dict[str, tuple[str, Callable[[random.Random], bytes]]] = {
+KINDS: dict[str, tuple[str, Callable[[Choices], bytes]]] = {
     "docx": (_DOCX, _hostile_docx),
     "xlsx": (_XLSX, _hostile_xlsx),
     "pptx": (_PPTX, _hostile_pptx),

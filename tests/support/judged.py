@@ -58,14 +58,14 @@ class Script:
 
 @asynccontextmanager
 async def platform(
-    folder: Path, script: Callable[[Asked], Scripted], **sections: dict[str, Any]
+    folder: Path, script: Callable[[Asked], Scripted], *, settings: Settings | None = None, **sections: dict[str, Any]
 ) -> AsyncIterator[tuple[MemoryBus, httpx.AsyncClient]]:
     """The stages with their documents, their models at the scripted server, and a client of their gateway."""
     sections = {"answer": {"engine": "chat"}, "verifier": VERIFIER, **sections}
     with ModelServer(script) as server:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
         models = FallbackModels.from_settings(read_models("", environment=environment))
-        settings = Settings(data_dir=folder, port=0)
+        settings = settings or Settings(data_dir=folder, port=0)
         async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections, models=models) as bus:
             for document in documents(folder / "corpus"):
                 await ingest(bus, document)

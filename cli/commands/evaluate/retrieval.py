@@ -51,15 +51,15 @@ def retrieval(
     from shared.text.languages import code3
 
     fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
+    names, code = comma_separated(retrievers), code3(language) if language else ""
 
     async def work() -> tuple[RetrievalRun, Any]:
         baseline = read_run(compare) if compare else None
         collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
-                code = code3(language) if language else ""
                 measured = await evaluate(
-                    stage, collection, retrievers=comma_separated(retrievers), language=code, depth=depth
+                    stage, collection, retrievers=names, language=code, depth=depth, quiet=as_json
                 )
         measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return measured, baseline

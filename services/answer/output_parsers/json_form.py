@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from string import hexdigits
 from typing import Any
 
 from services.answer.output_parsers.parser import (
@@ -160,10 +161,8 @@ class _Scanner:
         self._escape = ""
 
     def _code(self, digits: str, out: list[str]) -> None:
-        try:
-            code = int(digits, 16)
-        except ValueError:
-            code = 0xFFFD
+        # `int` alone also reads signs, spaces and underscores.
+        code = int(digits, 16) if all(digit in hexdigits for digit in digits) else 0xFFFD
         if 0xD800 <= code < 0xDC00:
             self._lone(out)
             self._high = chr(code)

@@ -26,7 +26,7 @@ class CheckUrlStatus:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("CheckUrlStatusArguments", arguments)
-        answer = await self._web.client(context.settings).status(values.url)
+        answer = await self._web.client(values.url, context).status(values.url)
         moved = f", now at {answer.url}" if answer.url != values.url else ""
         return ToolOutput(
             text=f"{'It works' if answer.status < 400 else 'It does not work'}: status {answer.status}{moved}."

@@ -32,7 +32,7 @@ class DownloadWebPage:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("DownloadWebPageArguments", arguments)
-        fetched = await self._web.client(context.settings).get(values.url)
+        fetched = await self._web.client(values.url, context).get(values.url)
         if fetched.status != 200:
             raise UnavailableError(f"the page answers with status {fetched.status}")
         page = await asyncio.to_thread(read_page, fetched)

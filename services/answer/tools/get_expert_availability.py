@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import cast
 
 from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
+from shared.contracts.moments import Moment
 from shared.contracts.payloads import ExpertAvailabilityPayload
 from shared.contracts.requests.directory import AvailabilityRequest
 from shared.contracts.requests.request import RequestClient
@@ -16,8 +16,8 @@ from shared.contracts.requests.request import RequestClient
 
 class GetExpertAvailabilityArguments(Arguments):
     expert: str = Field(min_length=1, max_length=200, description="The expert's id or name.")
-    start: datetime | None = Field(default=None, description="Not before this time, ISO 8601 in UTC; default: now.")
-    end: datetime | None = Field(default=None, description="Before this time, ISO 8601 in UTC.")
+    start: Moment | None = Field(default=None, description="Not before this time, ISO 8601 in UTC; default: now.")
+    end: Moment | None = Field(default=None, description="Before this time, ISO 8601 in UTC.")
 
 
 class GetExpertAvailability:

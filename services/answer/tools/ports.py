@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
+from services.answer.tools.known_addresses import KnownAddresses
 from shared.contracts.domain import Passage, Question
 from shared.contracts.payloads import Payload
 
@@ -19,11 +20,12 @@ class Arguments(BaseModel):
 
 
 class ToolContext(NamedTuple):
-    """What a tool works for: the question, its run, and the settings of the pipeline."""
+    """What a tool works for: the question, its run, the settings of the pipeline, and the addresses read so far."""
 
     question: Question
     run: QuestionRun
     settings: AnswerSettings
+    addresses: KnownAddresses
 
 
 class ToolOutput(NamedTuple):

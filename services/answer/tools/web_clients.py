@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from services.answer.settings import AnswerSettings
+from services.answer.tools.ports import ToolContext
+from shared.contracts.errors import RefusedError
 from shared.runtime.settings import Settings
 from shared.web.client import SafeClient
 from shared.web.policy import policy_of
 
+#: What the model is told about an address that it made up.
+UNKNOWN_ADDRESS = (
+    "this address is in no passage, no result of a tool and not in the question, so it is not fetched; "
+    "use an address from there, exactly as it is written"
+)
 #: The most redirects that are followed from one address.
 REDIRECTS = 5
 
@@ -26,7 +33,21 @@ class WebClients:
             await client.close()
         self._clients.clear()
 
-    def client(self, section: AnswerSettings) -> SafeClient:
+    def client(self, url: str, context: ToolContext) -> SafeClient:
+        """The client that may fetch the address.
+
+        Raises:
+            AddressRefusedError: the policy does not allow the address.
+            RefusedError: the address was not read before, and no list of hosts says what may be fetched.
+        """
+        client = self._client(context.settings)
+        client.policy.target(url)
+        listed = client.policy.allow or client.policy.only
+        if not listed and url not in context.addresses:
+            raise RefusedError(UNKNOWN_ADDRESS)
+        return client
+
+    def _client(self, section: AnswerSettings) -> SafeClient:
         key = (section.web_allow, section.web_deny, section.tool_seconds, section.max_page_bytes)
         if key not in self._clients:
             policy = policy_of(

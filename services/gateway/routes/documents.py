@@ -134,7 +134,7 @@ class SearchIn(BaseModel):
 
 
 @router.post("/search")
-async def search(body: SearchIn, gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """Search the documents; passages best first."""
     request = SearchRequest(
         query=body.query,
@@ -145,6 +145,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, _: Client) -> dict[str
         retrievers=tuple(body.retrievers),
         explain=body.explain,
         as_question=body.as_question,
+        earlier_questions=caller.role == "operator",
     )
     reply = await gateway.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from services.gateway.auth import Operator
-from services.gateway.frames import HEADERS, KEEP_ALIVE, NDJSON, SSE, wants_stream
+from services.gateway.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, wants_stream
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
@@ -63,12 +63,12 @@ class EventQuery(BaseModel):
 
 @router.get("/events")
 async def tail(
-    query: Annotated[EventQuery, Query()], request: Request, gateway: CurrentGateway, _: Operator
+    query: Annotated[EventQuery, Query()], request: Request, gateway: CurrentGateway, caller: Operator
 ) -> Response:
     """Stream the events of the log: SSE, or NDJSON by `Accept`; with `since` those already stored first."""
     media_type = wants_stream(request) or SSE
     body = _body(gateway, query, query.event_filter(), media_type)
-    return StreamingResponse(body, media_type=media_type, headers=HEADERS)
+    return EventStream(body, media_type, gateway.streams.take(caller.name))
 
 
 @router.get("/events/{question_id}")

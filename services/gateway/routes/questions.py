@@ -23,6 +23,7 @@ from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
+from shared.text.languages import known_code
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
@@ -93,7 +94,8 @@ class QuestionIn(BaseModel):
             text=self.question,
             pipeline=self.pipeline,
             conversation_id=self.conversation_id,
-            language=self.language,
+            # As a code of a known language: the text as typed must not outlive the raw question.
+            language=known_code(self.language),
             idempotency_key=key,
             client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
             lane=self.lane,
@@ -139,8 +141,9 @@ async def query(
     media_type = wants_stream(request)
     if media_type:
         presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-        event = await gateway.questions.ask(question)
-        return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type)
+        with gateway.streams.take(caller.name) as slot:
+            event = await gateway.questions.ask(question)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
@@ -166,9 +169,10 @@ async def watch(
     question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
 ) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
-    await gateway.questions.find_question(question_id, owner)
     presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-    return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE)
+    with gateway.streams.take(caller.name) as slot:
+        await gateway.questions.find_question(question_id, owner)
+        return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE, slot)
 
 
 @router.delete("/questions/{question_id}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -15,6 +14,7 @@ from services.gateway.exchange_export import FORMATS, Format
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.moments import Moment
 from shared.contracts.outcome import OutcomeName
 from shared.contracts.requests.persistence import (
     ExchangeRequest,
@@ -42,8 +42,8 @@ async def filters(
     engine: Name = "",
     lane: Literal["live", "background", ""] = "",
     rating: Literal["up", "down", ""] = "",
-    since: datetime | None = None,
-    until: Annotated[datetime | None, Query(description="Exclusive.")] = None,
+    since: Moment | None = None,
+    until: Annotated[Moment | None, Query(description="Exclusive.")] = None,
 ) -> ExchangesFilter:
     """Filters of the exchanges; empty ones do not filter. A time without a zone is UTC."""
     return ExchangesFilter(

@@ -31,6 +31,8 @@ NAME = "semantic_cache"
 #: Timeout of the record and the store, in seconds: a miss only costs time, so it must not cost much.
 SECONDS = 2.0
 _QUESTION = 2000
+#: In place of the decisions, which quote questions of other askers.
+UNEXPLAINED = Explanation(NAME, (StepChange("left out: it names earlier questions, which only an operator may read"),))
 
 
 class SameQuestionReply(BaseModel):

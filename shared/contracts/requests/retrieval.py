@@ -89,7 +89,8 @@ class SearchRequest(Request[SearchReply]):
 
     `retrievers` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
     passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
-    search that a question takes (a search text by a model, sub-questions).
+    search that a question takes (a search text by a model, sub-questions). With `earlier_questions` the explanation may
+    quote questions of other askers, which only an operator may read.
     """
 
     stage = "retrieval"
@@ -103,6 +104,7 @@ class SearchRequest(Request[SearchReply]):
     pipeline: str = ""
     explain: bool = False
     as_question: bool = False
+    earlier_questions: bool = False
 
 
 class DocumentsReply(Value):

@@ -31,6 +31,7 @@ PARTS = st.sampled_from([
 TEXTS = st.lists(PARTS, max_size=14).map("".join)
 JSON_PARTS = st.sampled_from([
     "{", "}", '"answer"', ":", '"', ",", "\\", "\\n", "\\u00e9", "\\ud83d", "\\ude42", "text", "[", "]", " ",
+    "\\u-001", "\\u 1_",
     "```json\n",
     '"confidence": 7', '"x": {"answer": "no"}', "`", "<answer>", '\\"', "true", '"answer": "It is free. [1]"',
 ])  # fmt: skip
@@ -165,6 +166,11 @@ def test_a_json_object_shows_its_answer_only() -> None:
 )
 def test_broken_json_gives_what_of_the_answer_there_is(completion: str, text: str) -> None:
     assert read(JsonParser(), list(completion))[0] == text
+
+
+@pytest.mark.parametrize("digits", ["-001", "+0a1", " 1  ", "1_00", "zzzz", "\uff11\uff11\uff11\uff11"])
+def test_what_is_no_escape_is_a_replacement_character(digits: str) -> None:
+    assert read(JsonParser(), [f'{{"answer": "a\\u{digits}b"}}'])[0] == "a\ufffdb"
 
 
 def test_json_asks_back_and_says_that_nothing_was_found() -> None:

@@ -12,6 +12,7 @@ from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.check_url_status import CheckUrlStatus, CheckUrlStatusArguments
 from services.answer.tools.download_web_page import DownloadWebPage, DownloadWebPageArguments
+from services.answer.tools.known_addresses import KnownAddresses
 from services.answer.tools.ports import ToolContext, ToolOutput
 from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Lane, Question
@@ -55,15 +56,15 @@ async def site() -> AsyncIterator[str]:
     server.close()
 
 
-def context(**section: object) -> ToolContext:
+def context(*read: str, **section: object) -> ToolContext:
     run = QuestionRun("0" * 32, "0" * 32, "default", "d", Lane.LIVE, 0, datetime.now(UTC) + timedelta(seconds=60))
-    return ToolContext(Question(text="?"), run, AnswerSettings.model_validate(section))
+    return ToolContext(Question(text="?"), run, AnswerSettings.model_validate(section), KnownAddresses(read))
 
 
 async def download(url: str, *, inside: bool = True, **section: object) -> ToolOutput:
     web = WebClients(Settings(web_inside=("127.0.0.1",) if inside else ()))
     try:
-        return await DownloadWebPage(web).run(DownloadWebPageArguments(url=url), context(**section))
+        return await DownloadWebPage(web).run(DownloadWebPageArguments(url=url), context(url, **section))
     finally:
         await web.close()
 
@@ -71,7 +72,7 @@ async def download(url: str, *, inside: bool = True, **section: object) -> ToolO
 async def status(url: str) -> str:
     web = WebClients(Settings(web_inside=("127.0.0.1",)))
     try:
-        return (await CheckUrlStatus(web).run(CheckUrlStatusArguments(url=url), context())).text
+        return (await CheckUrlStatus(web).run(CheckUrlStatusArguments(url=url), context(url))).text
     finally:
         await web.close()
 
@@ -132,3 +133,24 @@ async def test_the_status_of_an_address_is_told_after_its_redirects(site: str) -
     assert await status(f"{site}/gone") == "It does not work: status 404."
     assert await status(f"{site}/get-only") == "It works: status 200."
     assert await status(f"{site}/large") == "It works: status 200."
+
+
+async def test_an_address_that_nobody_wrote_is_not_fetched(site: str) -> None:
+    web = WebClients(Settings(web_inside=("127.0.0.1",)))
+    made_up = f"{site}/page?asker=ann"
+    for tool, arguments in (
+        (DownloadWebPage(web), DownloadWebPageArguments(url=made_up)),
+        (CheckUrlStatus(web), CheckUrlStatusArguments(url=made_up)),
+    ):
+        with pytest.raises(RefusedError, match="in no passage, no result of a tool and not in the question"):
+            await tool.run(arguments, context(f"{site}/page"))
+    await web.close()
+
+
+async def test_any_address_of_a_host_on_the_pipelines_list_is_fetched(site: str) -> None:
+    web = WebClients(Settings(web_inside=("127.0.0.1",)))
+    tool = CheckUrlStatus(web)
+    output = await tool.run(CheckUrlStatusArguments(url=f"{site}/page?a=b"), context(web_allow=["127.0.0.1"]))
+    await web.close()
+
+    assert output.text.startswith("It")

@@ -38,6 +38,11 @@ def folder(tmp_path: Path) -> Path:
 # --- measures ---
 
 
+def test_recall_is_only_measured_where_documents_were_ranked() -> None:
+    assert [name for name in measures(["a"], {"a": 1}, 10) if name.startswith("R@")] == ["R@2", "R@5", "R@10"]
+    assert "R@100" in measures(["a"], {"a": 1}, 100)
+
+
 def test_measures_of_a_ranking_are_those_of_the_textbook() -> None:
     got = measures(["x", "a", "y", "b"], {"a": 1, "b": 1, "c": 1})
     assert got["MRR@10"] == 0.5

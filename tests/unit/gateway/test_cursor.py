@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,3 +89,9 @@ def test_an_id_may_have_blanks_around_it() -> None:
 )
 def test_a_fact_is_read_when_it_lies_before_the_cursor_in_full(cursor: StreamCursor, sequence: int, read: bool) -> None:
     assert cursor.already_read(sequence) is read
+
+
+@given(st.one_of(st.text(max_size=60), st.from_regex(r"[0-9]{0,25}[.~d0-9a-f]{0,30}", fullmatch=True)))
+def test_any_text_is_a_cursor_that_says_the_same_or_is_refused(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert str(StreamCursor.parse(text)) == text.strip()

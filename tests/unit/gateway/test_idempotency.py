@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from dataclasses import replace
+
 import pytest
+from pydantic import SecretStr, ValidationError
 
 from services.gateway.handler import NewQuestion
+from services.gateway.question_ids import QuestionIds
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import Fact
+from shared.runtime.settings import Settings
+from shared.stores.memory import MemoryKeyValue
+from shared.stores.ports import Change
 from tests.unit.gateway.harness import run, running_gateway, then
 
 WHEN = NewQuestion("When?", idempotency_key="k-1", client={"key": "web"})
@@ -88,3 +97,65 @@ async def test_asking_again_and_waiting_gives_the_ending_there_was() -> None:
         await here.publish(verified)
 
         assert await here.questions.ask_and_wait(WHEN) == (first, verified)
+
+
+async def test_a_key_belongs_to_the_user_it_was_sent_for() -> None:
+    async with running_gateway() as here:
+        ann, ben = ({"key": "web", "user": name} for name in ("ann", "ben"))
+        first = await here.questions.ask(replace(WHEN, client=ann))
+        other = await here.questions.ask(replace(WHEN, text="Where?", client=ben))
+
+        assert first.correlation_id != other.correlation_id
+        assert await here.questions.ask(replace(WHEN, client=ann)) == first
+
+
+async def test_ids_of_keys_cannot_be_computed_without_the_secret_of_the_platform() -> None:
+    async with running_gateway() as here, running_gateway() as elsewhere:
+        ids = [await one.questions.correlation_id(WHEN) for one in (here, elsewhere)]
+
+    assert ids[0] != ids[1]
+    assert all(re.fullmatch("[0-9a-f]{12}8[0-9a-f]{3}[89ab][0-9a-f]{15}", one) for one in ids)
+
+
+async def test_gateways_that_start_together_derive_the_same_id() -> None:
+    store = SlowKeyValue()
+    gateways = [QuestionIds(Settings(), store) for _ in range(5)]
+    ids = await asyncio.gather(*(one.of_key("web", "", "k-1") for one in gateways))
+
+    assert len(set(ids)) == 1
+    assert await QuestionIds(Settings(), store).of_key("web", "", "k-1") == ids[0]
+
+
+async def test_a_secret_of_the_settings_needs_no_store() -> None:
+    store = MemoryKeyValue()
+    store.unavailable = True
+    one, same, other = (
+        QuestionIds(Settings(idempotency_secret=SecretStr(secret)), store)
+        for secret in ("0123456789abcdef", "0123456789abcdef", "another-secret-16")
+    )
+
+    assert await one.of_key("web", "", "k") == await same.of_key("web", "", "k") != await other.of_key("web", "", "k")
+
+
+async def test_parts_of_an_id_cannot_be_moved_into_one_another() -> None:
+    ids = QuestionIds(Settings(), MemoryKeyValue())
+    parts = [("web", "a", "b"), ("web", "", "a\x1fb"), ("web\x1fa", "", "b"), ("web", "a\x1fb", "")]
+
+    assert len({await ids.of_key(*three) for three in parts}) == len(parts)
+
+
+def test_a_short_secret_is_refused() -> None:
+    with pytest.raises(ValidationError, match="at least 16 characters"):
+        Settings(idempotency_secret=SecretStr("short"))
+
+
+class SlowKeyValue(MemoryKeyValue):
+    """Lets others run between reading and comparing, as a server does."""
+
+    async def get(self, key: str) -> bytes | None:
+        value = await super().get(key)
+        await asyncio.sleep(0)
+        return value
+
+    async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
+        await self.put(key, change(await MemoryKeyValue.get(self, key)), ttl=ttl)

@@ -9,7 +9,7 @@ import pytest
 from services.gateway.problems import MEDIA_TYPE
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Answer
-from shared.contracts.facts import FeedbackGiven
+from shared.contracts.facts import FeedbackGiven, QuestionAsked
 from shared.contracts.requests.persistence import (
     Exchange,
 )
@@ -265,3 +265,11 @@ async def test_figures_are_of_a_time_that_there_is(hours: str, status: int) -> N
         joined(here)
 
         assert (await here.http.get(f"/api/v1/stats?hours={hours}")).status_code == status
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("fr-CA", "fra"), ("call 555-0100", ""), ("", "")])
+async def test_a_language_is_kept_as_its_code_and_never_as_it_was_typed(typed: str, kept: str) -> None:
+    async with running_gateway() as here:
+        reply = await here.http.post("/api/v1/questions", json={"question": "When?", "language": typed})
+
+        assert here.bus.only(reply.json()["id"], QuestionAsked).language_hint == kept

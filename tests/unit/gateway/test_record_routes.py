@@ -144,7 +144,7 @@ async def test_no_cell_of_a_csv_file_is_a_formula(http: httpx.AsyncClient) -> No
     assert (worst["feedback_up"], worst["feedback_down"]) == ("1", "2")
 
 
-@pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\n=1"])
+@pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\n=1", "＝1", "﹢1", "－1", "＠x", " ＝1"])
 def test_what_a_spreadsheet_takes_for_a_formula_is_marked_as_text(cell: str) -> None:
     assert safe(cell) == f"'{cell}"
 
@@ -174,3 +174,11 @@ async def test_a_page_of_large_exchanges_stays_under_what_the_bus_takes(
     lines = (await http.get("/api/v1/exchanges/export")).text.splitlines()
 
     assert len(lines) == 16
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59-14:00"])
+async def test_a_time_that_is_none_in_utc_is_refused(http: httpx.AsyncClient, moment: str) -> None:
+    for path in ("/api/v1/exchanges", "/api/v1/exchanges/export"):
+        reply = await http.get(f"{path}?since={moment}")
+
+        assert (reply.status_code, reply.json()["errors"][0]["at"]) == (422, "since")

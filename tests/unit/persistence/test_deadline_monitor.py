@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from services.persistence import deadline_monitor
 from services.persistence.deadline_monitor import KEY, LEASE, DeadlineMonitor, MonitorLease
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import IMPORTED, Event, following, opening
@@ -14,6 +16,7 @@ from shared.contracts.facts import Fact, QuestionAbandoned, QuestionApproved, Qu
 from shared.contracts.payloads import BookedSession
 from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
+from tests.integration.rig import until
 
 MARGIN = timedelta(seconds=1)
 
@@ -202,3 +205,22 @@ async def test_a_question_whose_worker_died_after_a_booking_tells_it() -> None:
     assert ending.payload
     assert ending.payload["session"]["id"] == asked.correlation_id
     assert ending.message.startswith("Your session with Dr. Smith is booked for 2030-05-06 10:00 (UTC).")
+
+
+async def test_an_error_that_nobody_expected_does_not_end_the_monitoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Recorded):
+        async def recorded(self, ids: list[str]) -> set[str]:
+            if not broken.is_set():
+                broken.set()
+                raise RuntimeError("a bug")
+            return await super().recorded(ids)
+
+    broken, log = asyncio.Event(), MemoryLog()
+    monkeypatch.setattr(deadline_monitor, "TICK", 0.001)
+    asked = await ask(log, deadline=-1.0)
+    deadlines = monitor(log, record=Broken())
+    await deadlines.open()
+    await until(lambda: endings(log, asked.correlation_id))
+    await deadlines.close()
+
+    assert broken.is_set()

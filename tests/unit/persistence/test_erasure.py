@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ import pytest
 from services.persistence import projection
 from services.persistence.erasure import BATCH, ErasureHandler, ErasureTarget, erasure_mark, is_forgotten
 from services.persistence.ports import Evaluation, Feedback
-from services.persistence.purge import LATEST_DEADLINE, LateEventPurge, RawTextPurge
+from services.persistence.purge import LATEST_DEADLINE, LateEventPurge, PurgeScheduler, RawTextPurge
 from shared.bus.ports import ErasureCounts
 from shared.contracts.domain import Scores
 from shared.contracts.errors import TransientError, UnavailableError
@@ -190,3 +191,25 @@ async def test_a_forgotten_question_is_looked_at_once_more_when_every_deadline_h
 
     assert erased == [0, 3, 0, 3]
     assert eraser.questions == ["a", "b"]
+
+
+async def test_an_error_that_nobody_expected_does_not_end_the_purges() -> None:
+    class Broken:
+        pause = 0.0
+
+        def __init__(self) -> None:
+            self.runs = 0
+            self.again = asyncio.Event()
+
+        async def run(self, now: datetime) -> int:
+            self.runs += 1
+            if self.runs == 1:
+                raise RuntimeError("a bug")
+            self.again.set()
+            return 0
+
+    task = Broken()
+    scheduler = PurgeScheduler(task)
+    await scheduler.open()
+    await asyncio.wait_for(task.again.wait(), 10)
+    await scheduler.close()

@@ -70,3 +70,22 @@ async def test_nothing_is_deleted_without_an_age() -> None:
     await port.close()
 
     assert (record.tries, len(record.exchanges)) == (0, 1)
+
+
+async def test_an_error_that_nobody_expected_does_not_end_the_expiry() -> None:
+    class Broken(Watched):
+        async def expire(self, before: datetime, most: int) -> int:
+            if self.tries == 0:
+                self.tries += 1
+                raise RuntimeError("a bug")
+            return await super().expire(before, most)
+
+    record = Broken()
+    await aged(record, 40)
+    port = RecordExpiry(record, 30, rest=0, pause=0)
+
+    await port.open()
+    await asyncio.wait_for(record.idle.wait(), 10)
+    await port.close()
+
+    assert record.exchanges == {}

@@ -8,7 +8,7 @@ import pytest
 
 from services.persistence import projection
 from shared.contracts.domain import Answer, Finding, Lane, Link, Question, Scores, SentenceVerdict, Timing
-from shared.contracts.envelope import correlation_id_for
+from shared.contracts.envelope import secret_correlation_id
 from shared.contracts.facts import (
     TERMINAL,
     AnswerReused,
@@ -142,7 +142,7 @@ def test_the_time_of_asking_is_read_from_a_live_questions_id() -> None:
 @pytest.mark.parametrize(
     ("question", "lane"),
     [
-        (correlation_id_for("an idempotency key"), Lane.LIVE),
+        (secret_correlation_id(b"a secret", "an idempotency key"), Lane.LIVE),
         (question_id(asked_at=NOON - timedelta(days=30)), Lane.BACKGROUND),
         (question_id(asked_at=NOON + timedelta(hours=1)), Lane.LIVE),
     ],

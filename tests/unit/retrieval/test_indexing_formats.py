@@ -130,10 +130,24 @@ def test_sheets_are_read_row_by_row_under_the_names_of_their_columns() -> None:
         _zip(hello_xml=b"<a/>"),
         _zip(word__document_xml=b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"),
         _zip(word__document_xml="<!DOCTYPE a []><a/>".encode("utf-16")),
+        _zip(word__document_xml=b"<!--" + b" " * 70_000 + b"--><!DOCTYPE a []><a/>"),
+        _zip(word__document_xml=b"<!--" + b" " * (2**20 - 10) + b"--><!DOCTYPE a []><a/>"),
         _zip(word__document_xml=b"\0" * 30_000_000),
         _zip(**{f"p{n}": b"" for n in range(20_001)}),
     ],
-    ids=["empty", "text", "cut off", "password", "other", "entities", "wide entities", "bomb", "many parts"],
+    ids=[
+        "empty",
+        "text",
+        "cut off",
+        "password",
+        "other",
+        "entities",
+        "wide entities",
+        "late entities",
+        "entities across",
+        "bomb",
+        "many parts",
+    ],
 )
 def test_invalid_office_file_is_refused(kind: str, body: bytes) -> None:
     with pytest.raises(DocumentError):
@@ -144,7 +158,7 @@ def test_zip_bomb_is_refused_before_anything_is_unpacked(monkeypatch: pytest.Mon
     def unpacked(*_: object) -> None:
         raise AssertionError("something was unpacked")
 
-    monkeypatch.setattr(archive, "_check_beginning", unpacked)
+    monkeypatch.setattr(archive, "_check_prolog", unpacked)
     with pytest.raises(DocumentError, match="compression ratio"):
         archive.check_archive(_zip(word__document_xml=b"\0" * 30_000_000))
 

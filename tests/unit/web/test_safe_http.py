@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
 import re
@@ -504,3 +505,27 @@ async def test_no_open_redirect_leads_inward() -> None:
             if await _judged(url) == "public" and not (urlsplit(url).hostname or "").count("."):
                 inward.append(url)
     assert inward == []
+
+
+async def test_no_more_is_read_of_a_compressed_page_than_it_may_have_unpacked() -> None:
+    sent = 0
+
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n" + gzip.compress(b"short")
+        )
+        with contextlib.suppress(ConnectionError):
+            while sent < 200_000_000:
+                writer.write(b"\0" * 65_536)
+                await writer.drain()
+                sent += 65_536
+        writer.close()
+
+    server = await asyncio.start_server(endless, "127.0.0.1", 0)
+    with pytest.raises(RefusedError, match="larger than 20000 bytes"):
+        await _get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", max_bytes=20_000)
+    server.close()
+
+    assert sent < 50_000_000

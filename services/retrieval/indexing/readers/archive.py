@@ -18,10 +18,12 @@ _RATIO_FROM = 4 * 2**20
 #: First bytes of older formats and of password-protected files.
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
+#: Bytes of a part that are searched at once, and of those that are searched again with the next ones.
+_CHUNK, _OVERLAP = 2**20, max(map(len, _DOCTYPES)) - 1
 
 
 def check_archive(body: bytes) -> None:
-    """Check the sizes in the archive's directory, and the beginning of each XML part; nothing is unpacked as a whole.
+    """Check the sizes in the archive's directory, and each XML part for entities; nothing is unpacked as a whole.
 
     The sizes in the directory can be trusted as limits: `zipfile` never unpacks more than they say.
 
@@ -41,7 +43,7 @@ def check_archive(body: bytes) -> None:
             _check_sizes(parts)
             for part in parts:
                 if part.filename.endswith((".xml", ".rels", ".vml")):
-                    _check_beginning(archive, part)
+                    _check_prolog(archive, part)
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error) as error:
         raise DocumentError(
             f"this file is damaged ({type(error).__name__}); open and save it again, then submit that copy"
@@ -60,11 +62,18 @@ def _check_sizes(parts: list[zipfile.ZipInfo]) -> None:
         )
 
 
-def _check_beginning(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
-    """Office writes no document type declaration; attacks by XML entities need one."""
+def _check_prolog(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    """Office writes no document type declaration; attacks by XML entities need one.
+
+    The whole part is searched: any number of comments and spaces may stand before the declaration.
+    """
     with archive.open(part) as file:
-        beginning = file.read(4096)
-    if any(doctype in beginning for doctype in _DOCTYPES):
-        raise DocumentError(
-            "this file has an XML document type, which Office never writes, and was not opened; save it again in Office"
-        )
+        before = b""
+        while chunk := file.read(_CHUNK):
+            window = before + chunk
+            if any(doctype in window for doctype in _DOCTYPES):
+                raise DocumentError(
+                    "this file has an XML document type, which Office never writes, and was not opened; "
+                    "save it again in Office"
+                )
+            before = window[-_OVERLAP:]

@@ -1,0 +1,87 @@
+"""Requests made up from the server's OpenAPI document: valid ones, invalid ones, and none may be answered with 5xx."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import Case, GenerationMode
+
+#: Seconds for the head of a response; streams are hung up on as soon as it is there.
+TIMEOUT = 120
+#: A gateway says with it that it cannot answer in time, or not now: no bug.
+_HONEST = (503, 504)
+
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Requests:
+    """Responses by operation and status; `failed` has the first request of each operation that got a 5xx."""
+
+    statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+    slowest: tuple[float, str] = (0.0, "")
+
+    @property
+    def count(self) -> int:
+        return sum(self.statuses.values())
+
+
+def fuzz(
+    url: str, *, examples: int, number: int = 0, headers: dict[str, str] | None = None, say: Say = lambda _: None
+) -> Requests:
+    """Send every operation of the server at `url` so many valid and as many invalid requests.
+
+    The same number gives the same requests. `say` is told each operation that is done.
+    """
+    done = Requests()
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    with requests.Session() as session:
+        session.trust_env = False
+        session.headers.update(headers or {})
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                if mode is GenerationMode.NEGATIVE and not _has_parameters(operation):
+                    continue
+                _send(operation.as_strategy(generation_mode=mode), session, url, done, examples, number)
+            say(f"{done.count:6} requests: {operation.label}")
+    return done
+
+
+def _has_parameters(operation: schemathesis.APIOperation) -> bool:
+    return bool(operation.body or operation.query or operation.path_parameters or operation.headers)
+
+
+def _send(cases: object, session: requests.Session, url: str, done: Requests, examples: int, number: int) -> None:
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=cases)  # type: ignore[arg-type]
+    def send(case: Case) -> None:
+        name = f"{case.method} {case.operation.path}"
+        began = time.monotonic()
+        try:
+            reply = session.request(**case.as_transport_kwargs(base_url=url), stream=True, timeout=TIMEOUT)
+        except (requests.exceptions.InvalidHeader, UnicodeError):
+            return  # the client itself does not send it
+        status = reply.status_code
+        done.slowest = max(done.slowest, (time.monotonic() - began, name))
+        done.statuses[name, status] += 1
+        if status >= 500 and status not in _HONEST:
+            done.failed.setdefault(name, f"{status}: {case.as_curl_command()[:1000]}")
+        reply.close()
+
+    send()
