@@ -72,8 +72,9 @@ class EventStream(StreamingResponse):
             listening.cancel()
 
 
-def streamed(stream: QuestionStream, media_type: str) -> StreamingResponse:
-    return EventStream(_body(stream, media_type), media_type=media_type, headers=HEADERS)
+def streamed(stream: QuestionStream, media_type: str, *, retry: bool = True) -> StreamingResponse:
+    """The stream as a response; without `retry` it has frames and comments only, as some clients read nothing else."""
+    return EventStream(_body(stream, media_type, retry=retry), media_type=media_type, headers=HEADERS)
 
 
 def encode(frame: Frame, media_type: str) -> bytes:
@@ -85,9 +86,9 @@ def encode(frame: Frame, media_type: str) -> bytes:
     return head.encode() + b"data: " + data + b"\n\n"
 
 
-async def _body(stream: QuestionStream, media_type: str) -> AsyncIterator[bytes]:
+async def _body(stream: QuestionStream, media_type: str, *, retry: bool) -> AsyncIterator[bytes]:
     """The frames, each batch in one write, with keep-alives between them; closing it early stops the stream."""
-    if media_type == SSE:
+    if media_type == SSE and retry:
         yield f"retry: {RETRY}\n\n".encode()
     async with contextlib.aclosing(stream.batches()) as batches:
         async for frames in batches:

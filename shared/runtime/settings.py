@@ -159,6 +159,11 @@ class Settings(BaseSettings):
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
         "have several keys, all of which are valid.",
     )
+    openai_sources: bool = Field(
+        default=False,
+        description="List the numbered sources below the text in replies of the OpenAI API, for clients that show no "
+        "annotations.",
+    )
     default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
         default=15,
