@@ -79,8 +79,9 @@ class EventStream(StreamingResponse):
             self._slot.release()
 
 
-def streamed(stream: QuestionStream, media_type: str, slot: StreamSlot) -> EventStream:
-    return EventStream(_body(stream, media_type), media_type, slot)
+def streamed(stream: QuestionStream, media_type: str, slot: StreamSlot, *, retry: bool = True) -> EventStream:
+    """The stream as a response; without `retry` it has frames and comments only, as some clients read nothing else."""
+    return EventStream(_body(stream, media_type, retry=retry), media_type, slot)
 
 
 def encode(frame: Frame, media_type: str) -> bytes:
@@ -92,9 +93,9 @@ def encode(frame: Frame, media_type: str) -> bytes:
     return head.encode() + b"data: " + data + b"\n\n"
 
 
-async def _body(stream: QuestionStream, media_type: str) -> AsyncIterator[bytes]:
+async def _body(stream: QuestionStream, media_type: str, *, retry: bool) -> AsyncIterator[bytes]:
     """The frames, each batch in one write, with keep-alives between them; closing it early stops the stream."""
-    if media_type == SSE:
+    if media_type == SSE and retry:
         yield f"retry: {RETRY}\n\n".encode()
     async with contextlib.aclosing(stream.batches()) as batches:
         async for frames in batches:

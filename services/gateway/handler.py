@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from services.gateway.answer_cache import AnswerCacheReader
+from services.gateway.client_turns import moderated
 from services.gateway.conversation_history import ConversationHistory
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.question_ids import QuestionIds
@@ -52,7 +53,8 @@ Owner = str | None
 class NewQuestion:
     """A client's question, valid in form but not yet moderated.
 
-    `turns` are the earlier turns of a question on the background lane, which has no sessions. `collections` limits the
+    `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
+    that the client of a live question without a conversation sends, not yet moderated. `collections` limits the
     question to documents of these.
     """
 
@@ -65,6 +67,7 @@ class NewQuestion:
     lane: Lane = Lane.LIVE
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
+    client_turns: tuple[Turn, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -72,6 +75,8 @@ class NewQuestion:
         content = [self.text, self.pipeline, self.conversation_id, self.language]
         if self.lane is not Lane.LIVE:
             content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
+        if self.client_turns:
+            content += ["turns", *(part for turn in self.client_turns for part in (turn.question, turn.answer))]
         if self.collections:
             content += ["collections", *sorted(self.collections)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -142,7 +147,7 @@ class QuestionService:
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
             )
         cid = correlation_id or await self.correlation_id(question)
-        turns = await self._turns(question, section)
+        turns = await self._turns(question, pipeline, section)
         key, reused = "", None
         if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
             key, reused = await self._answer_cache.look_up(
@@ -328,10 +333,14 @@ class QuestionService:
             return rated_in_log(_newest(stored), ending)
         return rated_in_record(await self.find_exchange(correlation_id, owner))
 
-    async def _turns(self, question: NewQuestion, section: GatewaySettings) -> tuple[Turn, ...] | None:
+    async def _turns(
+        self, question: NewQuestion, pipeline: PipelineRef, section: GatewaySettings
+    ) -> tuple[Turn, ...] | None:
         """Earlier turns of the conversation; None when they cannot be read: the question is answered without them."""
         if not section.turns:
             return ()
+        if question.client_turns and not question.conversation_id:
+            return await moderated(question.client_turns[-section.turns :], pipeline.name, self._requests)
         if not question.conversation_id or question.lane is not Lane.LIVE:
             return question.turns[-section.turns :]
         return await self._conversations.turns(

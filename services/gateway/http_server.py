@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from services.gateway import problems
 from services.gateway.body_limit import BodyLimit
 from services.gateway.request_pacer import RequestPacer
-from services.gateway.routes import dead_letters, documents, erasure, events, operations, questions, record
+from services.gateway.routes import dead_letters, documents, erasure, events, openai, operations, questions, record
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
 from shared.web.http_protocol import LimitedHttpProtocol
@@ -33,7 +33,7 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
     problems.install(app)
-    for module in (questions, documents, record, dead_letters, events, erasure, operations):
+    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai):
         app.include_router(module.router)
 
     @app.get("/", include_in_schema=False)

@@ -54,6 +54,18 @@ def respond(status: int, detail: str, headers: dict[str, str] | None = None, **e
     return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
 
 
+def status_of_error(error: AnswerbusError) -> int:
+    """The HTTP status of an error of the use cases."""
+    return next((code for kind, code in STATUS if isinstance(error, kind)), 500)
+
+
+def headers_of(error: AnswerbusError) -> dict[str, str]:
+    """When the client may try again, where that helps."""
+    if isinstance(error, OverloadedError):
+        return {"Retry-After": str(error.retry_after)}
+    return {"Retry-After": "5"} if status_of_error(error) == 503 else {}
+
+
 def install(app: FastAPI) -> None:
     """Register the exception handlers of every kind of error."""
 
@@ -74,11 +86,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AnswerbusError)
     async def _ours(_: Request, error: AnswerbusError) -> Response:
-        status = next((code for kind, code in STATUS if isinstance(error, kind)), 500)
-        headers = {"Retry-After": "5"} if status == 503 else {}
-        if isinstance(error, OverloadedError):
-            headers = {"Retry-After": str(error.retry_after)}
-        return respond(status, str(error), headers)
+        return respond(status_of_error(error), str(error), headers_of(error))
 
     @app.exception_handler(Exception)
     async def _bug(_: Request, error: Exception) -> Response:

@@ -164,6 +164,11 @@ class Settings(BaseSettings):
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
         "gateways; empty: one that the first gateway makes and keeps in NATS.",
     )
+    openai_sources: bool = Field(
+        default=False,
+        description="List the numbered sources below the text in replies of the OpenAI API, for clients that show no "
+        "annotations.",
+    )
     default_pipeline: str = Field(default="default", description="Pipeline of questions that name none.")
     admission_seconds: float = Field(
         default=15,

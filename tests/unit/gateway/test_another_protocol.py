@@ -48,8 +48,9 @@ class ChatPresenter:
 async def complete(request: Request, gateway: CurrentGateway, caller: Client) -> Response:
     body: dict[str, Any] = await request.json()
     question = NewQuestion(text=body["messages"][-1]["content"], client={"key": caller.name})
-    event = await gateway.questions.ask(question, body.get("id", ""))
-    return streamed(gateway.questions.stream(event.correlation_id, ChatPresenter()), SSE)
+    with gateway.streams.take(caller.name) as slot:
+        event = await gateway.questions.ask(question, body.get("id", ""))
+        return streamed(gateway.questions.stream(event.correlation_id, ChatPresenter()), SSE, slot)
 
 
 async def test_a_protocol_of_its_own_streams_the_answer_in_its_own_frames() -> None:

@@ -13,6 +13,7 @@ from services.gateway.cursor import StreamCursor
 from services.gateway.frames import NDJSON, SSE, encode, stream_cursor, streamed, wants_stream
 from services.gateway.problems import HttpProblem
 from services.gateway.stream import Frame, QuestionStream
+from services.gateway.stream_limit import StreamLimit
 from tests.support.http_client import SseParser
 
 FRAME = Frame("token", {"text": "line\nline\r\u2028 é"}, "12~0.7.1f0c3a9e")
@@ -42,7 +43,7 @@ class Scripted:
 
 
 def body(stream: Scripted, media_type: str) -> AsyncGenerator[bytes, None]:
-    response = streamed(cast("QuestionStream", stream), media_type)
+    response = streamed(cast("QuestionStream", stream), media_type, StreamLimit(0).take("key"))
     return cast("AsyncGenerator[bytes, None]", response.body_iterator)
 
 
@@ -132,7 +133,7 @@ async def test_a_client_that_goes_away_ends_the_stream_behind_it() -> None:
 
 
 def test_a_stream_asks_proxies_to_pass_it_on_at_once() -> None:
-    headers = streamed(cast("QuestionStream", Scripted()), SSE).headers
+    headers = streamed(cast("QuestionStream", Scripted()), SSE, StreamLimit(0).take("key")).headers
 
     assert headers["content-type"].startswith(SSE)
     assert headers["x-accel-buffering"] == "no"

@@ -1,0 +1,44 @@
+"""Turns that a client sends with its question: moderated before any stage uses them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from shared.contracts.domain import Turn
+from shared.contracts.errors import UnavailableError
+from shared.contracts.requests.moderation import InspectRequest
+from shared.contracts.requests.request import RequestClient
+from shared.observability import telemetry
+
+log = structlog.get_logger()
+
+#: Outcomes of moderation that say nothing against a text as context, only against it as a question; private data is
+#: masked in the text.
+_HARMLESS = frozenset({"approved", "pii", "too_short", "not_a_question", "unsupported_language", "off_topic"})
+#: Characters of a question or answer that are kept.
+TURN_CHARS = 4000
+
+
+async def moderated(turns: Sequence[Turn], pipeline: str, requests: RequestClient) -> tuple[Turn, ...] | None:
+    """The turns with private data masked, without those whose text moderation rejects; None where it is unavailable."""
+
+    async def inspected(text: str) -> str | None:
+        if not text.strip():
+            return ""
+        reply = await requests.ask(InspectRequest(text=text[:TURN_CHARS], pipeline=pipeline))
+        return reply.text if reply.outcome in _HARMLESS else None
+
+    async def one(turn: Turn) -> Turn | None:
+        question, answer = await asyncio.gather(inspected(turn.question), inspected(turn.answer))
+        return None if question is None or answer is None else Turn(question=question, answer=answer)
+
+    try:
+        kept = await asyncio.gather(*map(one, turns))
+    except UnavailableError:
+        telemetry.DEGRADED.labels("moderation").inc()
+        log.warning("the client's turns could not be moderated; the question is answered without them")
+        return None
+    return tuple(turn for turn in kept if turn is not None)

@@ -1,0 +1,187 @@
+"""The OpenAI API over the same durable questions: models, chat completions and responses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from services.gateway.auth import Caller, Client
+from services.gateway.frames import SSE, streamed
+from services.gateway.handler import NewQuestion, Owner, QuestionService
+from services.gateway.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
+from services.gateway.openai.chat import ChatOptions, ChatPresenter, completion_json
+from services.gateway.openai.errors import OpenAIRoute
+from services.gateway.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
+from services.gateway.owner import OwnerOfRequest
+from services.gateway.presenter import overdue_json, question_json
+from services.gateway.problems import HttpProblem
+from services.gateway.routes.questions import IdempotencyKey
+from services.gateway.state import CurrentGateway, Gateway
+from shared.bus.ports import decodable_events
+from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError
+from shared.contracts.facts import Fact, QuestionAsked
+
+router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
+
+ResponseId = Annotated[str, Path(pattern=f"^{PREFIX}[0-9a-f]{{32}}$", description="The `id` of a response.")]
+
+
+@router.get("/models")
+async def models(gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+    """List the pipelines as models; `answerbus` is the default one."""
+    names = [DEFAULT_MODEL, *gateway.context.pipelines.names()]
+    return {"object": "list", "data": [_model(name) for name in names]}
+
+
+@router.get("/models/{model}")
+async def model(model: str, gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+    """Read one model of the list."""
+    if model != DEFAULT_MODEL and model not in gateway.context.pipelines.names():
+        raise NotFoundError(f"model: there is no {model!r}; send one of GET /v1/models")
+    return _model(model)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "answerbus"}
+
+
+@router.post("/chat/completions")
+async def chat_completions(
+    body: ChatCompletionIn, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
+) -> Response:
+    """Answer the last message; earlier ones are its turns unless a conversation is named."""
+    question = _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
+    options = ChatOptions(
+        model=body.model,
+        streaming=body.answerbus.stream,
+        sources=_sources(body, gateway),
+        include_usage=bool(body.stream_options and body.stream_options.include_usage),
+    )
+    if body.stream:
+        with gateway.streams.take(caller.name) as slot:
+            event = await gateway.questions.ask(question)
+            presenter = ChatPresenter(event.correlation_id, _seconds(event), options)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
+    asked, ending = await gateway.questions.ask_and_wait(question)
+    return _json(completion_json(_ended(asked, ending), _seconds(asked), options))
+
+
+@router.post("/responses")
+async def create_response(
+    body: ResponseIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest, key: IdempotencyKey = ""
+) -> Response:
+    """Ask a question and wait, stream it, or with `background` return at once: the response can be read by its id."""
+    conversation = body.conversation_of_client
+    if body.previous_response_id:
+        conversation = await _conversation_of(gateway.questions, body.previous_response_id, owner)
+    question = _question(body, body.asked_with_turns(), conversation, key, caller, gateway)
+    options = ResponseOptions(
+        model=body.model,
+        streaming=body.answerbus.stream,
+        sources=_sources(body, gateway),
+        background=bool(body.background),
+        metadata=body.metadata,
+        previous=body.previous_response_id,
+    )
+    if body.stream:
+        with gateway.streams.take(caller.name) as slot:
+            event = await gateway.questions.ask(question)
+            presenter = ResponsePresenter(question_json(event), _seconds(event), options)
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
+    if body.background:
+        event = await gateway.questions.ask(question)
+        return _json(response_json(question_json(event), _seconds(event), options))
+    first, ending = await gateway.questions.ask_and_wait(question)
+    return _json(response_json(_ended(first, ending), _seconds(first), options))
+
+
+@router.get("/responses/{response_id}")
+async def read_response(
+    response_id: ResponseId,
+    gateway: CurrentGateway,
+    caller: Client,
+    owner: OwnerOfRequest,
+    stream: bool = False,
+    starting_after: Annotated[int, Query(ge=0, le=2**31, description="Stream the events after this number.")] = -1,
+) -> Response:
+    """Read a response in its present state, or stream it from its beginning or after `starting_after`."""
+    first, newest = await _events_of(gateway.questions, response_id, owner)
+    options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
+    if stream:
+        presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
+        with gateway.streams.take(caller.name) as slot:
+            return streamed(gateway.questions.stream(first.correlation_id, presenter), SSE, slot, retry=False)
+    return _json(response_json(question_json(newest), _seconds(first), options))
+
+
+@router.post("/responses/{response_id}/cancel")
+async def cancel_response(
+    response_id: ResponseId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+) -> Response:
+    """Withdraw the question; one that has ended does not change."""
+    first, _ = await _events_of(gateway.questions, response_id, owner)
+    event = await gateway.questions.withdraw(first.correlation_id, caller.name, owner)
+    return _json(response_json(question_json(event), _seconds(first), _options(first)))
+
+
+def _question(
+    body: AskingIn, asked: MessageTurns, conversation: str, key: str, caller: Caller, gateway: Gateway
+) -> NewQuestion:
+    """The question for `QuestionService`; the client's turns count only where it names no conversation."""
+    question = body.asked(asked.question, conversation).new_question(key, caller)
+    name = question.pipeline
+    if name and gateway.context.pipelines.current(name) is None:
+        raise HttpProblem(404, f"model: there is no {name!r}; send one of GET /v1/models")
+    return question if conversation else replace(question, client_turns=asked.turns)
+
+
+def _sources(body: AskingIn, gateway: Gateway) -> bool:
+    return gateway.context.settings.openai_sources if body.answerbus.sources is None else body.answerbus.sources
+
+
+async def _conversation_of(questions: QuestionService, response_id: str, owner: Owner) -> str:
+    return (await _events_of(questions, response_id, owner))[0].conversation_id
+
+
+async def _events_of(questions: QuestionService, response_id: str, owner: Owner) -> tuple[Event[Fact], Event[Fact]]:
+    """The first event of the response's question and the one that gives its state.
+
+    Raises:
+        NotFoundError: there is no such response, or it is another asker's.
+    """
+    try:
+        stored = await questions.find_question(response_id.removeprefix(PREFIX), owner)
+    except NotFoundError:
+        raise NotFoundError(f"there is no response {response_id}; create one with POST /v1/responses") from None
+    events = [event for event in decodable_events(stored) if not event.payload.out_of_band]
+    if not events:
+        raise NotFoundError(f"no event of the response {response_id} can be read")
+    return events[0], next((event for event in events if event.payload.terminal), events[-1])
+
+
+def _options(first: Event[Fact]) -> ResponseOptions:
+    """What is known of the request when a response is read later."""
+    client = first.payload.client if isinstance(first.payload, QuestionAsked) else {}
+    metadata = {name: value for name, value in client.items() if name not in ("key", "user")}
+    return ResponseOptions(model=first.pipeline.name, metadata=metadata)
+
+
+def _ended(asked: Event[Fact], ending: Event[Fact] | None) -> dict[str, Any]:
+    """The native JSON of the question, also where its deadline passed without an ending."""
+    if ending is None:
+        return overdue_json(asked.correlation_id, asked.conversation_id)
+    return question_json(ending)
+
+
+def _seconds(event: Event[Fact]) -> int:
+    """When the question was asked, in seconds since 1970."""
+    return int(event.occurred_at.timestamp())
+
+
+def _json(body: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(body), media_type="application/json")
