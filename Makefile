@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench chaos fuzz classifier
+.PHONY: help setup demo up test lint docs bench quality chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,6 +16,8 @@ FUZZ_REQUESTS ?= 50
 FUZZ_SEED ?= 1
 # More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
 CHAOS_ARGS ?=
+# More arguments for the questions on documentation, e.g. QUALITY_ARGS="--only flask --json answers.json".
+QUALITY_ARGS ?=
 # More arguments for pytest, e.g. make test PYTEST_ARGS="-k resume".
 PYTEST_ARGS ?=
 # Processes that run the tests side by side, each a file at a time; 0: one after another in one process.
@@ -47,7 +49,10 @@ docs: $(STAMP) ## Write the generated pages under docs/
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
 
-chaos: $(STAMP) ## Kill, freeze and restart everything while questions are asked and documents change, for CHAOS_SECONDS (600); CHAOS_SEED decides the order
+quality: $(STAMP) ## Ask 80 questions about four documentations and judge the answers; QUALITY_ARGS: more arguments
+	$(BIN)/python -m tests.quality $(QUALITY_ARGS)
+
+chaos: $(STAMP) ## Kill and freeze everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
 	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 

@@ -28,7 +28,7 @@ MEDIA_TYPES: dict[str, str] = {
     ".ndjson": JSON_LINES,
     ".pdf": "application/pdf",
     ".pptx": f"{_OFFICE}.presentationml.presentation",
-    ".rst": PLAIN,
+    ".rst": "text/x-rst",
     ".text": PLAIN,
     ".tsv": "text/tab-separated-values",
     ".txt": PLAIN,

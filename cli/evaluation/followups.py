@@ -26,12 +26,13 @@ _RAW, _REWRITE = ("raw", "question"), ("rewrite", "standalone")
 
 @dataclass(frozen=True)
 class FollowupCase:
-    """A question after its turns, and its manual rewrite as a standalone question."""
+    """A question after its turns, its manual rewrite as a standalone question, and the passage that answers it."""
 
     group: str
     raw: str
     rewrite: str
     turns: tuple[Turn, ...]
+    passage: str = ""
 
     @property
     def is_standalone(self) -> bool:
@@ -127,7 +128,8 @@ def _case(record: Any) -> FollowupCase | None:
     history = values.get("history")
     if not raw or not rewrite or not isinstance(history, list):
         return None
-    return FollowupCase(str(values.get("_id", "all")).partition("_")[0], raw, rewrite, tuple(map(_turn, history)))
+    group = str(values.get("_id", "all")).partition("_")[0]
+    return FollowupCase(group, raw, rewrite, tuple(map(_turn, history)), str(values.get("passage") or ""))
 
 
 def _turn(value: Any) -> Turn:

@@ -15,10 +15,10 @@ from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
 from cli.operations.progress import ProgressBar
 from shared.bus.ports import StoredEvent
-from shared.contracts.domain import PipelineRef
+from shared.contracts.domain import Passage, PipelineRef, Question
 from shared.contracts.envelope import opening
 from shared.contracts.errors import RefusedError
-from shared.contracts.facts import DocumentRefused, DocumentSubmitted
+from shared.contracts.facts import DocumentRefused, DocumentSubmitted, Fact, PassagesRetrieved, QuestionCleared
 from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.requests.request import Request
 from shared.contracts.requests.retrieval import IndexStatsReply, IndexStatsRequest, SearchReply, SearchRequest
@@ -85,6 +85,12 @@ class RetrievalStage:
         """The reply of the stage to a search request."""
         return SearchReply.model_validate(await self._request(request))
 
+    async def ask(self, question: Question) -> Sequence[Passage]:
+        """The passages that the stage hands on for a question; none when it asks for clarification."""
+        subscription = next(one for one in self._stage.subscriptions if QuestionCleared in one.facts)
+        outcome = await self._consume(subscription, QuestionCleared(question=question))
+        return outcome.passages if isinstance(outcome, PassagesRetrieved) else ()
+
     async def stats(self) -> IndexStatsReply:
         """The numbers of indexed documents and passages."""
         return IndexStatsReply.model_validate(await self._request(IndexStatsRequest()))
@@ -93,7 +99,7 @@ class RetrievalStage:
         handler = next(one for one in self._stage.request_handlers if one.request is type(request))
         return await handler.handler(request)
 
-    async def _consume(self, subscription: Subscription, fact: DocumentSubmitted) -> object:
+    async def _consume(self, subscription: Subscription, fact: Fact) -> object:
         pipeline = PipelineRef(name="evaluation", revision=0)
         event = opening("gateway", fact, pipeline=pipeline, deadline_seconds=_DEADLINE_SECONDS)
         return await subscription.handle(event, self._section)

@@ -150,6 +150,8 @@ class QuestionHandler:
         rewritten = await self._query_rewriting.expand(
             text, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
+        said_before = self._query_rewriting.context(refuted.question, text, settings.query_rewriting)
+        rewritten = replace(rewritten, context=said_before)
         passages, context = await self._find(refuted.question, rewritten, settings, room=PASSAGE_BYTES - carried)
         return PassagesRetrieved(
             question=refuted.question,
@@ -216,6 +218,7 @@ class QuestionHandler:
             language=_search_language(question),
             collections=collections,
             steps=rewritten.steps,
+            context=rewritten.context,
         )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)

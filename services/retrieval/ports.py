@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
@@ -13,11 +13,19 @@ from shared.contracts.requests.retrieval import IndexedDocument
 Vector = Sequence[float]
 
 
+class WeightedText(NamedTuple):
+    """A text whose words count as `weight` of a question's own, from 0 to 1."""
+
+    text: str
+    weight: float
+
+
 @dataclass(frozen=True)
 class RetrieverQuery:
     """What every retriever is asked: a text, its language (ISO 639-3) and the collections to search (empty: all).
 
-    `limit` is the number of passages of documents, `web_limit` the number of web results.
+    `limit` is the number of passages of documents, `web_limit` the number of web results. `context` is what was said
+    before a follow-up, for retrievers that weigh words.
     """
 
     text: str
@@ -25,6 +33,7 @@ class RetrieverQuery:
     limit: int = 30
     collections: tuple[str, ...] = ()
     web_limit: int = 5
+    context: tuple[WeightedText, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,13 @@ class VectorIndex(PassageStore, Protocol):
         """Delete the document and its passages in one step; returns whether it was known."""
 
     async def search(
-        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        language: str = "und",
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        context: Sequence[WeightedText] = (),
     ) -> list[Passage]:
         """The passages that share words with the text, best first, `via=("bm25",)`, with id and score only.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult
+from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult, WeightedText
 from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import fuse, walked
 from services.retrieval.ranker_chain import RankerChain
@@ -37,7 +37,8 @@ class SearchQuery:
 
     `count` is the number of passages; 0: as many as the pipeline gives a question. With `collections`, only documents
     of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
-    those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation.
+    those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
+    was said before it, whose words count less.
     """
 
     text: str
@@ -47,6 +48,7 @@ class SearchQuery:
     retrievers: tuple[str, ...] = ()
     explain: bool = False
     steps: tuple[Step, ...] = ()
+    context: tuple[WeightedText, ...] = ()
 
 
 @dataclass
@@ -108,7 +110,7 @@ class Searcher:
         text, filters = rankers.expand_question(query.text)
         limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
         collections = query.collections or filters.collections or settings.collections
-        asked = RetrieverQuery(text, query.language, limit, tuple(collections), settings.web_results)
+        asked = RetrieverQuery(text, query.language, limit, tuple(collections), settings.web_results, query.context)
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents:
             passages = documents[: query.count or None]

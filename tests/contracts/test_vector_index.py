@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from services.retrieval.ports import VectorIndex
+from services.retrieval.ports import VectorIndex, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
@@ -82,6 +82,19 @@ async def test_search_finds_inflected_words_and_says_which_passage_and_how_good(
     assert await index.fetch([hit.id]) == passages
     assert hit.score > 0
     assert hit.via == ("bm25",)
+
+
+async def test_words_of_the_context_find_passages_and_count_less_than_those_of_the_query(index: VectorIndex) -> None:
+    # Given two documents, of which one has a word of the query and the other one of what was said before
+    await index.replace(*_document("kb:asked", "opening hours of the pool"))
+    await index.replace(*_document("kb:before", "statue behind the house"))
+    context = (WeightedText("statue", 0.4),)
+    # When the query is searched for with that context, and without
+    alone = await _sources_of(index, await index.search("hours", language="eng"))
+    together = await _sources_of(index, await index.search("hours", language="eng", context=context))
+    # Then the context adds its passage, below that of the query
+    assert alone == ["kb:asked"]
+    assert together == ["kb:asked", "kb:before"]
 
 
 async def test_search_ranks_the_rarer_word_higher(index: VectorIndex) -> None:

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from services.retrieval.indexing.dates import day
 from services.retrieval.indexing.describe import describe
-from services.retrieval.indexing.readers.parsed_document import ParsedDocument
-from services.retrieval.indexing.readers.registry import read
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
 from shared.contracts.domain import Document, Passage
 from shared.contracts.errors import DocumentError
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import guess_language
+from shared.text.dates import day
 from shared.text.languages import UNKNOWN, code3
+from shared.text.readers.parsed_document import ParsedDocument
+from shared.text.readers.registry import read
 
 _TITLE_CHARS = 200
 #: Longest address that a document may give itself; every passage has it.
@@ -27,7 +27,7 @@ _URL_CHARS = 2000
 #: Most passages of a document.
 _MAX_PASSAGES = 50_000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
-_VERSION = "ingest-2"
+_VERSION = "ingest-3"
 
 
 class PreparedDocument(NamedTuple):
@@ -70,7 +70,7 @@ def prepare(
         Passage(
             id=passage_id(document.source, version, number),
             source=document.source,
-            text=parsed.text[chunk.start : chunk.end],
+            text=chunk.cut_from(parsed.text),
             title=_titled(title, chunk),
             url=f"{url}{chunk.anchor}" if url and "#" not in url else url,
             language=language,

@@ -1,39 +1,63 @@
-"""Splits a document into passages along its structure: headings, paragraphs, sentences, and words as a last resort."""
+"""Splits a document into passages along its structure: headings, paragraphs, sentences, and words as a last resort.
+
+A block of code, a table and an item of a list are divided only if they are longer than a passage; then each part of a
+table repeats the names of its columns, and each part of code has its fence.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from services.retrieval.indexing.readers.parsed_document import Block, ParsedDocument
 from shared.text.analysis import sentences
+from shared.text.readers.parsed_document import Block, ParsedDocument
 
 #: Code blocks are not split up to this many times the size of a passage.
 _WHOLE_CODE = 4
+#: A longer paragraph does not go with the code that it introduces.
+_LONGEST_INTRODUCTION = 240
+#: The names of the columns and the line below them.
+_TABLE_HEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A future passage: `text[start:end]`, with its headings and the anchor of its block."""
+    """A future passage: `before + text[start:end] + after`, with its headings and the anchor of its block.
+
+    `before` and `after` complete a part of a table or of code, and are empty otherwise.
+    """
 
     start: int
     end: int
     headings: tuple[str, ...] = ()
     anchor: str = ""
+    before: str = ""
+    after: str = ""
+
+    def cut_from(self, text: str) -> str:
+        """The text of the passage."""
+        return f"{self.before}{text[self.start : self.end]}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A span that is not split any further; a chunk that begins with one that stands `alone` has no overlap."""
+    """A span that is not split any further; a chunk that begins with one that stands `alone` has no overlap.
+
+    `whole`: a block of code or a table, which goes with the line that introduces it.
+    """
 
     start: int
     end: int
     alone: bool = False
+    whole: bool = False
 
 
 def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
-    """Split a document into chunks of at most `size` characters (code blocks may be longer), each of one section.
+    """Split a document into chunks of at most `size` characters, each of one section.
+
+    Code blocks may be longer, and parts of tables and of code by what completes them.
 
     A chunk repeats the last whole sentences of the one before, up to `overlap` characters, unless it begins with a
     record, which needs no context. Headings are not part of the chunks, unless the document has nothing else.
@@ -41,9 +65,40 @@ def split(document: ParsedDocument, size: int, overlap: int) -> list[Chunk]:
     body = [block for block in document.blocks if block.kind != "heading"] or list(document.blocks)
     chunks: list[Chunk] = []
     for (headings, anchor), section in groupby(body, key=lambda block: (block.headings, block.anchor)):
-        for start, end in _pack(document.text, list(section), size, overlap):
-            chunks.append(Chunk(start, end, headings, anchor))
+        blocks = list(section)
+        for start, end in _pack(document.text, blocks, size, overlap):
+            before, after = _completed(document.text, blocks, start, end)
+            chunks.append(Chunk(start, end, headings, anchor, before, after))
     return chunks
+
+
+def _completed(text: str, blocks: list[Block], start: int, end: int) -> tuple[str, str]:
+    """What stands before and after a chunk that begins or ends within a table or code."""
+    first = blocks[bisect_right(blocks, start, key=lambda block: block.start) - 1]
+    last = blocks[bisect_left(blocks, end, key=lambda block: block.end)]
+    before = after = ""
+    if start > first.start and first.kind == "table":
+        before = text[first.start : _line(text, first, _TABLE_HEAD)]
+    elif start > first.start and first.kind == "code" and _fenced(text, first):
+        before = text[first.start : _line(text, first, 1)]
+    if end < last.end and last.kind == "code" and _fenced(text, last):
+        after = f"\n{text[text.rfind(chr(10), last.start, last.end) + 1 : last.end]}"
+    return before, after
+
+
+def _fenced(text: str, block: Block) -> bool:
+    """Whether the code has a fence; the code of a source file has none."""
+    return text.startswith("```", block.start) and text.endswith("```", block.start, block.end)
+
+
+def _line(text: str, block: Block, number: int) -> int:
+    """Where the line of this number (from 0) begins; the end of the block if it has fewer."""
+    at = block.start
+    for _ in range(number):
+        at = text.find("\n", at, block.end) + 1
+        if not at:
+            return block.end
+    return at
 
 
 def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[tuple[int, int]]:
@@ -57,26 +112,55 @@ def _pack(text: str, section: list[Block], size: int, overlap: int) -> Iterator[
         elif unit.alone:
             yield start, end
             start, end = unit.start, unit.end
+        elif unit.whole and (introduction := _introduction(text, section, start, end)) >= 0:
+            if before := text[start:introduction].rstrip():
+                yield start, start + len(before)
+            start, end = introduction, unit.end
         else:
             yield start, end
-            start = _overlapping(text, (start, end), max(end - overlap, unit.end - size), unit.start)
+            start = _overlapping(text, section, (start, end), max(end - overlap, unit.end - size), unit.start)
             end = unit.end
     if start >= 0:
         yield start, end
 
 
+def _introduction(text: str, section: list[Block], start: int, end: int) -> int:
+    """Where the last block of a chunk begins if it introduces what follows ("For example:"), else -1."""
+    block = section[bisect_left(section, end, key=lambda one: one.end)]
+    short = block.end == end and end - block.start <= _LONGEST_INTRODUCTION and block.start >= start
+    return block.start if short and block.kind in ("paragraph", "item") and text[end - 1] == ":" else -1
+
+
 def _units(text: str, block: Block, size: int) -> Iterator[_Unit]:
     length = block.end - block.start
     if length <= size or (block.kind == "code" and length <= size * _WHOLE_CODE):
-        yield _Unit(block.start, block.end, alone=block.kind == "record")
+        yield _Unit(block.start, block.end, alone=block.kind == "record", whole=block.kind in ("code", "table"))
     elif block.kind == "code":
         yield from _lines(text, block.start, block.end, size)
+    elif block.kind == "table":
+        yield from _rows(text, block, size)
     else:
         begin = block.start
         for _, sentence_end in sentences(text[block.start : block.end]):
             # From the end of the previous sentence, so that list markers between sentences are kept.
             yield from _words(text, begin, block.start + sentence_end, size)
             begin = block.start + sentence_end
+
+
+def _rows(text: str, block: Block, size: int) -> Iterator[_Unit]:
+    """Parts of a table, each of as many whole rows as fit behind the names of its columns."""
+    head = _line(text, block, _TABLE_HEAD) - block.start
+    start, room = block.start, size
+    while start < block.end:
+        if block.end - start <= room:
+            stop = block.end
+        else:
+            begin = start + (head if start == block.start else 0)
+            stop = text.rfind("\n", begin + 1, max(start + room, begin) + 1)
+            stop = stop if stop > begin else text.find("\n", begin + 1, block.end)
+            stop = stop if stop > begin else block.end
+        yield _Unit(start, stop, alone=True)
+        start, room = stop + 1, max(1, size - head)
 
 
 def _lines(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
@@ -102,12 +186,23 @@ def _words(text: str, start: int, end: int, size: int) -> Iterator[_Unit]:
         yield _Unit(start, end)
 
 
-def _overlapping(text: str, chunk: tuple[int, int], earliest: int, otherwise: int) -> int:
-    """The start of the next chunk: the first sentence of this chunk from `earliest` on, else `otherwise`."""
+def _overlapping(text: str, section: list[Block], chunk: tuple[int, int], earliest: int, otherwise: int) -> int:
+    """The start of the next chunk: the first sentence or block of this chunk from `earliest` on, else `otherwise`.
+
+    Only paragraphs begin at their sentences; code, tables and items of lists are repeated whole or not at all.
+    """
     start, end = chunk
     earliest = max(earliest, start + 1)
-    if earliest >= end:
-        return otherwise
-    within = max(start, earliest - 400)  # far enough back to find the beginning of the sentence
-    begins = (within + begin for begin, _ in sentences(text[within:end]))
-    return next((begin for begin in begins if begin >= earliest), otherwise)
+    number = max(0, bisect_right(section, earliest, key=lambda block: block.start) - 1)
+    while number < len(section) and section[number].start < end:
+        block = section[number]
+        if block.start >= earliest and block.end <= end:
+            return block.start
+        if block.kind == "paragraph" and earliest < block.end:
+            within = max(start, block.start, earliest - 400)  # far enough back to find the beginning of the sentence
+            begins = (within + begin for begin, _ in sentences(text[within : min(end, block.end)]))
+            found = next((begin for begin in begins if begin >= earliest), -1)
+            if found >= 0:
+                return found
+        number += 1
+    return otherwise

@@ -41,9 +41,13 @@ _PERSON = frozenset(("he", "she", "him", "his", "her"))
 _POSSESSIVE = frozenset(("its", "their", "his"))
 #: `it` without a referent: is it possible to, does it take to, what time is it.
 _EMPTY_IT = re.compile(
-    r"\bit(?: is|’s|'s| was| would be)? (?:\w+ ){0,2}"
-    r"(?:possible|necessary|likely|true|time|better|best|worth|important|hard|difficult|easy|common|normal|good|bad) "
-    r"(?:to|that|if)\b"
+    r"\bit(?: is|’s|'s| was| will be| would be| be)? (?:\w+ ){0,3}"
+    r"(?:possible|impossible|necessary|unnecessary|likely|unlikely|true|time|better|best|worse|worth|important|hard|"
+    r"harder|difficult|easy|easier|common|uncommon|normal|unusual|rare|good|bad|safe|safer|unsafe|dangerous|harmful|legal|"
+    r"illegal|lawful|allowed|permitted|ok|okay|fine|advisable|recommended|required|mandatory|compulsory|enough|wise|wiser|"
+    r"smart|useful|helpful|useless|healthy|healthier|cheap|cheaper|expensive|faster|quicker|acceptable|appropriate|"
+    r"reasonable|realistic|feasible|practical|sensible|essential|crucial|ethical|rude|fair|nice|great|late|early) "
+    r"(?:to|that|if|when|whether|for (?:\w+ ){1,3}to)\b"
     r"|\b(?:does|did|will|would|do) it (?:take|mean|matter|feel|cost|look like|rain|snow)\b[^?]* to\b"
     r"|\btime is it\b|\bworth it\b|\bmake it (?:in)?to\b|\bwhat is it (?:like|called)\b"
     r"|\bit (?:rains?|snows?|takes?|seems? that|turns out)\b",
@@ -148,7 +152,9 @@ def _referent(low: list[str], place: int, state: ConversationState, sentence: st
         empty = word == "it" and _EMPTY_IT.search(sentence)
         return None if empty else state.topic if state.topic and state.topic.parts else state.topic_in(plural=False)
     if word in _PLURAL:
-        return state.topic_in(plural=True)
+        found = state.topic_in(plural=True)
+        # `They` is not one person: what several names or a group would need to be is not known.
+        return None if found and found.is_name and not found.plural and not found.parts else found
     if word in _PERSON:
         return state.named()
     following = low[place + 1] if place + 1 < len(low) else ""

@@ -36,9 +36,11 @@ _LEADS = word_set("pour dans en à au aux avec sans après avant pendant depuis 
 #: Impersonal: il faut, y a-t-il, est-il possible.
 _EMPTY_IL = re.compile(
     r"\bil (?:faut|fallait|faudra|y a|existe|s['’]agit|pleut|suffit|vaut)\b|\b(?:faut|y a-t|suffit|existe-t|vaut)-il\b"
-    r"|\best-il (?:\w+ )?(?:possible|nécessaire|obligatoire|vrai|normal|utile|important|permis|interdit)"
-    r" (?:de|d['’]|que)"
-    r"|\bil est (?:\w+ )?(?:possible|nécessaire|obligatoire|vrai|permis|interdit)\b|\bquelle heure est-il\b"
+    r"|\b(?:est|était|serait|sera)-il (?:\w+ ){0,2}(?:possible|nécessaire|obligatoire|vrai|normal|utile|important|"
+    r"permis|interdit|mieux|préférable|facile|difficile|dangereux|risqué|légal|illégal|conseillé|recommandé|rare|courant|"
+    r"raisonnable|prudent|temps|suffisant) (?:de|d['’]|que|qu['’]|à)"
+    r"|\bil (?:est|était|serait) (?:\w+ ){0,2}(?:possible|nécessaire|obligatoire|vrai|permis|interdit|mieux|préférable|"
+    r"conseillé|recommandé|important|normal|rare|facile|difficile|dangereux)\b|\bquelle heure est-il\b"
     r"|\bqu['’]en est-il\b",
     re.IGNORECASE,
 )

@@ -6,6 +6,8 @@ import asyncio
 import time
 from dataclasses import dataclass
 
+from services.retrieval.ports import WeightedText
+from services.retrieval.query_rewriting.conversation_terms import conversation_terms
 from services.retrieval.query_rewriting.model_steps import QuestionModel, RestatedQuestion
 from services.retrieval.query_rewriting.settings import QueryRewritingSettings
 from services.retrieval.query_rewriting.standalone import clarifications_in_a_row, refers_back, standalone
@@ -31,7 +33,8 @@ class Step:
 class RewrittenQuery:
     """`question` is the standalone question, `search_query` an additional text to search with, `parts` sub-questions.
 
-    With a `clarification` the asker has to choose among the `options` first.
+    With a `clarification` the asker has to choose among the `options` first. `context` are earlier turns to search
+    with, at lower weights.
     """
 
     question: str
@@ -40,6 +43,7 @@ class RewrittenQuery:
     clarification: str = ""
     options: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    context: tuple[WeightedText, ...] = ()
 
     @property
     def extra_queries(self) -> tuple[str, ...]:
@@ -67,7 +71,24 @@ class QueryRewriter:
                 question.search_text, clarification=restated.clarification, options=restated.choices, steps=steps
             )
         expanded = await self.expand(restated.question, settings, introduction, remaining)
-        return RewrittenQuery(restated.question, expanded.search_query, expanded.parts, steps=(*steps, *expanded.steps))
+        context = self.context(question, restated.question, settings)
+        if context:
+            changes = (StepChange(f"also searched with the words of {len(context)} earlier texts, which count less"),)
+            steps = (*steps, Step(Explanation("context", changes), 0.0))
+        return RewrittenQuery(
+            restated.question,
+            expanded.search_query,
+            expanded.parts,
+            steps=(*steps, *expanded.steps),
+            context=context,
+        )
+
+    def context(self, question: Question, restated: str, settings: QueryRewritingSettings) -> tuple[WeightedText, ...]:
+        """What was said before, unless the question was translated: then it is in another language than the turns."""
+        if not settings.context or question.search_text != question.text:
+            return ()
+        resolved = restated != question.search_text
+        return conversation_terms(restated, question.turns, _language(question), resolved=resolved)
 
     async def expand(
         self, question: str, settings: QueryRewritingSettings, introduction: str = "", remaining: float = 60.0

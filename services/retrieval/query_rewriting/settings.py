@@ -16,6 +16,11 @@ class QueryRewritingSettings(Section):
         description="Whether rules make a follow-up (`it`, `the symptoms`, `and for students?`) a standalone question, "
         "in English and French.",
     )
+    context: bool = Field(
+        default=True,
+        description="Whether a question of a conversation is searched together with the words of earlier turns, which "
+        "count less than its own.",
+    )
     rewriting: bool = Field(
         default=False,
         description="Whether a model makes follow-ups standalone questions, in any language; the rules apply if it "

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from services.retrieval.query_rewriting import english, french
+from services.retrieval.query_rewriting.plausibility import is_plausible, may_ask_which
 from services.retrieval.query_rewriting.topics import ConversationState, ResolvedQuestion, TopicPhrase
 from shared.contracts.domain import Turn
 from shared.text.analysis import guess_language, stems
@@ -40,10 +41,21 @@ def standalone(question: str, turns: Sequence[Turn], language: str = UNKNOWN) ->
     state, choice = ConversationState(), ConversationState()
     for turn in (one for one in turns[-_TURNS:] if one.question):  # a summary has no question
         earlier = turn.question[-_CHARS:]
-        resolved = _chosen(earlier, choice, grammar) or grammar.resolve(earlier, state)
+        resolved = _chosen(earlier, choice, grammar) or _resolved(earlier, state, grammar)
         state = state.about(resolved.topic or grammar.topic_of(resolved.question), resolved.question)
         choice = _choice(resolved, turn) if clarifications_in_a_row((turn,)) else ConversationState()
-    return _chosen(question, choice, grammar) or grammar.resolve(question, state)
+    return _chosen(question, choice, grammar) or _resolved(question, state, grammar)
+
+
+def _resolved(question: str, state: ConversationState, grammar: ModuleType) -> ResolvedQuestion:
+    """The question as the grammar resolves it, if that reads as a question; else unchanged."""
+    resolved: ResolvedQuestion = grammar.resolve(question, state)
+    code = "fra" if grammar is french else "eng"
+    if resolved.referents:
+        return resolved if may_ask_which(resolved.referents, code) else ResolvedQuestion(question)
+    if resolved.question == question or is_plausible(resolved, question, code):
+        return resolved
+    return ResolvedQuestion(question)
 
 
 def refers_back(question: str, language: str = UNKNOWN) -> bool:

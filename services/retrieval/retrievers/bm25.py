@@ -18,5 +18,9 @@ class Bm25Retriever:
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
         return await self._index.search(
-            query.text, language=query.language, limit=query.limit, collections=query.collections
+            query.text,
+            language=query.language,
+            limit=query.limit,
+            collections=query.collections,
+            context=query.context,
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from services.retrieval.ports import Vector
+from services.retrieval.ports import Vector, WeightedText
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -104,9 +104,15 @@ class EdgeIndex:
         return await self._batcher.submit(source)
 
     async def search(
-        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        language: str = "und",
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        context: Sequence[WeightedText] = (),
     ) -> list[Passage]:
-        return await self._read(lambda: self._search(text, language, limit, collections))
+        return await self._read(lambda: self._search(text, language, limit, collections, context))
 
     async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
         return await self._read(lambda: self._search_near(vector, limit, collections))
@@ -259,7 +265,9 @@ class EdgeIndex:
             self._shard.flush()
             self._flushed = time.monotonic()
 
-    def _search(self, text: str, language: str, limit: int, collections: Sequence[str]) -> list[Passage]:
+    def _search(
+        self, text: str, language: str, limit: int, collections: Sequence[str], context: Sequence[WeightedText]
+    ) -> list[Passage]:
         import qdrant_edge as edge
 
         from services.retrieval.stores.encoder import encode_query
@@ -268,7 +276,7 @@ class EdgeIndex:
             if self._main_language is None:
                 self._main_language = most_used(self._languages())
             language = self._main_language
-        indices, values = encode_query(text, language)
+        indices, values = encode_query(text, language, context)
         if not indices:
             return []
         query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)

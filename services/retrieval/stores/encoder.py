@@ -11,10 +11,12 @@ indices of their own, so that a long text does not outweigh them and their IDF i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import qdrant_edge as edge
 
+from services.retrieval.ports import WeightedText
 from shared.text.analysis import SNOWBALL
 
 #: Tuned on English abstracts and on French and English FAQ, in passages of about 512 characters (about 70 terms):
@@ -49,14 +51,22 @@ def encode_passage(title: str, text: str, language: str) -> Sparse:
     return list(terms), [value * _SCALE for value in terms.values()]
 
 
-def encode_query(text: str, language: str) -> Sparse:
-    """Indices of the query's terms, each with weight 1; empty lists when it has none."""
+def encode_query(text: str, language: str, context: Sequence[WeightedText] = ()) -> Sparse:
+    """Indices and weights of the query's terms (1) and of those of its context; empty lists when it has none."""
+    terms: dict[int, float] = {}
+    for said, weight in (*context, (text, 1.0)):
+        for index in _query_terms(said, language):
+            terms[index] = max(weight, terms.get(index, 0.0))
+    weights = terms | {index ^ _TITLE_INDEX_MASK: weight for index, weight in terms.items()}
+    indices = sorted(weights)
+    return indices, [weights[index] for index in indices]
+
+
+def _query_terms(text: str, language: str) -> set[int]:
     text = _spaced(text)
     stemmed = _model(language, stemmed=True).embed_query(text)
     plain = _model(language, stemmed=False).embed_query(text)
-    terms = {*stemmed.indices, *plain.indices}
-    indices = sorted(terms | {index ^ _TITLE_INDEX_MASK for index in terms})
-    return indices, [1.0] * len(indices)
+    return {*stemmed.indices, *plain.indices}
 
 
 def _spaced(text: str) -> str:

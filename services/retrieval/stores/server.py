@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from services.retrieval.ports import Vector
+from services.retrieval.ports import Vector, WeightedText
 from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
@@ -135,11 +135,18 @@ class ServerIndex:
         return known
 
     async def search(
-        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        language: str = "und",
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        context: Sequence[WeightedText] = (),
     ) -> list[Passage]:
         from services.retrieval.stores.encoder import encode_query
 
-        indices, values = encode_query(text, await self._most_used() if language == "und" else language)
+        language = await self._most_used() if language == "und" else language
+        indices, values = encode_query(text, language, context)
         if not indices:
             return []
         query = _models().SparseVector(indices=indices, values=values)

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.html import read_html
-from services.retrieval.indexing.readers.markdown import read_markdown
-from services.retrieval.indexing.readers.parsed_document import ParsedDocument
-from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.registry import READERS, read
 from shared.contracts.errors import DocumentError
+from shared.text.readers.decode import decode
+from shared.text.readers.html import read_html
+from shared.text.readers.markdown import read_markdown
+from shared.text.readers.parsed_document import ParsedDocument
+from shared.text.readers.pdf import read_pdf
+from shared.text.readers.registry import READERS, read
 
 
 def _blocks(document: ParsedDocument) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(block.kind, document.text[block.start : block.end], block.headings) for block in document.blocks]
 
 
-def test_markdown_gives_blocks_under_their_headings_without_markup() -> None:
+def test_markdown_gives_blocks_under_their_headings_with_the_form_of_lists_tables_and_code() -> None:
     # Given Markdown with front matter, headings, emphasis, a link, a list, a table and code
     body = b"""---
 title: Travel guide
@@ -55,13 +55,12 @@ None. ![a stamp](x.png)
     assert (document.title, document.url, document.language) == ("Travel guide", "https://example.org/travel", "en-CA")
     assert _blocks(document) == [
         ("heading", "Passports", ()),
-        ("paragraph", "Renew every ten years, without delay.", ("Passports",)),
+        ("paragraph", "Renew every ten years, without `delay`.", ("Passports",)),
         ("heading", "Fees", ("Passports",)),
         ("item", "- Adults: 50", ("Passports", "Fees")),
         ("item", "- Children: 25 if under 16", ("Passports", "Fees")),
-        ("item", "Age | Fee", ("Passports", "Fees")),
-        ("item", "3 | 0", ("Passports", "Fees")),
-        ("code", "pay --now", ("Passports", "Fees")),
+        ("table", "| Age | Fee |\n| --- | --- |\n| 3 | 0 |", ("Passports", "Fees")),
+        ("code", "```\npay --now\n```", ("Passports", "Fees")),
         ("heading", "Visas", ()),
         ("paragraph", "None. a stamp", ("Visas",)),
     ]
@@ -90,11 +89,10 @@ def test_html_gives_the_words_of_the_page_without_scripts_and_navigation() -> No
         ("paragraph", "Payer chaque année,\navant mai.", ("Impôts",)),
         ("paragraph", "Sans paragraphe", ("Impôts",)),
         ("item", "- Un", ("Impôts",)),
-        ("item", "Deux", ("Impôts",)),
+        ("item", "- Deux", ("Impôts",)),
         ("paragraph", "après", ("Impôts",)),
-        ("item", "Âge | Taux", ("Impôts",)),
-        ("item", "18 | 5 %", ("Impôts",)),
-        ("code", "a = 1\n  b = 2", ("Impôts",)),
+        ("table", "| Âge | Taux |\n| --- | --- |\n| 18 | 5 % |", ("Impôts",)),
+        ("code", "```\na = 1\n  b = 2\n```", ("Impôts",)),
         ("heading", "Aide", ("Impôts",)),
         ("paragraph", "Appelez-nous.", ("Impôts", "Aide")),
     ]

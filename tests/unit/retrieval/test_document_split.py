@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.indexing.prepare import prepare, version
-from services.retrieval.indexing.readers.markdown import read_markdown
-from services.retrieval.indexing.readers.registry import read_plain
 from services.retrieval.indexing.split import split
 from shared.contracts.domain import Document, Passage
+from shared.text.readers.markdown import read_markdown
+from shared.text.readers.registry import read_plain
 
 
 def _cut(markdown: str, size: int, overlap: int = 0) -> list[str]:
     document = read_markdown(markdown.encode())
-    return [document.text[chunk.start : chunk.end] for chunk in split(document, size, overlap)]
+    return [chunk.cut_from(document.text) for chunk in split(document, size, overlap)]
 
 
 def _passages(body: str, size: int = 512, **metadata: str) -> list[Passage]:
@@ -51,10 +51,40 @@ def test_split_begins_with_the_last_sentence_of_the_chunk_before_when_it_fits_th
     ]
 
 
-def test_split_keeps_code_whole_up_to_four_passages_and_cuts_it_between_lines_after() -> None:
-    assert _cut("```\n" + "x = 1\n" * 10 + "```", 20) == ["\n".join(["x = 1"] * 10)]
-    long = _cut("```\n" + "x = 1\n" * 20 + "```", 20)
-    assert all(len(chunk) <= 20 and set(chunk.split("\n")) == {"x = 1"} for chunk in long)
+def test_split_keeps_code_whole_up_to_four_passages_and_gives_every_part_of_longer_code_its_fence() -> None:
+    assert _cut("```\n" + "x = 1\n" * 10 + "```", 20) == ["```\n" + "x = 1\n" * 10 + "```"]
+    long = _cut("```py\n" + "x = 1\n" * 20 + "```", 20)
+    assert len(long) > 4
+    assert all(part.startswith("```py\n") and part.endswith("\n```") for part in long)
+    assert "".join(part[6:-3] for part in long).split() == ["x", "=", "1"] * 20
+
+
+def test_split_gives_every_part_of_a_table_the_names_of_its_columns_and_divides_no_row() -> None:
+    rows = [f"| setting {number} | what it does |" for number in range(12)]
+    parts = _cut("\n".join(["| name | meaning |", "|---|---|", *rows]), 160)
+    assert len(parts) > 2
+    assert all(part.startswith("| name | meaning |\n| --- | --- |\n| setting") for part in parts)
+    assert [line for part in parts for line in part.split("\n")[2:]] == rows
+
+
+def test_split_keeps_a_table_and_the_line_that_introduces_it_together() -> None:
+    # Given text that fills a passage, and a table that does not fit behind it
+    text = "Many words stand here, before it.\n\nThese are the fees:\n\n| age | fee |\n|---|---|\n| 3 | 0 |"
+    # When it is cut
+    first, second = _cut(text, 75)
+    # Then the introduction goes with the table
+    assert first == "Many words stand here, before it."
+    assert second == "These are the fees:\n\n| age | fee |\n| --- | --- |\n| 3 | 0 |"
+
+
+def test_split_repeats_no_part_of_an_item_of_a_list() -> None:
+    # Given items of two sentences each
+    items = [f"- Item {number} is one. It has more." for number in range(4)]
+    # When the list is cut with an overlap that would hold a sentence
+    parts = _cut("\n".join(items), 70, overlap=25)
+    # Then every passage begins with an item
+    assert len(parts) > 1
+    assert all(part.startswith("- Item") for part in parts)
 
 
 def test_split_takes_the_headings_when_there_is_nothing_else() -> None:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.retrieval.indexing.readers import parsed_document
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.html import read_html
-from services.retrieval.indexing.readers.markdown import read_markdown
-from services.retrieval.indexing.readers.office import read_docx, read_xlsx
-from services.retrieval.indexing.readers.pdf import read_pdf
 from shared.contracts.errors import DocumentError
 from shared.runtime.settings import Settings
 from shared.text.charsets import codec_of
+from shared.text.readers import parsed_document
+from shared.text.readers.decode import decode
+from shared.text.readers.html import read_html
+from shared.text.readers.markdown import read_markdown
+from shared.text.readers.office import read_docx, read_xlsx
+from shared.text.readers.pdf import read_pdf
 from shared.web.client import FetchResult
 from shared.web.page import read_page
 from tests.support.hostile_documents import KINDS, LIMIT, docx, hostile, pdf, xlsx

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, is_text
 from cli.crawler.files import Collector
 from cli.crawler.text_parts import parts
-from services.retrieval.indexing.readers.registry import read
 from shared.contracts.errors import DocumentError
+from shared.text.readers.registry import read
 
 
 @pytest.mark.parametrize("media_type", sorted({*MEDIA_TYPES.values()} - {JSON_LINES}))

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.retrieval.indexing.dates import day, first_day
 from services.retrieval.indexing.describe import describe, shorten
 from services.retrieval.indexing.prepare import prepare, version
-from services.retrieval.indexing.readers import archive
-from services.retrieval.indexing.readers.code import read_code
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
-from services.retrieval.indexing.readers.parsed_document import ParsedDocument
-from services.retrieval.indexing.readers.registry import READERS, read
-from services.retrieval.indexing.readers.table import read_csv
 from services.retrieval.indexing.split import split
 from shared.contracts.domain import Document, Passage
 from shared.contracts.errors import DocumentError
 from shared.contracts.requests.retrieval import IndexedDocument
+from shared.text.dates import day, first_day
+from shared.text.readers import archive
+from shared.text.readers.code import read_code
+from shared.text.readers.decode import decode
+from shared.text.readers.office import read_docx, read_pptx, read_xlsx
+from shared.text.readers.parsed_document import ParsedDocument
+from shared.text.readers.registry import READERS, read
+from shared.text.readers.table import read_csv
 
 OFFICE = {"docx": read_docx, "pptx": read_pptx, "xlsx": read_xlsx}
 
@@ -304,7 +304,7 @@ def test_every_kind_of_code_has_a_reader_and_unknown_kinds_do_not() -> None:
     assert read(b"a\n\nb", "text/strange").text == "a\n\nb"
     with pytest.raises(DocumentError, match="unsupported media type"):
         read(b"x", "image/png")
-    assert len(READERS) == 12
+    assert len(READERS) == 14
 
 
 # --- what documents say of themselves ---

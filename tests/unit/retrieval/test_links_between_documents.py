@@ -9,9 +9,9 @@ from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import Edge
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.indexing.prepare import prepare
-from services.retrieval.indexing.readers.registry import read
 from shared.contracts.domain import Document
 from shared.contracts.requests.retrieval import IndexedDocument
+from shared.text.readers.registry import read
 
 
 def _words_of(source: str, url: str = "") -> set[str]:

@@ -14,7 +14,7 @@ from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import DocumentHandler, QuestionHandler
-from services.retrieval.ports import Vector
+from services.retrieval.ports import Vector, WeightedText
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.retrievers.bm25 import Bm25Retriever
 from services.retrieval.retrievers.dense import DenseRetriever
@@ -76,7 +76,13 @@ class ShelfIndex:
         return self.shelf.pop(source, None) is not None
 
     async def search(
-        self, text: str, *, language: str = "und", limit: int = 10, collections: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        language: str = "und",
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        context: Sequence[WeightedText] = (),
     ) -> list[Passage]:
         self._reach()
         self.asked.append((text, language, tuple(collections)))

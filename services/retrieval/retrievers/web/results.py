@@ -7,8 +7,8 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping
 
-from services.retrieval.indexing.dates import day
 from shared.contracts.domain import Passage
+from shared.text.dates import day
 from shared.text.urls import well_formed
 
 WEB = "web"

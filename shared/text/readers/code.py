@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
+from shared.text.readers.decode import decode
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
 
 _NAME = r"(?P<name>[A-Za-z_$][\w$.:<>~]*)"
 _MODIFIER = (

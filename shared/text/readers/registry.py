@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from services.retrieval.indexing.readers.code import read_code
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.html import read_html
-from services.retrieval.indexing.readers.markdown import read_markdown
-from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
-from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
-from services.retrieval.indexing.readers.pdf import read_pdf
-from services.retrieval.indexing.readers.table import read_csv
 from shared.contracts.errors import DocumentError
+from shared.text.readers.code import read_code
+from shared.text.readers.decode import decode
+from shared.text.readers.html import read_html
+from shared.text.readers.markdown import read_markdown
+from shared.text.readers.office import read_docx, read_pptx, read_xlsx
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
+from shared.text.readers.pdf import read_pdf
+from shared.text.readers.restructuredtext import read_rst
+from shared.text.readers.table import read_csv
 
 Reader = Callable[[bytes], ParsedDocument]
 
@@ -39,8 +40,10 @@ READERS: dict[str, Reader] = {
     "text/html": read_html,
     "text/markdown": read_markdown,
     "text/plain": read_plain,
+    "text/prs.fallenstein.rst": read_rst,
     "text/tab-separated-values": read_csv,
     "text/x-markdown": read_markdown,
+    "text/x-rst": read_rst,
     "text/x-source": read_code,
 }
 

@@ -1,8 +1,9 @@
-"""The output of every reader: plain text in blocks, with metadata and links."""
+"""The output of every reader: text in blocks, in plain Markdown, with metadata and links."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -15,7 +16,14 @@ MAX_BLOCKS = 500_000
 #: Longest heading, and most levels of headings above a block.
 MAX_HEADING = 500
 
-BlockKind = Literal["heading", "paragraph", "item", "record", "code"]
+#: `item` is one of a list, `record` a row of a table that can be read alone, `table` and `code` are whole.
+BlockKind = Literal["heading", "paragraph", "item", "record", "table", "code"]
+#: Spaces before an item of a list within a list, for each list around it.
+_INDENT = 2
+_LONGEST_INDENT = 8
+#: Shorter rows of a table are filled up to so many cells.
+_WIDEST = 50
+_BACKTICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,8 @@ class DocumentBuilder:
         Raises:
             DocumentError: the text of the document becomes too long.
         """
-        text = text.strip("\n").rstrip() if kind == "code" else text.strip()
+        # The spaces at the beginning of code and of an item of an inner list have a meaning.
+        text = text.strip("\n").rstrip() if kind in ("code", "item") else text.strip()
         if not text.strip():
             return
         if self.blocks:
@@ -92,6 +101,46 @@ class DocumentBuilder:
         self.links += (DocumentLink(start, target) for target in self._targets)
         self._targets = []
         self.blocks.append(Block(kind, start, self._length, tuple(name for _, name in self._path), self.anchor))
+
+    def item(self, text: str, marker: str = "-", depth: int = 1) -> None:
+        """Add an item of a list, or, with an empty marker, another paragraph of the last item."""
+        text = text.strip()
+        if text:
+            indent = " " * min(_LONGEST_INDENT, _INDENT * (depth - 1))
+            self.add("item", f"{indent}{marker} {text}" if marker else f"{indent}{' ' * _INDENT}{text}")
+
+    def code(self, text: str, language: str = "") -> None:
+        """Add a block of code with the fence of Markdown around it."""
+        text = text.strip("\n").rstrip()
+        if text.strip():
+            fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
+            self.add("code", f"{fence}{language}\n{text}\n{fence}")
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Add a table of Markdown, whose first row has the names of the columns; empty rows are left out."""
+        cells = [[squeeze(cell).replace("|", "\\|") for cell in row] for row in rows]
+        cells = [row for row in cells if any(row)]
+        if not cells:
+            return
+        width = min(_WIDEST, max(map(len, cells)))
+        lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in cells]
+        lines.insert(1, "|" + " --- |" * width)
+        self.add("table", "\n".join(lines))
+
+    def splice(self, document: ParsedDocument) -> None:
+        """Add the blocks of another document, as a part of this one; its headings are below the current ones."""
+        links = list(document.links)
+        depth = len(self._path)
+        for block in document.blocks:
+            while links and links[0].at <= block.start:
+                self.link(links.pop(0).target)
+            text = document.text[block.start : block.end]
+            if block.kind == "heading":
+                self.heading(depth + 1 + len(block.headings), text)
+            else:
+                self.add(block.kind, text)
+        for link in links:
+            self.link(link.target)
 
     def link(self, target: str) -> None:
         """Attach a link to the block that is added next."""

@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from services.retrieval.indexing.readers.decode import decode
-from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
+from shared.text.readers.decode import decode
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 _MAX_ROWS = 500_000
 _MAX_COLUMNS = 500

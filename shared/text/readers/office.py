@@ -10,10 +10,10 @@ from datetime import date, datetime, time
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from services.retrieval.indexing.readers.archive import check_archive
-from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
-from services.retrieval.indexing.readers.table import write_rows
 from shared.contracts.errors import DocumentError
+from shared.text.readers.archive import check_archive
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.text.readers.table import write_rows
 
 if TYPE_CHECKING:
     from docx.table import Table

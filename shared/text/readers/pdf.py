@@ -7,9 +7,9 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from services.retrieval.indexing.dates import first_day
-from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
+from shared.text.dates import first_day
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

@@ -1,0 +1,348 @@
+"""Reader of HTML: the text of the page as plain Markdown, without scripts, navigation and decoration."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shared.text.dates import first_day
+from shared.text.readers.decode import decode
+from shared.text.readers.markdown_dialects import headline
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
+#: Meta tags with the date of the last change, the most reliable first.
+_DATES = (
+    *("dcterms.modified", "dc.date.modified", "article:modified_time", "og:updated_time", "last-modified"),
+    *("dcterms.issued", "dc.date.issued", "article:published_time", "dc.date", "date", "pubdate"),
+)
+_UNSEEN = ["script", "style", "noscript", "template", "svg", "iframe", "object", "form", "nav", "aside", "dialog"]
+#: Outside the main part of a page these have only the site's name and links.
+_FRAME = ["header", "footer"]
+#: Where the text of a page is, the surest first; the last ones are those of generators of documentation.
+_MAIN_PARTS = (
+    *("main", '[role="main"]', "article", ".markdown-body", ".rst-content", ".md-content", "#docs-body"),
+    *("div.body", "#main-content"),
+)
+#: Links to a place on the page, numbers of lines, and lists of contents.
+_DECORATION = (
+    "a.headerlink, a.anchor-link, a.anchor, a.hash-link, a.permalink, .linenos, .lineno, .sphinxsidebar, "
+    '[role="navigation"], div.related, .breadcrumbs, nav.contents, .table-of-contents, #toc, #table-of-contents, '
+    ".docs-navigation-links, .sr-only, .visually-hidden, .copy-button"
+)
+#: Shown as code within a text.
+_CODE = frozenset(["code", "kbd", "samp", "tt"])
+_CODE_MARK = "\x01"
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|highlight-source|brush:)[-\s]([\w+#.-]{1,30})(?:\s|$)")
+#: Words in the class of a code block that name no language.
+_NO_LANGUAGE = frozenset(["default", "none", "text", "notranslate", "plain", "plaintext"])
+#: Longer terms stand before their definition as a paragraph.
+_LONGEST_TERM = 120
+#: The level of a section for a class or function of a reference, below all headings.
+_OBJECT_LEVEL = 10
+_BLOCKS = frozenset(
+    [
+        *("address", "article", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt"),
+        *(
+            "fieldset",
+            "figcaption",
+            "figure",
+            "footer",
+            "header",
+            "hr",
+            "html",
+            "legend",
+            "li",
+            "main",
+            "ol",
+            "p",
+            "pre",
+        ),
+        *("section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6"),
+    ]
+)
+
+
+def read_html(body: bytes) -> ParsedDocument:
+    """Read HTML: the only `<main>` or `<article>` of the page, else its body; with title, language and links."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    declared = _CHARSET.search(body[:4096])
+    page = LexborHTMLParser(decode(body, declared[1].decode("ascii") if declared else ""))
+    metadata = _metadata(page)
+    _undecorated(page)
+    root = _main_part(page)
+    if root is None:
+        return DocumentBuilder().finish(**metadata)
+    traversal = _Traversal()
+    traversal.run(root)
+    return traversal.builder.finish(**metadata)
+
+
+def _metadata(page: LexborHTMLParser) -> dict[str, str]:
+    """The metadata of the page, as arguments of `DocumentBuilder.finish`."""
+    title = page.css_first("head > title")
+    canonical = page.css_first('link[rel="canonical"]')
+    root = page.root
+    meta: dict[str, str] = {}
+    for tag in page.css("meta[content]"):
+        name = tag.attributes.get("property") or tag.attributes.get("name") or ""
+        meta.setdefault(name.lower(), tag.attributes.get("content") or "")
+    marked = page.css_first('time[property="dateModified"], [itemprop="dateModified"]')
+    days = [meta.get(name, "") for name in _DATES]
+    if marked:
+        days.insert(0, marked.attributes.get("datetime") or marked.attributes.get("content") or marked.text())
+    return {
+        "title": squeeze(title.text()) if title else "",
+        "language": (root.attributes.get("lang") or "") if root else "",
+        "url": (canonical.attributes.get("href") or "") if canonical else "",
+        "date": first_day(days),
+        "description": meta.get("description") or meta.get("og:description") or meta.get("dcterms.description") or "",
+    }
+
+
+def _main_part(page: LexborHTMLParser) -> LexborNode | None:
+    for selector in _MAIN_PARTS:
+        parts = page.css(selector)
+        if len(parts) == 1 and parts[0].text(strip=True):
+            return parts[0]
+    page.strip_tags(_FRAME)
+    return page.body
+
+
+def _undecorated(page: LexborHTMLParser) -> None:
+    page.strip_tags(_UNSEEN)
+    for node in page.css(_DECORATION):
+        node.decompose()
+
+
+def _is_layout(table: LexborNode) -> bool:
+    """Whether a table places parts of the page instead of holding data: it has blocks in it, or one column."""
+    if table.attributes.get("role") in ("presentation", "none"):
+        return True
+    inner = table.css_first("td table, th table, td pre, td h1, td h2, td h3, td h4")
+    return inner is not None or table.css_first("td + td, th + th, th + td, td + th") is None
+
+
+def _is_reference(definitions: LexborNode) -> bool:
+    """Whether a list of definitions describes classes, functions or settings of a program."""
+    term = definitions.css_first("dt")
+    return term is not None and term.css_first(".descname, .sig-name") is not None
+
+
+def _code_language(pre: LexborNode) -> str:
+    """The language that the block, the code in it or the blocks around it name."""
+    node: LexborNode | None = pre.css_first("code") or pre
+    for _ in range(4):
+        if node is None:
+            break
+        found = _LANGUAGE.search((node.attributes.get("class") or "")[:200])
+        if found and found[1] not in _NO_LANGUAGE:
+            return found[1]
+        node = node.parent
+    return ""
+
+
+@dataclass
+class _Open:
+    """What is open around the place that the traversal has reached."""
+
+    blocks: list[str] = field(default_factory=list)
+    #: For each list the number of its next item, or none if it is not numbered.
+    lists: list[int | None] = field(default_factory=list)
+    #: For each table whether its cells are read as text.
+    tables: list[bool] = field(default_factory=list)
+    #: For each list of definitions whether it is a reference.
+    definitions: list[bool] = field(default_factory=list)
+    pre: int = 0
+    code: int = 0
+
+
+class _Traversal:
+    """Visits the nodes in document order, without recursion: pages can be nested thousands deep."""
+
+    def __init__(self) -> None:
+        self.builder = DocumentBuilder()
+        self._open = _Open()
+        self._text: list[str] = []
+        self._marker = ""
+        self._term = ""
+        self._language = ""
+        #: The rows of the table that is being read; none outside of tables.
+        self._rows: list[list[str]] | None = None
+
+    def run(self, root: LexborNode) -> None:
+        node: LexborNode | None = root
+        depth = 0
+        while node is not None:
+            self._enter(node)
+            child = node.first_child
+            if child is not None:
+                node, depth = child, depth + 1
+                continue
+            self._leave(node)
+            while depth and node.next is None and node.parent is not None:
+                node, depth = node.parent, depth - 1
+                self._leave(node)
+            node = node.next if depth else None
+        self._flush("p")
+        self._end_definition()
+
+    def _enter(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag == "-text":
+            self._text.append(node.text_content or "")
+        elif tag == "br":
+            self._text.append("\n" if self._open.pre else "\x00")
+        elif tag == "a":
+            self.builder.link(node.attributes.get("href") or "")
+        elif tag in _CODE:
+            self._mark_code()
+            self._open.code += 1
+        elif tag in ("td", "th"):
+            self._begin_cell()
+        elif tag in _BLOCKS:
+            self._flush(self._open.blocks[-1] if self._open.blocks else "p")
+            self._open.blocks.append(tag)
+            self._enter_block(tag, node)
+
+    def _enter_block(self, tag: str, node: LexborNode) -> None:
+        around = self._open
+        if tag in ("ul", "ol"):
+            start = node.attributes.get("start") or "1"
+            around.lists.append(None if tag == "ul" else int(start) if start.isdecimal() and len(start) < 7 else 1)
+        elif tag == "li":
+            self._begin_item()
+        elif tag == "pre":
+            around.pre += 1
+            self._language = _code_language(node)
+        elif tag == "table":
+            around.tables.append(self._rows is not None or _is_layout(node))
+            self._rows = self._rows if around.tables[-1] else []
+        elif tag == "tr" and self._rows is not None:
+            self._rows.append([])
+        elif tag == "dl":
+            around.definitions.append(_is_reference(node))
+        elif tag == "dt":
+            self._end_definition()
+            if self._in_reference():
+                named = node.css_first(".descname, .sig-name")
+                name = (node.attributes.get("id") or "").rpartition(".")[2] or (named.text() if named else "")
+                self.builder.enter(_OBJECT_LEVEL + sum(around.definitions), name)
+
+    def _begin_item(self) -> None:
+        number = self._open.lists[-1] if self._open.lists else None
+        self._marker = "-" if number is None else f"{number}."
+        if number is not None:
+            self._open.lists[-1] = number + 1
+
+    def _begin_cell(self) -> None:
+        if self._rows is None:
+            self._text.append(" | " if self._text else "")
+            return
+        self._end_cell()
+        if not self._rows:
+            self._rows.append([])
+        self._rows[-1].append("")
+
+    def _end_cell(self) -> None:
+        joined, self._text = "".join(self._text), []
+        if self._rows and self._rows[-1]:
+            self._rows[-1][-1] += _inline(joined).replace("\n", " ")
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag in _CODE:
+            self._open.code -= 1
+            self._mark_code()
+        if self._open.blocks and tag == self._open.blocks[-1]:
+            self._flush(self._open.blocks.pop())
+            self._leave_block(tag)
+
+    def _leave_block(self, tag: str) -> None:
+        around = self._open
+        if tag in ("ul", "ol"):
+            around.lists.pop()
+            self._marker = ""
+        elif tag == "pre":
+            around.pre -= 1
+        elif tag == "table":
+            if not around.tables.pop() and self._rows is not None:
+                rows, self._rows = self._rows, None
+                self.builder.table(rows)
+        elif tag == "dd":
+            self._end_definition()
+        elif tag == "dl":
+            self._end_definition()
+            if around.definitions[-1]:
+                self.builder.leave(_OBJECT_LEVEL + sum(around.definitions))
+            around.definitions.pop()
+
+    def _in_reference(self) -> bool:
+        return bool(self._open.definitions and self._open.definitions[-1])
+
+    def _end_definition(self) -> None:
+        """Add the term of a definition that has no text."""
+        term, self._term = self._term, ""
+        self.builder.item(term)
+
+    def _mark_code(self) -> None:
+        """Mark where code within a text begins or ends."""
+        if not self._open.pre and not self._open.code:
+            self._text.append(_CODE_MARK)
+
+    def _flush(self, tag: str) -> None:
+        """Add the text since the beginning of the last block as a block of its own, or to its cell of a table."""
+        if self._rows is not None:
+            self._text.append(" ")
+            self._end_cell()
+            return
+        joined, self._text = "".join(self._text), []
+        if tag == "pre":
+            if self._term:
+                self.builder.item(f"{self._term}:")
+                self._term = ""
+            self.builder.code(joined.replace(_CODE_MARK, ""), self._language)
+        elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
+            self.builder.heading(int(tag[1]), headline(_inline(joined).replace("`", "").replace("\n", " ")))
+        else:
+            self._add_text(tag, _inline(joined))
+
+    def _add_text(self, tag: str, text: str) -> None:
+        if not text:
+            return
+        if tag == "dt":
+            self._add_term(text)
+        elif self._term and not self._marker:
+            term, self._term = self._term, ""
+            self.builder.item(f"{term}: {text}", depth=1 + len(self._open.lists))
+        elif self._open.lists and (tag == "li" or "li" in self._open.blocks):
+            if self._term:
+                self.builder.add("paragraph", f"{self._term}:")
+                self._term = ""
+            self.builder.item(text, self._marker, len(self._open.lists))
+            self._marker = ""
+        else:
+            self.builder.add("item" if tag == "tr" else "paragraph", text)
+
+    def _add_term(self, text: str) -> None:
+        if self._in_reference():
+            self.builder.add("paragraph", f"`{squeeze(text.replace('`', ''))}`")
+        elif len(text) > _LONGEST_TERM:
+            self.builder.add("paragraph", text)
+        else:
+            self._term = f"{self._term}, {text}" if self._term else text.rstrip(" :")
+
+
+def _inline(joined: str) -> str:
+    """Text with single spaces, a line for each `<br>`, and the marks of Markdown around code."""
+    pieces = joined.split(_CODE_MARK)
+    for number in range(1, len(pieces), 2):
+        code = squeeze(pieces[number].replace("\x00", " ").replace("`", "'"))
+        pieces[number] = f"`{code}`" if code else ""
+    lines = [squeeze(line) for line in "".join(pieces).split("\x00")]
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,173 @@
+"""Reader of Markdown and its dialects: front matter, headings, lists, tables and code, without the other markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from shared.text.dates import first_day
+from shared.text.readers.decode import decode
+from shared.text.readers.html import read_html
+from shared.text.readers.markdown_dialects import after_link, headline, inline_role, plain_markdown
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
+from shared.text.readers.roles import role_text
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+#: Front matter keys with the date of the last change, the most reliable first.
+_DATES = ("updated", "last_updated", "lastmod", "last_modified", "modified", "date", "published", "created")
+#: Longest front matter that is read; longer ones are no metadata.
+_FRONT_MATTER_CHARS = 20_000
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+
+
+def read_markdown(body: bytes) -> ParsedDocument:
+    """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`."""
+    text = decode(body)
+    front: dict[str, Any] = {}
+    matter = _FRONT_MATTER.match(text)
+    if matter:
+        front = _front_matter(matter[1])
+        text = text[matter.end() :]
+    visitor = _TokenVisitor()
+    for token in _parser().parse(plain_markdown(text)):
+        visitor.visit(token)
+    metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}
+    return visitor.builder.finish(
+        title=metadata.get("title", ""),
+        url=metadata.get("url", ""),
+        language=metadata.get("lang") or metadata.get("language", ""),
+        date=first_day(metadata.get(name, "") for name in _DATES),
+        description=metadata.get("description") or metadata.get("summary", ""),
+    )
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    """The front matter as a mapping of texts; empty if it is not valid YAML, is too long, or has anchors and aliases.
+
+    Values stay as written: what looks like a date or number may be none (`2024-02-30`).
+    """
+    import yaml
+
+    if len(text) > _FRONT_MATTER_CHARS:
+        return {}
+    try:
+        for event in yaml.parse(text, Loader=yaml.BaseLoader):
+            if isinstance(event, yaml.AliasEvent):
+                return {}
+        read = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (it makes texts, lists and mappings only)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+class _TokenVisitor:
+    """Adds the text of the tokens of a document to a builder."""
+
+    def __init__(self) -> None:
+        self.builder = DocumentBuilder()
+        #: For each open list the number of its next item, or none if it is not numbered.
+        self._lists: list[int | None] = []
+        self._marker = ""
+        self._level = 0
+        self._rows: list[list[str]] | None = None
+
+    def visit(self, token: Token) -> None:
+        match token.type:
+            case "heading_open" | "heading_close":
+                self._level = int(token.tag[1:]) if token.nesting == 1 else 0
+            case "bullet_list_open":
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._lists.append(int(token.attrs.get("start", 1)))
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+                self._marker = ""
+            case "list_item_open":
+                self._begin_item()
+            case "table_open":
+                self._rows = []
+            case "tr_open":
+                self._table().append([])
+            case "table_close":
+                self.builder.table(self._table())
+                self._rows = None
+            case "inline":
+                self._inline(token)
+            case "fence" | "code_block":
+                self.builder.code(token.content, token.info.split(maxsplit=1)[0] if token.info.strip() else "")
+            case "html_block":
+                self.builder.splice(read_html(token.content.encode()))
+            case _:
+                pass  # markup without text
+
+    def _table(self) -> list[list[str]]:
+        return self._rows if self._rows is not None else []
+
+    def _begin_item(self) -> None:
+        number = self._lists[-1]
+        self._marker = "-" if number is None else f"{number}."
+        if number is not None:
+            self._lists[-1] = number + 1
+
+    def _inline(self, token: Token) -> None:
+        for child in token.children or ():
+            if child.type == "link_open":
+                self.builder.link(str(child.attrs.get("href", "")))
+        text = "".join(_pieces(token.children or []))
+        if self._rows is not None:
+            self._rows[-1].append(text)
+        elif self._level:
+            self.builder.heading(self._level, headline(text.replace("`", "")))
+        elif self._lists:
+            self.builder.item(text, self._marker, len(self._lists))
+            self._marker = ""
+        else:
+            self.builder.add("paragraph", text)
+
+
+def _pieces(children: list[Token]) -> Iterator[str]:
+    """The text of inline tokens: without emphasis and addresses; code keeps its marks, roles give what they show."""
+    before, role, behind = "", "", False
+    for child in children:
+        text, shown = "", behind
+        behind = child.type in ("link_close", "image", "code_inline")
+        match child.type:
+            case "text":
+                text, role = inline_role(after_link(child.content) if shown else child.content)
+            case "code_inline":
+                text, role = _code(child.content, role), ""
+            case "softbreak":
+                text = "" if before.endswith(" ") else " "
+            case "hardbreak":
+                text = "\n"
+            case "image":
+                text = child.content  # its alternative text
+            case _:
+                continue
+        before = text or before
+        yield text
+        if role and child.type == "text" and child is children[-1]:
+            yield f"{{{role}}}"
+
+
+def _code(content: str, role: str) -> str:
+    if role:
+        shown, is_code = role_text(role, content)
+        if not is_code:
+            return shown
+        content = shown
+    marks = "``" if "`" in content else "`"
+    space = " " if "`" in content else ""
+    return f"{marks}{space}{content}{space}{marks}"
