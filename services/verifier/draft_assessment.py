@@ -174,7 +174,9 @@ def by_rules(
     if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
         faults.append("the answer is not in the asker's language")
     scores = measures.scores(len(unsupported))
-    passes = not faults and scores.overall >= settings.threshold
+    # An engine that quotes has judged whether the passages answer; sharing few words with the question is no fault.
+    needed = min(settings.threshold, settings.worth_showing) if draft.engine in QUOTING_ENGINES else settings.threshold
+    passes = not faults and scores.overall >= needed
     return DraftAssessment(
         draft,
         passes=passes,
@@ -182,7 +184,7 @@ def by_rules(
         measures=measures,
         faults=tuple(faults),
         unsupported=unsupported,
-        feedback="; ".join(faults) or _too_low(scores, settings.threshold),
+        feedback="; ".join(faults) or _too_low(scores, needed),
         rewritten_question="" if passes else next_query(draft, measures.language),
     )
 
