@@ -86,7 +86,7 @@ class AnswerSettings(PromptedSection):
         description="The most characters of one passage, page or tool result that the model is shown.",
     )
     min_answerable: float = Field(
-        default=0.65,
+        default=0.75,
         ge=0,
         le=1,
         description="How probable it must be that the passages answer the question, for sentences of them to be "

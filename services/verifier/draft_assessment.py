@@ -26,6 +26,9 @@ from shared.text.citations import QUOTING_ENGINES, plain, says_more
 from shared.text.languages import UNKNOWN
 from shared.text.urls import well_formed
 
+#: The score that is enough for an engine that only quotes: it has judged by itself whether the passages answer, and a
+#: short quote need not repeat the question.
+QUOTES_PASS = 0.5
 #: Types of answers that state nothing about the documents, so that there is nothing to check or to cite.
 STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
 
@@ -174,8 +177,7 @@ def by_rules(
     if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
         faults.append("the answer is not in the asker's language")
     scores = measures.scores(len(unsupported))
-    # An engine that quotes has judged whether the passages answer; sharing few words with the question is no fault.
-    needed = min(settings.threshold, settings.worth_showing) if draft.engine in QUOTING_ENGINES else settings.threshold
+    needed = min(settings.threshold, QUOTES_PASS) if draft.engine in QUOTING_ENGINES else settings.threshold
     passes = not faults and scores.overall >= needed
     return DraftAssessment(
         draft,

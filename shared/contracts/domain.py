@@ -100,10 +100,11 @@ class Passage(Value):
 
 
 class Link(Value):
-    """Where to read on."""
+    """Where to read on; `source` names the document where it has no address of its own, and `url` is then empty."""
 
     url: str
     title: str = ""
+    source: str = ""
 
 
 class Sentence(Value):
