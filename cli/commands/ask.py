@@ -21,6 +21,9 @@ def ask(
         list[str] | None, typer.Option(help="Answer from documents of this collection only; repeatable.")
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the question (en, fra); default: detected.")] = "",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which sentences were considered for a quoted answer, and why.")
+    ] = False,
     url: Url = "",
     data: Data = DATA,
     in_process: InProcess = False,
@@ -30,6 +33,7 @@ def ask(
     from cli.client import connect
     from cli.output import run
     from cli.views.answers import ask as ask_and_show
+    from cli.views.answers import explain_sentences
 
     text = sys.stdin.read() if question == "-" else question
     body = {
@@ -42,6 +46,9 @@ def ask(
 
     async def work() -> str:
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            return str((await ask_and_show(client, body, as_json=as_json))["result"]["outcome"])
+            asked = await ask_and_show(client, body, as_json=as_json)
+            if explain and not as_json:
+                explain_sentences(await client.call("GET", f"/api/v1/events/{asked['id']}"))
+            return str(asked["result"]["outcome"])
 
     raise SystemExit(ABANDONED if run(work) == "abandoned" else 0)

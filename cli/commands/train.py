@@ -1,4 +1,4 @@
-"""`answerbus train injections`."""
+"""`answerbus train NOUN`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.commands.evaluate.common import PipelineFolder, index_settings, read_pipeline_option
 from cli.options import Json
 
 app = typer.Typer(help="Train models on your own texts.", no_args_is_help=True)
@@ -34,3 +35,25 @@ def injections(
         return injection_trainer()([case.text for case in cases], [bool(case.attack) for case in cases], output)
 
     show_measures("injections", {"metrics": run(work), "figures": {"model": str(output)}}, as_json=as_json)
+
+
+@app.command()
+def confidence(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with documents.jsonl and questions.jsonl.")],
+    pipeline: PipelineFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Fit the confidence of quoted answers to questions with known answers; prints two settings of a pipeline."""
+    from cli.evaluation.answers import evaluate, trained_confidence
+    from cli.output import run
+    from cli.views.evaluations import show_measures
+
+    changes = {"confidence_slope": 1.0, "confidence_offset": 0.0}
+
+    async def work() -> dict[str, Any]:
+        with index_settings(None) as settings:
+            return trained_confidence(
+                await evaluate(folder, read_pipeline_option(pipeline, "answer", changes), settings)
+            )
+
+    show_measures("confidence", run(work), as_json=as_json)

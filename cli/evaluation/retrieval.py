@@ -15,14 +15,14 @@ from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
 from cli.operations.progress import ProgressBar
 from shared.bus.ports import StoredEvent
-from shared.contracts.domain import Passage, PipelineRef, Question
+from shared.contracts.domain import Document, Passage, PipelineRef, Question
 from shared.contracts.envelope import opening
 from shared.contracts.errors import RefusedError
 from shared.contracts.facts import DocumentRefused, DocumentSubmitted, Fact, PassagesRetrieved, QuestionCleared
 from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.requests.request import Request
 from shared.contracts.requests.retrieval import IndexStatsReply, IndexStatsRequest, SearchReply, SearchRequest
-from shared.contracts.stage import Stage, Subscription
+from shared.contracts.stage import Stage
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
@@ -62,24 +62,25 @@ class RetrievalStage:
     """The retrieval stage of one pipeline, opened in this process without NATS."""
 
     def __init__(self, stage: Stage, section: Section) -> None:
-        self._stage = stage
-        self._section = section
+        self.stage = stage
+        self.section = section
 
     async def ingest(self, collection: Collection, *, language: str = "", quiet: bool = True) -> list[str]:
         """Index every document; returns the refused ones with the reasons."""
         refused = []
-        subscription = next(one for one in self._stage.subscriptions if DocumentSubmitted in one.facts)
         progress = ProgressBar("documents", quiet=quiet, total=len(collection.documents))
         for one in collection.documents:
             values = {"text": one.body.decode("utf-8", "replace"), "language": one.document.language or language}
-            outcome = await self._consume(
-                subscription, DocumentSubmitted(document=one.document.model_copy(update=values))
-            )
+            outcome = await self.submit(one.document.model_copy(update=values))
             if isinstance(outcome, DocumentRefused):
                 refused.append(f"{outcome.source}: {outcome.reason}")
             progress.advance(1)
         progress.close()
         return refused
+
+    async def submit(self, document: Document) -> object:
+        """Index a document that has its text; returns the stage's fact, `DocumentIndexed` or `DocumentRefused`."""
+        return await self._consume(DocumentSubmitted(document=document))
 
     async def search(self, request: SearchRequest) -> SearchReply:
         """The reply of the stage to a search request."""
@@ -87,8 +88,7 @@ class RetrievalStage:
 
     async def ask(self, question: Question) -> Sequence[Passage]:
         """The passages that the stage hands on for a question; none when it asks for clarification."""
-        subscription = next(one for one in self._stage.subscriptions if QuestionCleared in one.facts)
-        outcome = await self._consume(subscription, QuestionCleared(question=question))
+        outcome = await self._consume(QuestionCleared(question=question))
         return outcome.passages if isinstance(outcome, PassagesRetrieved) else ()
 
     async def stats(self) -> IndexStatsReply:
@@ -96,13 +96,14 @@ class RetrievalStage:
         return IndexStatsReply.model_validate(await self._request(IndexStatsRequest()))
 
     async def _request(self, request: Request[Any]) -> Any:
-        handler = next(one for one in self._stage.request_handlers if one.request is type(request))
+        handler = next(one for one in self.stage.request_handlers if one.request is type(request))
         return await handler.handler(request)
 
-    async def _consume(self, subscription: Subscription, fact: Fact) -> object:
+    async def _consume(self, fact: Fact) -> object:
+        subscription = next(one for one in self.stage.subscriptions if type(fact) in one.facts)
         pipeline = PipelineRef(name="evaluation", revision=0)
         event = opening("gateway", fact, pipeline=pipeline, deadline_seconds=_DEADLINE_SECONDS)
-        return await subscription.handle(event, self._section)
+        return await subscription.handle(event, self.section)
 
 
 def embedded_settings(data: Path) -> Settings:

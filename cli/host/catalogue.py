@@ -17,7 +17,7 @@ from shared.llm.none import NoModels
 from shared.runtime.context import StageContext, Stores
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Build
-from shared.stores.ports import KeyValue, ObjectStore
+from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
 
 _steps = [fact for fact in FACTS.values() if not fact.terminal and not fact.out_of_band]
 #: Every stage that a fact names, in flow order: those of the steps of a question first.
@@ -105,13 +105,14 @@ def offline_context(
     stores: Stores | None = None,
     pipelines: PipelineSource | None = None,
     log: EventLog | None = None,
+    signals: SignalPublisher | None = None,
 ) -> StageContext:
     """A context to build a stage without a connection; using a port that was not given raises `UnavailableError`."""
     offline: Any = _Offline()
     return StageContext(
         settings=settings or Settings(),
         stores=stores or offline,
-        signals=offline,
+        signals=signals or offline,
         requests=offline,
         log=log or offline,
         dead=offline,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli.client import GatewayClient
@@ -60,13 +61,40 @@ class Transcript:
             where = citation["url"] or citation["source"]
             print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}"))
         for link in result["answer"].get("links", []):
-            print(visible(f"  → {link['title'] or link['url']} — {link['url']}"))
+            where = link["url"] or link.get("source", "")
+            print(visible(f"  → {link['title'] or where} — {where}"))
         total_ms = result["timings"]["total_ms"]
         engine = f", engine {result['engine']}" if result["engine"] else ""
         if result.get("best_effort"):
             print(f"(the best of {result['attempts']} attempts; none was verified)")
         figures = f"{result['outcome']}, confidence {result['confidence']:.1f}/10{engine}, {total_ms:.0f} ms"
         print(f"{figures}, id {question['id']}", file=sys.stderr)
+
+
+def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
+    """Print the sentences that the last quoted answer was chosen from, the most probable first."""
+    drafts = [one["payload"] for one in events if one["fact"] == "AnswerDrafted"]
+    explained = drafts[-1]["context"]["trace"].get("sentences") if drafts else None
+    if explained is None:
+        print("no sentences were considered: the answer is not quoted from passages", file=sys.stderr)
+        return
+    texts = {passage["id"]: passage["text"] for passage in drafts[-1]["passages"]}
+    rows = [
+        [
+            "quoted" if one["chosen"] else "",
+            one["probability"],
+            one["score"],
+            " ".join(visible(texts.get(one["passage"], "")[one["start"] : one["end"]]).split())[:100],
+            ", ".join(f"{name} {value:g}" for name, value in one["features"].items()),
+        ]
+        for one in explained["sentences"]
+    ]
+    table("sentences considered", ["", "probability", "score", "sentence", "features"], rows)
+    figures = ", ".join(f"{name} {value:g}" for name, value in explained["figures"].items())
+    print(
+        f"asks for: {explained['asks_for']}; answerable: {explained['answerable']:.2f}, right: {explained['right']:.2f}"
+    )
+    print(f"from: {figures}")
 
 
 def _tty() -> bool:

@@ -16,7 +16,7 @@ from shared.contracts.domain import Answer, Citation, Passage, Sentence
 from shared.contracts.errors import ModelError
 from shared.contracts.payloads import Payload, TextPayload
 from shared.text.analysis import sentences, stem_set, stems
-from shared.text.citations import links_section, page_links
+from shared.text.citations import closest_pages, links_section, page_links
 from shared.text.languages import UNKNOWN, localised
 from shared.text.payload_summary import payload_of, summary, told_first
 
@@ -74,7 +74,7 @@ async def not_found(passages: Sequence[Passage], task: AnswerTask) -> Draft:
     settings = task.settings
     content = localised(settings.not_found or DEFAULT_NOT_FOUND, task.question.language)
     await task.tokens.write(content)
-    return Draft(Answer(content=content, type="not_found", links=page_links(passages, settings.max_links)))
+    return Draft(Answer(content=content, type="not_found", links=closest_pages(passages, settings.max_links)))
 
 
 def structured(content: str, payload: Payload | None, draft: Draft) -> Draft:

@@ -133,6 +133,8 @@ def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerD
     if fault:
         fallback = {"asked": task.settings.engine, "wrote": engine, "because": fault}
         context = context.model_copy(update={"trace": {**context.trace, "answer": fallback}})
+    if draft.explanation is not None:
+        context = context.model_copy(update={"trace": {**context.trace, "sentences": draft.explanation}})
     return AnswerDrafted(
         question=task.question,
         answer=draft.answer,

@@ -128,7 +128,8 @@ class Draft(NamedTuple):
     """An answer with its proposed citations; `confidence` is from 0 to 10.
 
     `passages` are those the answer was written from; None stands for exactly the retrieved ones. `cites_explicitly` is
-    false when the writer named no passage.
+    false when the writer named no passage. `explanation` says why these sentences were
+    quoted, for `Context.trace`; it holds no text of a document.
     """
 
     answer: Answer
@@ -139,6 +140,7 @@ class Draft(NamedTuple):
     followups: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     cites_explicitly: bool = True
+    explanation: dict[str, Any] | None = None
 
 
 class Clarification(NamedTuple):

@@ -85,13 +85,21 @@ class AnswerSettings(PromptedSection):
         ge=200,
         description="The most characters of one passage, page or tool result that the model is shown.",
     )
-    min_coverage: float = Field(
-        default=0.51,
+    min_answerable: float = Field(
+        default=0.75,
         ge=0,
         le=1,
-        description="The share of the question's words that the quoted sentences and the title of one source must "
-        "contain; with less the answer is `not_found`. The default asks for more than half. 0: always answer.",
+        description="How probable it must be that the passages answer the question, for sentences of them to be "
+        "quoted; with less the answer is `not_found`. 0: always answer.",
     )
+    confidence_slope: float = Field(
+        default=1.0,
+        gt=0,
+        le=10,
+        description="With `confidence_offset`, fits the confidence of quoted answers to your documents: the log-odds "
+        "are multiplied by the slope, then the offset is added. `answerbus train confidence` finds both.",
+    )
+    confidence_offset: float = Field(default=0.0, ge=-10, le=10, description="See `confidence_slope`.")
     max_links: int = Field(
         default=3, ge=0, description="The most pages that a `not_found` answer, and one that a model wrote, links to."
     )

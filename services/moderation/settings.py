@@ -44,10 +44,10 @@ class ModerationSettings(ModelStepSettings):
     """Which questions are approved, and what the askers of the others are told."""
 
     short_words: int = Field(
-        default=2,
+        default=0,
         ge=0,
-        description="A question of this many words or fewer is rejected as too short, unless an earlier question of "
-        "the conversation was longer. 0: no minimum.",
+        description="A question of this many words or fewer is rejected as too short, with a link to `search_url`, "
+        "unless an earlier question of the conversation was longer. 0: short queries are searched for like questions.",
     )
     search_url: str = Field(
         default="",

@@ -233,6 +233,7 @@ class QuestionHandler:
             topic=result.topic,
             read_on=result.read_on,
             notes=result.notes,
+            lexical_score=result.lexical_score,
             trace=result.trace_summary,
         )
         return tuple(fitting), context

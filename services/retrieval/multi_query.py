@@ -38,6 +38,7 @@ async def search_all(
     earlier, later = ([one for one in ranking if one.id in ids] for ranking in (before, combined))
     explanation = Explanation(NAME, moves(earlier, later, "weighed with the other texts"))
     result.passages = RankerChain(settings, result.trace).fuse(NAME, before, lambda: combined, explanation)
+    result.lexical_score = max(each.lexical_score for each in (result, *rest))
     result.trace.note("searches", 1 + len(more))
     result.took_ms = max(each.took_ms for each in (result, *rest))
     return result

@@ -14,6 +14,7 @@ from services.retrieval.rankers.diversity import DiversitySettings, diverse
 from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
 from services.retrieval.rankers.explanation import Explanation
 from services.retrieval.rankers.feedback import VotesBySource, weighed
+from services.retrieval.rankers.languages import own_language_first
 from services.retrieval.rankers.progression import first_few
 from services.retrieval.rankers.recency import newer_first
 from services.retrieval.rankers.reranking import reasons
@@ -48,12 +49,15 @@ class RankerChain:
         """Compute `ranking` and record it as the step `name`, which follows the ranking `before`."""
         return self._of_passages(before, lambda _: (ranking(), explanation or Explanation(name)))
 
-    def filter_and_weigh(self, passages: list[Passage], filters: Filters, votes: VotesBySource) -> list[Passage]:
-        """Drop what the category excludes, apply feedback, and put the newer first among passages of equal score."""
+    def filter_and_weigh(
+        self, passages: list[Passage], filters: Filters, votes: VotesBySource, language: str
+    ) -> list[Passage]:
+        """Drop what the category excludes, apply feedback and the language, put the newer of equals first."""
         settings = self._settings
         votes_of = partial(votes, settings=settings.feedback)
         passages = self._of_passages(passages, lambda given: filtered(given, filters, settings.categories))
         passages = self._of_passages(passages, lambda given: weighed(given, votes_of, settings.feedback))
+        passages = self._of_passages(passages, lambda given: own_language_first(given, language, settings.languages))
         return self._of_passages(passages, lambda given: newer_first(given, settings.recency))
 
     def reasons_to_rerank(self, text: str, passages: Sequence[Passage]) -> tuple[str, ...]:

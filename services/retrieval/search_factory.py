@@ -6,6 +6,7 @@ from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Graph
 from services.retrieval.handler import QuestionHandler
+from services.retrieval.index_profile import IndexProfile
 from services.retrieval.ports import Reranker, Retriever, VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.rankers.feedback import VotesBySource
@@ -45,6 +46,7 @@ def create_searcher(
         store=index,
         documents=DocumentRetriever(index, models),
         rerankers=rerankers,
+        profile=IndexProfile(index),
     )
 
 

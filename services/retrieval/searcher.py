@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from services.retrieval.index_profile import IndexProfile
 from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult, WeightedText
 from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import fuse, walked
@@ -55,8 +56,8 @@ class SearchQuery:
 class SearchResult:
     """The passages, best first, and what else the search decided.
 
-    `notes` are texts of scenarios for the answer, `read_on` is the page of the department or topic, `took_ms` the time
-    of the search in milliseconds. `trace` says how the passages were found.
+    `notes` are texts of scenarios for the answer, `lexical_score` is that of `Context`, `read_on` is the page of the
+    department or topic, `took_ms` the time of the search in milliseconds. `trace` says how the passages were found.
     """
 
     passages: list[Passage]
@@ -65,6 +66,7 @@ class SearchResult:
     topic: str = ""
     read_on: str = ""
     notes: tuple[str, ...] = ()
+    lexical_score: float = 0.0
     took_ms: float = 0.0
 
     @property
@@ -77,7 +79,8 @@ class Searcher:
     """Finds passages with all retrievers there are.
 
     `graph`, when given, continues from what the others found. `store` is where passages are read that retrievers return
-    without text. `documents` loads whole documents for pipelines with `strategy: index`.
+    without text. `documents` loads whole documents for pipelines with `strategy: index`. `profile`
+    tells which languages are in the index.
     """
 
     def __init__(
@@ -88,12 +91,14 @@ class Searcher:
         store: PassageStore | None = None,
         documents: DocumentRetriever | None = None,
         rerankers: Sequence[Reranker] = (),
+        profile: IndexProfile | None = None,
     ) -> None:
         self._retrievers = tuple(retrievers)
         self._graph = graph
         self._votes = votes
         self._store = store
         self._documents = documents
+        self._profile = profile
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
     async def search(self, query: SearchQuery, settings: RetrievalSettings) -> SearchResult:
@@ -108,6 +113,7 @@ class Searcher:
         for step in query.steps:
             trace.step(step.explained, took_ms=step.took_ms)
         text, filters = rankers.expand_question(query.text)
+        query = await self._with_language(query, trace)
         limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
         collections = query.collections or filters.collections or settings.collections
         asked = RetrieverQuery(text, query.language, limit, tuple(collections), settings.web_results, query.context)
@@ -121,6 +127,7 @@ class Searcher:
         if not documents and not query.count:
             passages = rankers.first_few(query.text, passages, query.language)
         return SearchResult(
+            lexical_score=await self._lexical_score(trace),
             passages=[*quotable_passages(scenarios, passages), *passages][: query.count or None],
             trace=trace,
             department=matched.department,
@@ -129,6 +136,20 @@ class Searcher:
             notes=tuple(one.text for one in scenarios if not one.quotable),
             took_ms=milliseconds_since(began),
         )
+
+    async def _with_language(self, query: SearchQuery, trace: SearchTrace) -> SearchQuery:
+        """The query in the language of the documents that its words belong to."""
+        if self._profile is None:
+            return query
+        language = await self._profile.search_language(query.text, query.language)
+        if language != query.language:
+            trace.note("search_language", language)
+        return replace(query, language=language)
+
+    async def _lexical_score(self, trace: SearchTrace) -> float:
+        """The best score of the search by words, divided by the weight of the rarest word; see `Context`."""
+        best = max((one.hits[0].score for one in trace.results if one.retriever == "bm25" and one.hits), default=0.0)
+        return round(best / await self._profile.rarity(), 4) if self._profile and best else 0.0
 
     async def _whole_documents(
         self, asked: RetrieverQuery, query: SearchQuery, settings: RetrievalSettings, trace: SearchTrace
@@ -190,7 +211,9 @@ class Searcher:
         window = len(ranking) if query.explain else max(_READ, count * _CANDIDATES_EACH)
         start = trace.mark()
         while True:
-            passages = rankers.filter_and_weigh(await self._read(ranking[:window]), filters, self._votes)
+            passages = rankers.filter_and_weigh(
+                await self._read(ranking[:window]), filters, self._votes, query.language
+            )
             passages = await rerank(query.text, query.language, passages, settings, rankers, self._rerankers)
             passages = rankers.select(passages, count)
             if len(passages) >= count or window >= len(ranking):

@@ -13,6 +13,7 @@ from services.retrieval.rankers.acronyms import AcronymSettings
 from services.retrieval.rankers.categories import CategorySettings
 from services.retrieval.rankers.departments import DepartmentSettings
 from services.retrieval.rankers.feedback import FeedbackSettings
+from services.retrieval.rankers.languages import LanguageSettings
 from services.retrieval.rankers.progression import ProgressionSettings
 from services.retrieval.rankers.prompts import SOURCES
 from services.retrieval.rankers.recency import RecencySettings
@@ -104,6 +105,9 @@ class RetrievalSettings(PromptedSection):
         default_factory=CategorySettings, description="Categories of questions, and which passages may answer them."
     )
     feedback: FeedbackSettings = Field(default_factory=FeedbackSettings, description="How much feedback moves sources.")
+    languages: LanguageSettings = Field(
+        default_factory=LanguageSettings, description="How much the language of a passage counts."
+    )
     recency: RecencySettings = Field(default_factory=RecencySettings, description="When the newer passage comes first.")
     reranking: RerankingSettings = Field(
         default_factory=RerankingSettings, description="When and how passages are reranked."

@@ -86,7 +86,8 @@ class CitationCheck:
 def _relinked(answer: Answer, moved: dict[str, str]) -> Answer:
     """The answer with its links replaced as its citations were; links to pages that are gone are removed."""
     links = [link.model_copy(update={"url": moved.get(link.url, link.url)}) for link in answer.links]
-    kept = tuple({link.url: link for link in reversed(links) if well_formed(link.url)}.values())[::-1]
+    usable = (link for link in reversed(links) if link.source or well_formed(link.url))
+    kept = tuple({link.url or link.source: link for link in usable}.values())[::-1]
     section = links_section(answer.links)
     content = answer.content
     if section and content.endswith(section):

@@ -26,6 +26,9 @@ from shared.text.citations import QUOTING_ENGINES, plain, says_more
 from shared.text.languages import UNKNOWN
 from shared.text.urls import well_formed
 
+#: The score that is enough for an engine that only quotes: it has judged by itself whether the passages answer, and a
+#: short quote need not repeat the question.
+QUOTES_PASS = 0.5
 #: Types of answers that state nothing about the documents, so that there is nothing to check or to cite.
 STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
 
@@ -174,7 +177,8 @@ def by_rules(
     if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
         faults.append("the answer is not in the asker's language")
     scores = measures.scores(len(unsupported))
-    passes = not faults and scores.overall >= settings.threshold
+    needed = min(settings.threshold, QUOTES_PASS) if draft.engine in QUOTING_ENGINES else settings.threshold
+    passes = not faults and scores.overall >= needed
     return DraftAssessment(
         draft,
         passes=passes,
@@ -182,7 +186,7 @@ def by_rules(
         measures=measures,
         faults=tuple(faults),
         unsupported=unsupported,
-        feedback="; ".join(faults) or _too_low(scores, settings.threshold),
+        feedback="; ".join(faults) or _too_low(scores, needed),
         rewritten_question="" if passes else next_query(draft, measures.language),
     )
 

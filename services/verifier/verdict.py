@@ -15,7 +15,7 @@ from services.verifier.settings import DEFAULT_GUARDED, DEFAULT_UNVERIFIED, Veri
 from shared.contracts.domain import Answer, Attempts, Citation, Effect, KeptDraft, Passage, Refutation, Sentence
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import AnswerDrafted, AnswerRefuted, AnswerVerified
-from shared.text.citations import QUOTING_ENGINES, page_links, plain, with_markers
+from shared.text.citations import QUOTING_ENGINES, closest_pages, plain, with_markers
 from shared.text.languages import localised
 from shared.text.payload_summary import told_first
 from shared.text.urls import well_formed
@@ -247,7 +247,7 @@ def nothing(assessment: DraftAssessment, attempts: Attempts, settings: VerifierS
         answer = Answer(content=localised(settings.guarded or DEFAULT_GUARDED, language), type="refusal")
     else:
         content = localised(settings.unverified or DEFAULT_UNVERIFIED, language)
-        answer = Answer(content=content, type="not_found", links=page_links(draft.passages, settings.max_links))
+        answer = Answer(content=content, type="not_found", links=closest_pages(draft.passages, settings.max_links))
     return AnswerVerified(
         question=draft.question,
         answer=answer,

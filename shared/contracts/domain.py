@@ -100,10 +100,11 @@ class Passage(Value):
 
 
 class Link(Value):
-    """Where to read on."""
+    """Where to read on; `source` names the document where it has no address of its own, and `url` is then empty."""
 
     url: str
     title: str = ""
+    source: str = ""
 
 
 class Sentence(Value):
@@ -277,7 +278,9 @@ class Context(Value):
     """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
 
     `notes` are texts written for such questions, which the answer must know beside the passages. `read_on` is the page
-    of the department or topic, where the asker can read on; empty when no department matched.
+    of the department or topic, where the asker can read on; empty when no department matched. `lexical_score` is the
+    best BM25 score divided by log(1 + passages in the index), which makes it comparable between indexes; 0 when no
+    search by words was made.
     """
 
     standalone_question: str = ""
@@ -286,6 +289,7 @@ class Context(Value):
     topic: str = ""
     read_on: str = ""
     notes: tuple[str, ...] = ()
+    lexical_score: float = 0.0
     trace: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -51,26 +51,54 @@ _FUNCTION_WORDS: dict[str, str] = {
         leurs lors lui m ma mais me même mes moi mon n ne ni nos notre nous on ont ou où par parce pas pendant peu
         plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses si sinon soit son
         sont sous suis sur t ta te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y""",
-    "spa": """a al algo ante antes como con contra cómo cuál cual cuando cuándo de del desde donde dónde durante e el
-        ella ellos en entre era es esa ese eso esta está este esto están fue ha han hasta hay la las le les lo los más
-        me mi mis muy nada ni no nos o otra otro para pero por porque qué que quién quien se ser si sí sin sobre son
-        su sus también te tiene todo tu un una uno unos y ya yo""",
-    "por": """a ao aos as até com como da das de dela dele do dos e ela ele eles em entre era essa esse esta está este
-        eu foi há isso isto já lhe mais mas me meu minha muito na nas não nem no nos nós o os ou para pela pelo por
-        qual quando que quem são se sem ser seu sua também te tem um uma você vocês""",
-    "deu": """aber alle als also am an auch auf aus bei bin bis bist da damit das dass dein dem den der des die dies
-        diese dieser doch du durch ein eine einem einen einer eines er es euch für hat haben hatte hier ich ihm ihn
-        ihr im in ist ja kann kein keine können man mein mich mir mit muss nach nicht noch nun nur ob oder ohne sehr
-        sein seine sich sie sind so über um und uns unser unter vom von vor war warum was wenn wer werden wie wir wird
-        wo zu zum zur""",
-    "ita": """a ai al alla alle anche che chi ci come con cosa da dal dalla degli dei del della delle di dove e è ed
-        era fra gli ha hai hanno ho i il in io la le lei lo loro lui ma mi mio ne nei nel nella non nostro o per
-        perché più quale quando quella quello questa questo se sei si sia sono su sua sul suo tra tu un una uno vi
-        voi""",
-    "nld": """aan al als bij daar dan dat de der deze die dit doch door een en er ge geen haar had heb hebben heeft
-        hem het hier hij hoe hun iets ik in is ja je kan kon maar me meer men met mij mijn moet na naar niet niets nog
-        nu of om onder ons ook op over te tegen toch tot u uit uw van veel voor waar waren was wat we werd wie wij wil
-        worden zal ze zei zich zij zijn zo zonder""",
+    "spa": """a al algo alguna algunas alguno algunos algún ante antes aquel aquella aquellas aquello aquellos aquí
+        así aunque aún bajo cada como con contra cual cuales cualquier cuando cuya cuyo cuál cuáles cuándo
+        cuánta cuántas cuánto cuántos cómo de del desde donde durante dónde e el ella ellas ello ellos en entre
+        era eran eres es esa esas ese eso esos esta estar estas este esto estos está están fue fueron ha haber
+        había habían han has hasta hay he la las le les lo los luego me mediante mi mis mucho muchos muy más
+        nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero por porque puede pueden
+        puedo pues que quien quienes quién quiénes qué se sea según ser será si sido sin sino sobre sois solo
+        son soy su sus sí sólo también tan tanto te tener tengo tiene tienen toda todas todo todos tras tu tus
+        tú un una unas uno unos usted ustedes y ya yo él""",
+    "por": """a ainda algo algum alguma algumas alguns ante ao aos apenas após aquela aquelas aquele aqueles aquilo
+        as até cada com como contra cuja cujo da das de dela delas dele deles depois desde deve do dos durante e
+        ela elas ele eles em enquanto entre era eram essa essas esse esses esta estas estava este estes está
+        estão eu foi foram há isso isto já la lhe lhes lo mais mas me mediante mesmo meu meus minha minhas muito
+        muitos na nas nem nenhum no nos nossa nosso num numa não nós o onde os ou outra outras outro outros para
+        pela pelas pelo pelos pode podem por porque posso pouco quais qual qualquer quando quanta quantas quanto
+        quantos que quem quê se seja sem sempre ser será seu seus si sido sob sobre sua suas são também te tem
+        ter tinha toda todas todo todos tu tão têm um uma umas uns você vocês vos à às é""",
+    "deu": """ab aber alle allem allen aller alles als also am an andere anderen anderer anderes auch auf aus außer
+        bei beim bin bis bist da dabei dadurch dafür damit danach dann daran darauf daraus darin darüber das
+        dass davon dazu dein deine dem den denen denn der deren des dessen die dies diese diesem diesen dieser
+        dieses doch dort du durch durfte ein eine einem einen einer eines einige einigen er es etwa etwas euch
+        euer für gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem
+        ihren ihrer ihres im in indem ins ist ja jede jedem jeden jeder jedes jene jener jetzt kann kannst kein
+        keine keinem keinen keiner konnte konnten können machen man manche mein meine meinem meinen meiner mich
+        mir mit muss musste müssen nach neben nicht nichts noch nun nur ob oder ohne sehr sein seine seinem
+        seinen seiner seines seit selbst sich sie sind so sodass sogar solche soll sollen sollte sondern sowie
+        um und uns unser unsere unter viel viele vielen vieler vieles vom von vor wann war waren warum was weder
+        weil welche welchem welchen welcher welches wem wen wenn wer werde werden weshalb wessen wie wieso
+        wieviel wieviele will wir wird wirst wo wobei wodurch wofür woher wohin womit worden worin wovon wozu
+        wurde wurden würde würden zu zum zur zwar zwischen über""",
+    "ita": """a abbiamo agli ai al alcune alcuni all alla alle allo anche ancora avere aveva avevano ben c che chi
+        ci come con contro cosa così cui da dagli dai dal dall dalla dalle dallo degli dei del dell della delle
+        dello dentro di dopo dov dove due durante e ed era erano essere fa fino fra fu furono già gli ha hai
+        hanno ho i il in infatti io l la le lei li lo loro lui ma me mentre mi mia miei mio molti molto ne negli
+        nei nel nell nella nelle nello niente no noi non nostra nostro o od ogni oltre oppure per perché perciò
+        più piú posso possono prima proprio può qual quale quali qualsiasi quando quant quanta quante quanti
+        quanto quasi quel quell quella quelle quelli quello quest questa queste questi questo quindi s se
+        secondo sei sempre senza si sia siamo siano siete solo sono sopra sotto sta stata state stati stato
+        stessa stesso su sua sue sugli sui sul sull sulla sulle sullo suo suoi ti tra tu tua tue tuo tutta tutte
+        tutti tutto un una uno v verso vi viene voi è""",
+    "nld": """aan al alle alleen allerlei alles als altijd ander andere anders ben bij binnen daar daarom dan dat
+        de der deze die dit doch doen door dus echter een eens elk elke en enige er ge geen geweest haar had
+        hadden heb hebben hebt heeft hem hen het hier hij hoe hoeveel hun iemand iets ik in is ja je jij jouw
+        jullie kan kon konden kunnen maar me meer men met mij mijn moest moet moeten na naar naast niet niets
+        nog nu of om omdat onder ons onze ook op over reeds sinds te tegen tijdens toch toen tot tussen u uit uw
+        vaak van vanaf vanuit veel via volgens voor vooral waar waarbij waardoor waarin waarom waarop waarvan
+        wanneer want waren was wat we wel welk welke werd werden wie wiens wij wil word worden wordt zal ze zei
+        zelf zich zij zijn zo zoals zonder zou zouden zullen""",
     "swe": """alla att av blev den denna dess det detta dig din du där efter ej eller en ett för från han hans har
         henne hon hur här i icke in inte jag kan man med mig min mot mycket ni nu någon när och om på sedan sig sin
         ska som så till under upp ut var vad vi vid vilken än är över""",
@@ -206,6 +234,12 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     return UNKNOWN if weak else winner
 
 
+def function_word_votes(text: str, candidates: Collection[str]) -> dict[str, int]:
+    """How many words of the text are function words of each language; accents count, as in `guess_language`."""
+    tokens = _WORD.findall(text[:4000].casefold())
+    return {code: sum(map(stop_words(code).__contains__, tokens)) for code in candidates}
+
+
 #: Texts of fewer words are too short to tell their language.
 _LANGUAGE_WORDS = 8
 #: Related languages (Danish and Norwegian, for example) share so many function words that one of them having this
@@ -241,10 +275,20 @@ _LAST_WORD = re.compile(r"(?<![^\s(\[«\"“'])([^\s(\[«\"“']*+)$")
 #: Abbreviations after which a period does not end a sentence: titles, references, and words before a number or name.
 _SHORTENED = """mr mrs ms dr prof st ste vs e.g i.e cf fig figs eq sec sect no nos vol ed eds pp p ch art al approx dept
     gov gen sen rep rev hon jr sr inc ltd co corp ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k
-    m mm mme mmes mlle mlles me mgr pr env ex réf ref tél tel av bd chap n° janv févr avr juil déc"""
+    m mm mme mmes mlle mlles me mgr pr env ex réf ref tél tel av bd chap n° janv févr avr juil déc
+    mio mrd bzw ca nr z.b u.a d.h usw jh jhd hl hr fr str abs bspw evtl ggf inkl max min od o.ä s.o s.u sog vgl zzgl chr
+    sra srta srs dña ud uds ee.uu a.c d.c aprox núm pág págs p.ej sig sigg dott dott.ssa avv ing es pag pagg sec
+    exmo exma av.ª dhr mevr bijv blz enz i.p.v o.a t.o.v"""
 _ABBREVIATIONS = frozenset(_SHORTENED.split())
 #: Abbreviations after which a sentence ends if a capital follows.
-_MAY_END = frozenset(["al", "etc", "inc", "ltd", "co", "corp", "u.s", "u.k", "jr", "sr", "a.m", "p.m", "no", "me"])
+_MAY_END_WORDS = """al etc inc ltd co corp u.s u.k jr a.m p.m no me usw enz es min max od ee.uu a.c d.c chr str"""
+_MAY_END = frozenset(_MAY_END_WORDS.split())
+#: In German, Danish and Norwegian a day or a century is a number with a period: `am 8. Februar`, `im 19. Jahrhundert`.
+_COUNTED = re.compile(
+    r"(?:jan|feb|mär|mar|apr|mai|maj|juni|juli|aug|sep|okt|dez|des|jahr|jh|jh\.|geburtstag|auflage|klasse|platz)",
+    re.IGNORECASE,
+)
+_ORDINAL_BEFORE = frozenset(["am", "vom", "zum", "beim", "dem", "den", "der", "des", "im", "zur", "ab", "bis", "und"])
 #: A line shorter than this, followed by a line that begins like a sentence, was not wrapped to fit a page.
 _WRAPPED = 60
 
@@ -308,6 +352,20 @@ def _point_ends(text: str, mark: re.Match[str]) -> bool:
         return False  # the number of a list item
     found = _LAST_WORD.search(before)
     word = found[1].casefold() if found else ""
-    if len(word) == 1 and word.isalpha() and found and found[1].isupper():
-        return False  # an initial
+    if found and (_is_initial(found[1]) or _is_ordinal(before[: found.start(1)], word, rest)):
+        return False
     return word not in _ABBREVIATIONS or (word in _MAY_END and rest[0].isupper())
+
+
+def _is_initial(word: str) -> bool:
+    return len(word) == 1 and word.isalpha() and word.isupper()
+
+
+def _is_ordinal(before: str, word: str, rest: str) -> bool:
+    """Whether a number with a period is counted (`8. Februar`): by the word after it, or by the article before it."""
+    article = before.split()[-1:]
+    return (
+        word.isdigit()
+        and len(word) <= 2
+        and (bool(_COUNTED.match(rest)) or (bool(article) and article[0].casefold() in _ORDINAL_BEFORE))
+    )

@@ -53,7 +53,24 @@ def page_links(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:
     return tuple(reversed(pages.values()))[:limit]
 
 
+def closest_pages(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:
+    """The documents of the passages, each once, in their order, `limit` at most.
+
+    A document that has an address is linked; another is named by its source.
+    """
+    pages: dict[str, Link] = {}
+    for passage in passages:
+        linked = well_formed(passage.url)
+        link = (
+            Link(url=passage.url, title=passage.title)
+            if linked
+            else Link(url="", title=passage.title, source=passage.source)
+        )
+        pages.setdefault(passage.url if linked else passage.source, link)
+    return tuple(pages.values())[:limit]
+
+
 def links_section(links: Iterable[Link]) -> str:
     """The list of links that stands at the end of an answer's text under a heading; empty without links."""
-    lines = [f"- {link.url}" for link in links]
+    lines = [f"- {link.url}" for link in links if link.url]
     return "\n\nLinks:\n" + "\n".join(lines) if lines else ""

@@ -117,13 +117,19 @@ async def test_every_fact_carries_all_that_its_reader_needs(bus: MemoryBus, step
     assert now.model_copy(update={"context": then.context}) == then  # the trace of the search has its times
 
 
-async def test_a_question_of_two_words_is_rejected_with_a_message_and_recorded(bus: MemoryBus) -> None:
-    asked = await bus.question("garden plots")
+async def test_a_text_without_words_is_rejected_with_a_message_and_recorded(bus: MemoryBus) -> None:
+    asked = await bus.question("?!")
 
     rejected = bus.only(asked.correlation_id, QuestionRejected)
     assert (rejected.kind, bool(rejected.message)) == ("too_short", True)
     assert bus.names(asked.correlation_id) == ["QuestionAsked", "QuestionRejected", "ExchangeRecorded"]
     assert bus.only(asked.correlation_id, ExchangeRecorded).outcome == "rejected"
+
+
+async def test_a_query_of_two_words_is_answered_from_the_documents(bus: MemoryBus) -> None:
+    asked = await bus.question("garden plots")
+
+    assert bus.only(asked.correlation_id, AnswerVerified).engine == "extractive"
 
 
 async def test_a_question_with_an_address_is_rejected_and_no_later_fact_repeats_it(bus: MemoryBus) -> None:

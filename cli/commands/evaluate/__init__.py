@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands.evaluate import followups, language, moderation, questions, replay, retrieval, similar, urls
+from cli.commands.evaluate import answers, followups, language, moderation, questions, replay, retrieval, similar, urls
 
 app = typer.Typer(help="Measure quality on test collections and recorded questions.", no_args_is_help=True)
 
 COMMANDS = (
+    answers.answers,
     retrieval.retrieval,
     followups.followups,
     urls.urls,

@@ -17,7 +17,8 @@ _ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
 _ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
 _LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)])[ \t]+$")
 _NAVIGATION = re.compile(
-    r"[|›»→]\s|^(?:skip to|back to|jump to|read more|learn more$|see also|share this|print this|table of contents|"
+    r"[|›→]\s|^[^«]*+»\s|^(?:skip to|back to|jump to|read more|learn more$|see also|share this|print this|"
+    r"table of contents|"
     r"on this page|related (?:links|content)|aller au|retour|lire la suite|en savoir plus$|voir aussi|sur cette page|"
     r"partager cette|table des mati)",
     re.IGNORECASE,
@@ -25,13 +26,17 @@ _NAVIGATION = re.compile(
 
 
 class Statement(NamedTuple):
-    """A sentence at `[start:end]` of its passage, numbered from the top; `text` is it with single spaces."""
+    """A sentence at `[start:end]` of its passage, numbered from the top; `text` is it with single spaces.
+
+    `ordered` are its stems in their order, `stems` the same as a set.
+    """
 
     start: int
     end: int
     text: str
     stems: frozenset[str]
     position: int
+    ordered: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=2048)  # the passages that answer many questions are read once
@@ -42,7 +47,8 @@ def statements(text: str, language: str, *, continues: bool = False) -> tuple[St
         said = " ".join(text[start:end].split())
         first = start == 0 or not text[:start].strip()
         if worth_quoting(said, first=first, continues=continues):
-            found.append(Statement(start, end, said, frozenset(stems(said, language)), len(found)))
+            ordered = tuple(stems(said, language))
+            found.append(Statement(start, end, said, frozenset(ordered), len(found), ordered))
     return tuple(found)
 
 
@@ -62,8 +68,9 @@ def worth_quoting(said: str, *, first: bool = False, continues: bool = False) ->
         return False
     if not ended and count <= HEADING_WORDS:
         return False
-    letters = sum(map(str.isalpha, said))
-    return letters >= 0.6 * (len(said) - said.count(" "))
+    # A sentence full of years and amounts is one; a row of figures without words is not.
+    signs, letters = len(said) - said.count(" "), sum(map(str.isalpha, said))
+    return letters >= 0.4 * signs and sum(map(str.isalnum, said)) >= 0.6 * signs
 
 
 def _with_lists(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

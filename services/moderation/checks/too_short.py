@@ -1,21 +1,24 @@
-"""Rejects questions that are too short to answer; the asker is offered a search page instead."""
+"""Rejects texts without a word, and short questions where a pipeline wants its search page to answer these."""
 
 from __future__ import annotations
 
 import re
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
+from services.moderation.private.span import MASK
 from services.moderation.settings import ModerationSettings
 
 #: Scripts without spaces between words (Thai, Lao, Burmese, Khmer, kana, Han), where words cannot be counted.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+#: Between words: white space, and hyphens and dashes (`Suis-je éligible ?` has three words).
+_BETWEEN = re.compile(r"[\s\u2010-\u2015-]++")
 
 
 def too_short(check_input: CheckInput, settings: ModerationSettings) -> CheckResult:
     """Rejects `short_words` words or fewer, unless an earlier question of the conversation was longer.
 
-    A text without any word is always rejected.
+    A text without any word is always rejected, and so is one that has none left beside masked private data.
     """
     if _UNSPACED.search(check_input.text):
         return NO_OBJECTION
@@ -32,5 +35,5 @@ def too_short(check_input: CheckInput, settings: ModerationSettings) -> CheckRes
 
 
 def _words(text: str) -> int:
-    """The number of words: parts between spaces with a letter or digit, so that `don't` and `COVID-19` are one word."""
-    return sum(1 for part in text.split() if _LETTER_OR_DIGIT.search(part))
+    """The number of words: parts between spaces or hyphens with a letter or digit, so that `don't` is one word."""
+    return sum(1 for part in _BETWEEN.split(text) if _LETTER_OR_DIGIT.search(part) and part.strip(".,;:!?") != MASK)

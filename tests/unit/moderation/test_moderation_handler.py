@@ -99,28 +99,38 @@ async def test_a_short_query_is_sent_to_the_search_page_in_its_language() -> Non
 
 
 async def test_a_short_query_goes_to_the_home_page_when_there_is_no_search() -> None:
-    said = await ask("passport", home_url="https://www.example.org/")
+    said = await ask("passport", home_url="https://www.example.org/", short_words=2)
 
     assert isinstance(said, QuestionRejected)
     assert said.link
     assert said.link.url == "https://www.example.org/"
 
 
+@pytest.mark.parametrize("text", ["passport", "vacation days", "Suis-je éligible ?"])
+async def test_a_query_of_a_word_or_two_is_a_search(text: str) -> None:
+    assert isinstance(await ask(text), QuestionApproved)
+
+
+@pytest.mark.parametrize("text", ["Suis-je éligible ?", "Dois-je m'inscrire ?"])
+async def test_a_hyphen_stands_between_words(text: str) -> None:
+    assert isinstance(await ask(text, short_words=2), QuestionApproved)
+
+
 async def test_a_short_query_is_approved_after_a_longer_question() -> None:
     turn = Turn(question="How do I renew my passport?", answer="Online.")
 
-    assert isinstance(await ask("For children?", turns=(turn,)), QuestionApproved)
+    assert isinstance(await ask("For children?", turns=(turn,), short_words=2), QuestionApproved)
 
 
 async def test_a_short_query_is_rejected_after_short_questions_only() -> None:
     turn = Turn(question="passport", answer="...")
 
-    assert isinstance(await ask("For children?", turns=(turn,)), QuestionRejected)
+    assert isinstance(await ask("For children?", turns=(turn,), short_words=2), QuestionRejected)
 
 
 @pytest.mark.parametrize("text", ["パスポートの更新方法は？", "如何更新护照", "ต่ออายุหนังสือเดินทางอย่างไร"])
 async def test_a_language_without_spaces_is_not_judged_by_words(text: str) -> None:
-    assert isinstance(await ask(text), QuestionApproved)
+    assert isinstance(await ask(text, short_words=2), QuestionApproved)
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "\u200b\u200b", "??? !!!", "- - - -"])
@@ -167,7 +177,7 @@ async def test_the_message_is_in_the_language_of_the_text_when_there_is_no_hint(
 async def test_a_pipeline_replaces_one_message_and_keeps_the_others() -> None:
     messages = {"too_short": {"en": "Say more."}}
 
-    short = await ask("passport", messages=messages)
+    short = await ask("passport", messages=messages, short_words=2)
     private = await ask("my mail is bob@example.org", messages=messages)
 
     assert isinstance(short, QuestionRejected)

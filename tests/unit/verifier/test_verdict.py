@@ -139,7 +139,9 @@ async def test_a_question_of_which_nothing_held_ends_with_an_honest_nothing_and_
 
     assert isinstance(said, AnswerVerified)
     assert said.answer == Answer(
-        content=DEFAULT_UNVERIFIED["fr"], type="not_found", links=(Link(url=COST.url, title="Fees"),)
+        content=DEFAULT_UNVERIFIED["fr"],
+        type="not_found",
+        links=(Link(url=COST.url, title="Fees"), Link(url="", title=CHILD.title, source=CHILD.source)),
     )
     assert (said.citations, said.confidence, said.scores, said.best_effort) == ((), 0.0, None, False)
     assert "Made up" not in said.model_dump_json()
