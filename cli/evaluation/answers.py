@@ -274,8 +274,9 @@ def fit_confidence(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
             gs, go = gs + (p - right) * x, go + p - right
             ss, so, oo = ss + weight * x * x, so + weight * x, oo + weight
         determinant = ss * oo - so * so
-        slope -= (oo * gs - so * go) / determinant
-        offset -= (ss * go - so * gs) / determinant
+        steps = ((oo * gs - so * go) / determinant, (ss * go - so * gs) / determinant)
+        damped = min(1.0, 1 / max(1e-9, *map(abs, steps)))  # a long step of Newton's method may lead away
+        slope, offset = slope - damped * steps[0], offset - damped * steps[1]
     return round(slope, 3), round(offset, 3)
 
 

@@ -13,7 +13,7 @@ from shared.text.languages import UNKNOWN
 
 #: Seconds for which the counts are used; an empty index is counted again each time.
 _SECONDS = 30.0
-#: The votes of function words for a language must be this share of those for another one to be the question's.
+#: A language with more than this share of the votes for another one may still be that of the question.
 _RELATED = 0.6
 
 
@@ -60,6 +60,6 @@ def language_of(text: str, identified: str, languages: Mapping[str, int]) -> str
     best = max(known, key=lambda code: (votes.get(code, 0), code == identified, languages[code], code))
     if not votes.get(best, 0):
         return identified if identified in languages else UNKNOWN
-    if identified in languages and votes.get(identified, 0) >= _RELATED * votes[best]:
+    if identified in languages and votes.get(identified, 0) > _RELATED * votes[best]:
         return identified
     return best

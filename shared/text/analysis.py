@@ -289,6 +289,8 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _ORDINAL_BEFORE = frozenset(["am", "vom", "zum", "beim", "dem", "den", "der", "des", "im", "zur", "ab", "bis", "und"])
+#: A line that begins so goes on with the sentence before it: inline code, roles, brackets.
+_WITHIN = frozenset("`:([<")
 #: A line shorter than this, followed by a line that begins like a sentence, was not wrapped to fit a page.
 _WRAPPED = 60
 
@@ -331,7 +333,8 @@ def _line_ends(text: str, begin: int, at: int) -> bool:
     line = text[line_begin:at].strip()
     if not line or not text[at + 1 : text.find("\n", at + 1) % (len(text) + 1)].strip():
         return True
-    return len(line) < _WRAPPED and not line.endswith((",", ";", "-")) and not following.islower()
+    continues = following.islower() or following in _WITHIN
+    return len(line) < _WRAPPED and not line.endswith((",", ";", "-")) and not continues
 
 
 def _point_ends(text: str, mark: re.Match[str]) -> bool:

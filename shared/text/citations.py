@@ -40,8 +40,10 @@ def without_markers(text: str) -> str:
 
 
 def with_markers(sentence: Sentence) -> str:
-    """A sentence followed by the numbers of its citations: `It is free. [1] [2]`."""
-    return " ".join((sentence.text, *(f"[{number}]" for number in sentence.citations)))
+    """A sentence followed by the numbers of its citations: `It is free. [1] [2]`; after code on a line of their own."""
+    numbers = " ".join(f"[{number}]" for number in sentence.citations)
+    between = "\n" if sentence.text.endswith(("```", "~~~")) else " "
+    return f"{sentence.text}{between}{numbers}" if numbers else sentence.text
 
 
 def page_links(passages: Sequence[Passage], limit: int) -> tuple[Link, ...]:

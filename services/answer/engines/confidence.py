@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from services.answer.engines.related_terms import shares
 from services.answer.engines.sentence_ranking import RankedStatement, Reading
-from services.answer.engines.term_matching import shares
 
 #: terms     log(1 + stems of the question)           score    the weighted sum of the first statement, divided by ten
 #: covered   the share that it says                   lexical  the best BM25 score, see `Context.lexical_score`

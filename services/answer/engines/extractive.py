@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from services.answer.answer_builder import not_found
@@ -32,7 +33,10 @@ class ExtractiveEngine:
         if not answered:
             return (await not_found(task.passages, task))._replace(explanation=explanation)
         sentences, citations = quote(chosen)
-        pieces = [with_markers(sentences[0]), *(f" {with_markers(sentence)}" for sentence in sentences[1:])]
+        pieces = [with_markers(sentences[0])]
+        for before, sentence in pairwise(sentences):
+            apart = "\n" in before.text or "\n" in sentence.text  # code begins and ends on a line of its own
+            pieces.append(("\n\n" if apart else " ") + with_markers(sentence))
         for piece in pieces:
             await task.tokens.write(piece)
         answer = Answer(content="".join(pieces), sentences=sentences)

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from services.answer.engines.question_type import AnswerKind, contains, kind_of
+from services.answer.engines.related_terms import Related, related_stems, shares
 from services.answer.engines.statements import Statement, statements
-from services.answer.engines.term_matching import Related, related_stems, shares
 from shared.contracts.domain import Passage
 from shared.text.analysis import stem_set, stems
 from shared.text.languages import UNKNOWN

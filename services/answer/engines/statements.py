@@ -1,8 +1,13 @@
-"""The statements of a passage: its sentences without headings, questions, navigation and truncated pieces. Pure."""
+"""The statements of a passage: sentences, blocks of code and rows of tables. Pure.
+
+Left out are headings, questions, navigation and truncated pieces. Code is quoted whole, with the line that introduces
+it; a table row by row; a list with the line that introduces it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,6 +15,8 @@ from shared.text.analysis import sentences, stems, words
 
 #: A list is quoted with the line that introduces it, up to this many characters together.
 LONGEST_LIST = 400
+#: The longest block of code that is quoted, in characters.
+LONGEST_CODE = 1000
 #: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
 HEADING_WORDS = 7
 
@@ -23,6 +30,12 @@ _NAVIGATION = re.compile(
     r"partager cette|table des mati)",
     re.IGNORECASE,
 )
+
+
+#: A line with a bar between cells, and a line of a table that only separates.
+_ROW = re.compile(r"^[^\n|]*+\|[^\n]*+$", re.MULTILINE)
+_FENCES = ("```", "~~~")
+_RULE = re.compile(r"[|\s:+=-]*+$")
 
 
 class Statement(NamedTuple):
@@ -43,10 +56,10 @@ class Statement(NamedTuple):
 def statements(text: str, language: str, *, continues: bool = False) -> tuple[Statement, ...]:
     """The statements of a passage, in order; `continues` when it is not the beginning of its source."""
     found: list[Statement] = []
-    for start, end in _with_lists(text, sentences(text)):
-        said = " ".join(text[start:end].split())
+    for start, end, block in _spans(text):
+        said = text[start:end] if block else " ".join(text[start:end].split())
         first = start == 0 or not text[:start].strip()
-        if worth_quoting(said, first=first, continues=continues):
+        if block or worth_quoting(said, first=first, continues=continues):
             ordered = tuple(stems(said, language))
             found.append(Statement(start, end, said, frozenset(ordered), len(found), ordered))
     return tuple(found)
@@ -71,6 +84,54 @@ def worth_quoting(said: str, *, first: bool = False, continues: bool = False) ->
     # A sentence full of years and amounts is one; a row of figures without words is not.
     signs, letters = len(said) - said.count(" "), sum(map(str.isalpha, said))
     return letters >= 0.4 * signs and sum(map(str.isalnum, said)) >= 0.6 * signs
+
+
+def _spans(text: str) -> list[tuple[int, int, bool]]:
+    """The offsets of sentences and blocks in order; the last value says whether it is a block, quoted as it stands."""
+    blocks = [(start, end, True) for start, end in _code(text) if end - start <= LONGEST_CODE]
+    blocks = sorted([*blocks, *((start, end, False) for start, end in _rows(text, blocks))])
+    spans: list[tuple[int, int, bool]] = []
+    at = 0
+    for start, end, code in [*blocks, (len(text), len(text), False)]:
+        gap = _with_lists(text, [(at + begin, at + stop) for begin, stop in sentences(text[at:start])])
+        spans += [(begin, stop, False) for begin, stop in gap]
+        if code and gap and text[gap[-1][0] : gap[-1][1]].endswith(":"):
+            spans[-1] = (spans[-1][0], end, True)
+        elif end > start:
+            spans.append((start, end, True))
+        at = end
+    return spans
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """The fenced blocks of code; one without an end is none."""
+    found: list[tuple[int, int]] = []
+    at, begin, fence = 0, -1, ""
+    for line in text.splitlines(keepends=True):
+        if begin < 0 and line.startswith(_FENCES):
+            begin, fence = at, line[:3]
+        elif begin >= 0 and line.startswith(fence) and not line.strip(f"{fence[0]} \t\r\n"):
+            found.append((begin, at + len(line.rstrip())))
+            begin = -1
+        at += len(line)
+    return found
+
+
+def _rows(text: str, code: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """The rows of tables: neighbouring lines with equally many bars, without rules between them."""
+    lines = [one for one in _ROW.finditer(text) if not any(start <= one.start() < end for start, end, _ in code)]
+    rows = []
+    for at, line in enumerate(lines):
+        neighbours = (lines[at - 1] if at else None, lines[at + 1] if at + 1 < len(lines) else None)
+        alike = any(
+            other
+            and other[0].count("|") == line[0].count("|")
+            and 0 <= max(line.start() - other.end(), other.start() - line.end()) <= 1
+            for other in neighbours
+        )
+        if alike and not _RULE.match(line[0]):
+            rows.append((line.start() + len(line[0]) - len(line[0].lstrip()), line.start() + len(line[0].rstrip())))
+    return rows
 
 
 def _with_lists(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

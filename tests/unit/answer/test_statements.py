@@ -65,3 +65,28 @@ def test_a_list_is_quoted_with_the_line_that_introduces_it() -> None:
     text = "You will need:\n- proof of citizenship\n- two photos\n\nThe fee is paid at the office."
 
     assert said(text) == ["You will need: - proof of citizenship - two photos", "The fee is paid at the office."]
+
+
+def test_code_is_quoted_whole_with_the_line_that_introduces_it() -> None:
+    code = "```console\n$ pip install thing\n$ thing run\n```"
+    text = f"Roles are below. Install it like this:\n\n{code}\n\nThen open the page."
+
+    assert [one.text for one in statements(text, "eng")] == [
+        "Roles are below.",
+        f"Install it like this:\n\n{code}",
+        "Then open the page.",
+    ]
+
+
+def test_a_table_is_quoted_by_its_rows_and_navigation_is_not() -> None:
+    text = "| role | used for |\n|---|---|\n| judge | scoring |\n| fast | small steps |\n\nHome | About us | Contact"
+
+    assert [one.text for one in statements(text, "eng")][1:] == ["| judge | scoring |", "| fast | small steps |"]
+
+
+def test_quotation_marks_and_figures_do_not_make_a_sentence_navigation() -> None:
+    quoted = "Es gibt das Werk »Die Reise« und mehr von ihm."
+    figures = "Algiers lost 30 to 50 thousand to it in 1620, and again in 1654, 1665, 1691 and 1740."
+
+    assert [one.text for one in statements(quoted, "deu")] == [quoted]
+    assert [one.text for one in statements(figures, "eng")] == [figures]

@@ -1,0 +1,101 @@
+"""`answerbus evaluate answers` and `answerbus train confidence`, on a folder of a few documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.evaluation.answers import (
+    AnswerCase,
+    GivenAnswer,
+    calibration_error,
+    evaluate,
+    fit_confidence,
+    read_folder,
+    report,
+    says,
+    trained_confidence,
+)
+from cli.evaluation.retrieval import embedded_settings
+from shared.contracts.errors import RefusedError
+from shared.contracts.pipelines import Pipeline
+
+DOCUMENTS = (
+    {"id": "bridge", "text": "The old bridge was opened in May 1932. It carries two lanes.", "language": "en"},
+    {"id": "library", "text": "The library lends books for three weeks. Ask at the desk for a card.", "language": "en"},
+    {"id": "museum", "text": "The museum shows ships and maps. Children enter for free.", "language": "en"},
+    {"id": "bruecke", "text": "Die Fähre fährt am 8. Mai 2021 zum ersten Mal. Sie ist gelb.", "language": "de"},
+)
+QUESTIONS = (
+    {"id": "1", "question": "When was the bridge opened?", "source": "bridge", "answers": ["1932"], "language": "en"},
+    {"id": "2", "question": "Wann fuhr die Fähre zum ersten Mal?", "source": "bruecke", "answers": ["8. Mai 2021"],
+     "language": "de"},
+    {"id": "3", "question": "Who painted the ceiling of the opera?", "answers": [], "answerable": False,
+     "language": "en"},
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, records in (("documents", DOCUMENTS), ("questions", QUESTIONS)):
+        lines = (json.dumps(record, ensure_ascii=False) for record in records)
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("hints", [True, False])
+async def test_the_stages_answer_and_are_judged(folder: Path, tmp_path: Path, hints: bool) -> None:
+    asked: list[int] = []
+
+    given = await evaluate(
+        folder, Pipeline(name="default"), embedded_settings(tmp_path / "index"), hints=hints, advance=asked.append
+    )
+
+    bridge, ferry, opera = given
+    assert (bridge.right, bridge.right_first, bridge.cited) == (True, True, True)
+    assert ferry.right
+    assert not opera.answered
+    assert sum(asked) == len(QUESTIONS)
+    measured = report(given)["metrics"]
+    assert (measured["all"]["right"], measured["all"]["told_when_unanswerable"]) == (1.0, 1.0)
+    assert set(measured) == {"eng", "deu", "all"}
+
+
+def test_words_are_compared_without_case_accents_and_punctuation() -> None:
+    assert says("Opened in MAY, 1932.", "may 1932")
+    assert not says("Opened in May 19325.", "May 1932")
+    assert not says("Anything.", "")
+
+
+def test_the_calibration_error_is_the_mean_gap_between_confidence_and_truth() -> None:
+    assert calibration_error([(0.95, True), (0.95, False)]) == pytest.approx(0.45)
+    assert calibration_error([(0.75, True), (0.75, True), (0.75, True), (0.75, False)]) == 0.0
+    assert calibration_error([]) == 0.0
+
+
+def test_confidence_is_fitted_to_what_was_right() -> None:
+    overconfident = [(0.9, number % 4 < 2) for number in range(200)]
+    given = [GivenAnswer(AnswerCase("1", "?", "eng"), True, right=right, confidence=c) for c, right in overconfident]
+
+    slope, offset = fit_confidence(overconfident)
+    trained = trained_confidence(given)
+
+    assert slope < 1 or offset < 0
+    assert trained["figures"]["calibration_error"] == pytest.approx(0.4)
+    assert trained["figures"]["calibration_error_fitted"] < 0.1
+    assert trained["figures"]["calibration_error_unseen"] < 0.1
+
+
+def test_a_fit_takes_enough_answers() -> None:
+    with pytest.raises(RefusedError, match="it takes 20"):
+        trained_confidence([])
+
+
+def test_a_folder_of_another_form_is_refused_by_name_and_line(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"documents\.jsonl"):
+        read_folder(tmp_path)
+    (tmp_path / "documents.jsonl").write_text('{"id": "a"}\n')
+    with pytest.raises(RefusedError, match=r"documents\.jsonl:1: expected an object with id, text"):
+        read_folder(tmp_path)
