@@ -142,8 +142,8 @@ async def open_retrieval(settings: Settings, pipeline: Pipeline) -> AsyncIterato
 async def evaluate(
     stage: RetrievalStage,
     collection: Collection,
-    *,
     retrievers: Sequence[str] = (),
+    *,
     language: str = "",
     depth: int = 100,
     results: Path | None = None,

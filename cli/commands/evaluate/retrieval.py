@@ -43,9 +43,8 @@ def retrieval(
 ) -> None:
     """Measure the retrieval stage on a test collection in the layout of BEIR, with an index of its own.
 
-    Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set. While these are unavailable, calls
-    are repeated for about ten minutes. With --per-query, an interrupted run is continued by the same command; with
-    --data as well, it embeds no document again.
+    Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set; calls that fail are repeated. With
+    --per-query, the same command continues an interrupted run; with --data as well, it embeds no document again.
     """
     from cli.evaluation.beir import read_collection
     from cli.evaluation.retrieval import evaluate, open_retrieval, read_run
@@ -59,15 +58,8 @@ def retrieval(
         collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
-                code = code3(language) if language else ""
-                measured = await evaluate(
-                    stage,
-                    collection,
-                    retrievers=comma_separated(retrievers),
-                    language=code,
-                    depth=depth,
-                    results=per_query,
-                )
+                names, code = comma_separated(retrievers), code3(language) if language else ""
+                measured = await evaluate(stage, collection, names, language=code, depth=depth, results=per_query)
         measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return measured, baseline
 
