@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from cli.evaluation.beir import Collection, JudgedQuery
+from cli.evaluation.patience import FinishedQueries, patiently
 from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
 from cli.operations.progress import ProgressBar
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Document, Passage, PipelineRef, Question
 from shared.contracts.envelope import opening
-from shared.contracts.errors import RefusedError
+from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.facts import DocumentRefused, DocumentSubmitted, Fact, PassagesRetrieved, QuestionCleared
 from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.requests.request import Request
@@ -103,7 +105,7 @@ class RetrievalStage:
         subscription = next(one for one in self.stage.subscriptions if type(fact) in one.facts)
         pipeline = PipelineRef(name="evaluation", revision=0)
         event = opening("gateway", fact, pipeline=pipeline, deadline_seconds=_DEADLINE_SECONDS)
-        return await subscription.handle(event, self.section)
+        return await patiently(subscription.handle, event, self.section)
 
 
 def embedded_settings(data: Path) -> Settings:
@@ -140,35 +142,42 @@ async def open_retrieval(settings: Settings, pipeline: Pipeline) -> AsyncIterato
 async def evaluate(
     stage: RetrievalStage,
     collection: Collection,
-    *,
     retrievers: Sequence[str] = (),
+    *,
     language: str = "",
     depth: int = 100,
+    results: Path | None = None,
     quiet: bool = True,
 ) -> RetrievalRun:
     """Index the collection and search it for every query; documents are ranked by their best passage.
 
-    Progress is shown unless `quiet`.
+    With `results`, the file that the caller writes in the end, finished queries are kept beside it, and the next run
+    with the same settings continues there. Progress is shown unless `quiet`.
 
     Raises:
-        RefusedError: none of the named retrievers could search.
+        RefusedError: a named retriever is not configured, or the kept queries belong to another run.
+        UnavailableError: a named retriever still failed after all attempts.
     """
+    about = {"queries": [one.id for one in collection.queries], "retrievers": retrievers, "depth": depth}
+    about |= {"language": language, "pipeline": stage.section.model_dump(mode="json"), "documents": _digest(collection)}
+    finished = FinishedQueries(results, about)
     began = time.perf_counter()
     run = RetrievalRun(refused=await stage.ingest(collection, language=language, quiet=quiet))
     seconds = time.perf_counter() - began
     stats = await stage.stats()
     progress = ProgressBar("queries", quiet=quiet, total=len(collection.queries))
     for query in collection.queries:
-        reply = await stage.search(_request(query, retrievers, language, depth))
-        ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
-        run.rankings[query.id] = ranking
-        run.per_query[query.id] = measures(ranking, query.relevant, depth)
-        run.missing |= reply.missing
-        run.took_ms.append(reply.took_ms)
+        if query.id not in finished.rows:
+            found = await patiently(_found, stage, _request(query, retrievers, language, depth), depth)
+            finished.add({"query": query.id, **found})
+        row = finished.rows[query.id]
+        run.rankings[query.id] = row["ranking"]
+        run.per_query[query.id] = measures(row["ranking"], query.relevant, depth)
+        run.missing |= row["missing"]
+        run.took_ms.append(row["took_ms"])
         progress.advance(1)
     progress.close()
-    if retrievers and set(retrievers) <= set(run.missing):
-        raise RefusedError(f"none of the retrievers could search: {next(iter(run.missing.values()))}")
+    finished.done()
     run.figures = {
         "documents": stats.documents,
         "passages": stats.passages,
@@ -178,6 +187,25 @@ async def evaluate(
         "search_ms": {name: _quantile(run.took_ms, share) for name, share in (("p50", 0.5), ("p99", 0.99))},
     }
     return run
+
+
+async def _found(stage: RetrievalStage, request: SearchRequest, depth: int) -> dict[str, Any]:
+    """What one search found.
+
+    Raises:
+        UnavailableError: a retriever that was named failed.
+    """
+    reply = await stage.search(request)
+    failed = {name: reason for name, reason in reply.missing.items() if name in request.retrievers}
+    if failed:
+        raise UnavailableError(", ".join(f"{name}: {reason}" for name, reason in failed.items()))
+    ranking = list(dict.fromkeys(one.source.removeprefix("kb:") for one in reply.passages))[:depth]
+    return {"ranking": ranking, "missing": dict(reply.missing), "took_ms": reply.took_ms}
+
+
+def _digest(collection: Collection) -> str:
+    digests = sorted(hashlib.sha256(one.body).hexdigest() for one in collection.documents)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _request(query: JudgedQuery, retrievers: Sequence[str], language: str, depth: int) -> SearchRequest:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from cli.evaluation.patience import patiently
 from cli.host.catalogue import semantic_cache_trial
 from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
@@ -51,10 +52,11 @@ class SimilarityDataset:
 
 @dataclass
 class ReuseCounts:
-    """How many questions have a reusable answer, and how many got a right or a wrong one."""
+    """How many questions were asked, have a reusable answer, and got a right or a wrong one."""
 
     reusable: int = 0
     right: int = 0
+    asked: int = 0
     wrong: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -125,8 +127,9 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict
     for number, pair in enumerate(pairs):
         if number % _BATCH == 0:
             ahead = pairs[number : number + _BATCH]
-            await trial.prepare([text for one in ahead for text in (one.one, one.other)])
-        given, _ = await trial.compare(pair.other, pair.one)
+            texts = [text for one in ahead for text in (one.one, one.other)]
+            await patiently(trial.prepare, texts)
+        given, _ = await patiently(trial.compare, pair.other, pair.one)
         for counts in (alone, halves[_half(pair.one)]):
             counts.reusable += pair.same
             if given and pair.same:
@@ -142,42 +145,65 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict
             "same": alone.reusable,
             "given": alone.given,
             "halves": [{**half.metrics(), "given": half.given, "same": half.reusable} for half in halves],
-            "together": {"asked": together.reusable, "given": together.given},
+            "together": {"asked": together.asked, "given": together.given},
         },
         "wrong": [*alone.wrong, *together.wrong][:_LISTED],
     }
 
 
 async def _together(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> ReuseCounts:
-    """A second question may ask the same as several first ones; the answer of any other counts as wrong."""
-    right: dict[str, set[str]] = {}
-    for pair in pairs:
-        if pair.same:
-            right.setdefault(pair.other, set()).add(pair.one)
-    await trial.keep([(one, one) for one in dict.fromkeys(pair.one for pair in pairs)])
-    counts = ReuseCounts(reusable=len(right))
-    for question, origins in right.items():
-        _, origin, _ = await trial.ask(question)
-        if origin in origins:
+    """Every second question is asked, also those that ask the same as none: any answer that they get is wrong.
+
+    A question may ask the same as several others, and pairs that are the same make their questions the same (if A asks
+    the same as B, and B the same as C, then A asks the same as C).
+    """
+    kept = dict.fromkeys(pair.one for pair in pairs)
+    asked = list(dict.fromkeys(pair.other for pair in pairs if pair.other not in kept))
+    groups = _groups(pairs)
+    await patiently(trial.keep, [(one, one) for one in kept])
+    stored = {groups[one] for one in kept}
+    counts = ReuseCounts(reusable=sum(groups[question] in stored for question in asked), asked=len(asked))
+    for number, question in enumerate(asked):
+        if number % _BATCH == 0:
+            await patiently(trial.prepare, asked[number : number + _BATCH])
+        _, origin, _ = await patiently(trial.ask, question)
+        if origin and groups[origin] == groups[question]:
             counts.right += 1
         elif origin:
             counts.wrong.append({"asked": question, "kept": origin})
     return counts
 
 
+def _groups(pairs: Sequence[QuestionPair]) -> dict[str, str]:
+    """Each question with a representative of those that ask the same."""
+    above: dict[str, str] = {text: text for pair in pairs for text in (pair.one, pair.other)}
+
+    def representative(text: str) -> str:
+        while above[text] != text:
+            above[text] = above[above[text]]
+            text = above[text]
+        return text
+
+    for pair in pairs:
+        if pair.same:
+            above[representative(pair.other)] = representative(pair.one)
+    return {text: representative(text) for text in above}
+
+
 async def _intents(
     trial: AnswerReuseTrial, kept: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     intents = {intent for _, intent in kept}
-    await trial.keep(list(dict.fromkeys(kept)))
+    await patiently(trial.keep, list(dict.fromkeys(kept)))
     counts = ReuseCounts(reusable=sum(intent in intents for _, intent in asked))
     why: dict[str, int] = {}
     took: list[float] = []
     for number, (text, intent) in enumerate(asked):
         if number % _BATCH == 0:
-            await trial.prepare([one for one, _ in asked[number : number + _BATCH]])
+            ahead = [one for one, _ in asked[number : number + _BATCH]]
+            await patiently(trial.prepare, ahead)
         began = time.perf_counter()
-        answer, origin, reason = await trial.ask(text)
+        answer, origin, reason = await patiently(trial.ask, text)
         took.append((time.perf_counter() - began) * 1e3)
         why[reason.partition(":")[0]] = why.get(reason.partition(":")[0], 0) + (not origin)
         if origin and answer == intent:

@@ -59,6 +59,12 @@ from shared.text.languages import UNKNOWN
 
 log = structlog.get_logger()
 
+#: What a retriever needs that a search may name.
+_HOW_TO_CONFIGURE = {
+    "dense": ": set ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, or the role embed (docs/models.md)",
+    "web": ": set a search engine (docs/configuration.md)",
+}
+
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 
 
@@ -165,12 +171,15 @@ class QuestionHandler:
         """Answers `ask.retrieval.search`: what a question would find and, with `explain`, how.
 
         Raises:
-            RefusedError: an unknown retriever is named.
+            RefusedError: a retriever is named that is unknown or not configured.
             UnavailableError: no retriever can search now.
         """
         unknown = sorted(set(request.retrievers) - set(RETRIEVERS))
         if unknown:
             raise RefusedError(f"unknown retriever {unknown[0]!r}; retrievers: {', '.join(RETRIEVERS)}")
+        absent = sorted(set(request.retrievers) - self._searcher.names)
+        if absent:
+            raise RefusedError(f"the retriever {absent[0]} is not configured{_HOW_TO_CONFIGURE.get(absent[0], '')}")
         settings = await self._settings_by_name(request.pipeline)
         rewritten = RewrittenQuery(request.query)
         if request.as_question:

@@ -101,6 +101,11 @@ class Searcher:
         self._profile = profile
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The retrievers that there are."""
+        return frozenset(one.name for one in self._retrievers) | ({"graph"} if self._graph is not None else frozenset())
+
     async def search(self, query: SearchQuery, settings: RetrievalSettings) -> SearchResult:
         """The best passages, and how they were found.
 

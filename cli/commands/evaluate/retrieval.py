@@ -43,7 +43,8 @@ def retrieval(
 ) -> None:
     """Measure the retrieval stage on a test collection in the layout of BEIR, with an index of its own.
 
-    Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set.
+    Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set; calls that fail are repeated. With
+    --per-query, the same command continues an interrupted run; with --data as well, it embeds no document again.
     """
     from cli.evaluation.beir import read_collection
     from cli.evaluation.retrieval import evaluate, open_retrieval, read_run
@@ -59,7 +60,7 @@ def retrieval(
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
                 measured = await evaluate(
-                    stage, collection, retrievers=names, language=code, depth=depth, quiet=as_json
+                    stage, collection, names, language=code, depth=depth, results=per_query, quiet=as_json
                 )
         measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return measured, baseline

@@ -225,7 +225,45 @@ def _by_contrast(one: QuestionFeatures, other: QuestionFeatures) -> str:
     return ""
 
 
-_CHECKS = (_by_count, _by_number, _by_name, _by_negation, _by_kind, _by_modality, _by_side, _by_role, _by_contrast)
+def _by_facet(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """The causes of a thing are not its treatment, and neither is what it is."""
+    mine, theirs = one.facets, other.facets
+    if mine and theirs and not mine & theirs:
+        return "they ask for different things about it"
+    if (one.defines and theirs and not mine) or (other.defines and mine and not theirs):
+        return "one asks what it is, the other about it"
+    return ""
+
+
+def _by_owner(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    """The risk factors for X are not what X is a risk factor for."""
+    mine, theirs = one.owners, other.owners
+    if ("" in mine) != ("" in theirs) and (mine or theirs):
+        return "what the one asks for is given in the other"
+    both = one.content.keys() & other.content.keys()
+    exchanged = mine and theirs and not mine & theirs and mine | theirs <= both
+    return "the two things exchange their roles" if exchanged else ""
+
+
+def _by_time(one: QuestionFeatures, other: QuestionFeatures) -> str:
+    differing = one.times ^ other.times
+    return f"only one says {_joined(differing)}" if differing else ""
+
+
+_CHECKS = (
+    _by_count,
+    _by_number,
+    _by_name,
+    _by_negation,
+    _by_kind,
+    _by_modality,
+    _by_side,
+    _by_role,
+    _by_contrast,
+    _by_facet,
+    _by_owner,
+    _by_time,
+)
 
 
 def _joined(words: Collection[str]) -> str:

@@ -15,7 +15,10 @@ class Grammar:
     whose members exclude each other (before, after); `alike` are groups of synonyms; `idle` words do not change what is
     asked. `directions` maps a preposition to its opposites; `passive` words mark that subject and object are exchanged;
     `pronouns` can be the subject after one of the auxiliaries in `acting`. `numerals` are numbers in words; `endings`
-    are suffixes that do not change the meaning, `turning` prefixes that make the opposite.
+    are suffixes that do not change the meaning, `turning` prefixes that make the opposite. `facets` are what can be
+    asked about a thing (its causes, its treatment, its meaning), each with its words; a question that asks `what X is`
+    asks for its meaning, with one of the openings in `defining`. `relating` are nouns of which the thing that follows
+    one of `owning` is the owner (`a risk factor for X`). `times` are words for when something is.
     """
 
     openings: tuple[tuple[str, str], ...] = ()
@@ -33,6 +36,11 @@ class Grammar:
     numerals: Mapping[str, str] = field(default_factory=dict)
     endings: frozenset[str] = frozenset()
     turning: frozenset[str] = frozenset()
+    facets: tuple[tuple[str, ...], ...] = ()
+    defining: tuple[str, ...] = ()
+    relating: frozenset[str] = frozenset()
+    owning: frozenset[str] = frozenset()
+    times: frozenset[str] = frozenset()
 
 
 def listed(text: str) -> frozenset[str]:

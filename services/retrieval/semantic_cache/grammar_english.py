@@ -211,6 +211,21 @@ _ALIKE = """
     abroad overseas
 """
 
+_FACETS = """
+    cause causes caused causing etiology origin
+    treat treated treating treatment treatments cure cured cures therapy therapies remedy remedies medication
+    symptom symptoms sign signs
+    prevent prevented preventing prevention avoid
+    diagnose diagnosed diagnosis diagnostic detect detected test tested testing
+    complication complications effect effects consequence consequences
+    transmit transmitted transmission spread spreads contagious
+    prognosis survival
+    prevalence incidence
+    history discovered invented invention
+    cost costs price prices fee fees
+    requirement requirements eligible eligibility qualify
+"""
+
 ENGLISH = Grammar(
     openings=_OPENINGS,
     auxiliaries=listed(
@@ -237,5 +252,20 @@ ENGLISH = Grammar(
     numerals=numbered("two three four five six seven eight nine ten eleven twelve", 2),
     endings=listed("ment ation ition ication ion able ible ing ed es s ance ence ly e y ies ied"),
     turning=listed("un in il im ir dis non mis de"),
+    facets=tuple(tuple(line.split()) for line in _FACETS.strip().splitlines()),
+    defining=("what is", "what are", "what s", "who is", "define", "what does", "what do", "meaning of"),
+    relating=listed(
+        "factor factors cause causes symptom symptoms sign signs effect effects consequence consequences treatment "
+        "treatments cure cures remedy remedies risk risks complication complications result results source sources "
+        "type types part parts example examples benefit benefits alternative alternatives substitute substitutes "
+        "member members owner owners author authors indicator indicators predictor predictors requirement requirements "
+        "condition conditions reason reasons"
+    ),
+    owning=listed("of for to"),
+    times=listed(
+        "today tomorrow yesterday tonight now currently nowadays previously formerly soon later ago last next past "
+        "future upcoming recent recently daily weekly monthly yearly annually night morning evening weekend weekends "
+        "weekday weekdays summer winter spring autumn fall christmas easter during while until since"
+    ),
     pronouns=listed("i you we they he she one it"),
 )

@@ -91,6 +91,21 @@ _ALIKE = """
     enfant enfants
 """
 
+_FACETS = """
+    cause causes causer cause origine
+    traiter traite traitement traitements guerir soigner soigne remede remedes therapie medicament medicaments
+    symptome symptomes signe signes
+    prevenir prevention eviter
+    diagnostic diagnostiquer depister depistage detecter test tests
+    complication complications effet effets consequence consequences
+    transmettre transmet transmission contagieux contagieuse propager propage
+    pronostic survie
+    prevalence incidence
+    histoire historique invente invention decouvert
+    cout couts prix tarif tarifs
+    condition conditions eligible eligibilite
+"""
+
 FRENCH = Grammar(
     openings=_OPENINGS,
     auxiliaries=listed("peut peux puis pouvons pouvez doit dois faut est sont a ont y"),
@@ -110,4 +125,26 @@ FRENCH = Grammar(
     endings=listed("ment ation ition ion able ible er e es ee ees s age ance ence ent ons ez"),
     turning=listed("in il im ir de des non mal"),
     pronouns=listed("je j tu on nous vous il elle ils elles"),
+    facets=tuple(tuple(line.split()) for line in _FACETS.strip().splitlines()),
+    defining=(
+        "qu est ce que",
+        "qu est ce qu",
+        "qu est",
+        "c est quoi",
+        "que signifie",
+        "quelle est la definition",
+        "quel est le sens",
+    ),
+    relating=listed(
+        "facteur facteurs cause causes symptome symptomes signe signes effet effets consequence consequences "
+        "traitement traitements remede remedes risque risques complication complications resultat resultats "
+        "source sources type types partie parties exemple exemples avantage avantages alternative alternatives "
+        "membre membres proprietaire auteur auteurs indicateur indicateurs condition conditions raison raisons"
+    ),
+    owning=listed("de du des d pour a au aux"),
+    times=listed(
+        "aujourd demain hier maintenant actuellement auparavant bientot prochain prochaine dernier derniere passe "
+        "passee futur future quotidien hebdomadaire mensuel annuel nuit matin soir ete hiver printemps automne noel "
+        "paques pendant durant depuis"
+    ),
 )

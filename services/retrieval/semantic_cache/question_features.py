@@ -35,7 +35,9 @@ class QuestionFeatures:
 
     `content` maps the stems of its content words to the words, in order; `kinds` are what it asks for (`who`, `where`).
     `question_count` is its number of question marks. `sides` maps the number of each class of mutually exclusive words
-    (`Grammar.exclusive`) to the members that occur; `roles` maps a preposition to the stems that follow it.
+    (`Grammar.exclusive`) to the members that occur; `roles` maps a preposition to the stems that follow it. `facets`
+    are the numbers of what is asked about a thing (`Grammar.facets`), `defines` says that it asks what something is,
+    and `owners` are the stems of what a relating noun belongs to (`risk factors for X`). `times` are words for when.
     """
 
     language: str
@@ -52,6 +54,10 @@ class QuestionFeatures:
     subject: str
     sides: Mapping[int, frozenset[int]]
     roles: Mapping[str, frozenset[str]]
+    facets: frozenset[int]
+    defines: bool
+    owners: frozenset[str]
+    times: frozenset[str]
     grammar: Grammar = field(repr=False)
 
 
@@ -81,6 +87,10 @@ def features_of(text: str, language: str) -> QuestionFeatures:
         subject=_subject(words, language, grammar),
         sides=_sides(distinct.union(content), grammar),
         roles=_roles(words, content, language, grammar),
+        facets=_facets(distinct, grammar),
+        defines=_defines(words, content, grammar),
+        owners=_owners(words, language, grammar),
+        times=distinct & grammar.times,
         grammar=grammar,
     )
 
@@ -187,3 +197,35 @@ def _roles(
                 roles.setdefault(word, set()).add(found)
                 break
     return {word: frozenset(found) for word, found in roles.items()}
+
+
+def _facets(spoken: frozenset[str], grammar: Grammar) -> frozenset[int]:
+    return frozenset(number for number, words in enumerate(grammar.facets) if not spoken.isdisjoint(words))
+
+
+def _defines(words: tuple[str, ...], content: Mapping[str, str], grammar: Grammar) -> bool:
+    """Whether it only asks what something is: `what is X`, and nothing else about it."""
+    asked = " ".join(words) + " "
+    opened = any(asked.startswith(f"{opening} ") for opening in grammar.defining)
+    relating = any(word in grammar.relating for word in content.values())
+    return opened and not relating and len(content) <= _DEFINED
+
+
+#: A question that asks what something is names it in so many content words at most.
+_DEFINED = 3
+#: Words between a relating noun and the preposition before its owner (`factors that are for`).
+_NEAR = 3
+
+
+def _owners(words: tuple[str, ...], language: str, grammar: Grammar) -> frozenset[str]:
+    """The stems behind `risk factors for`; empty if nothing follows: `what is X a risk factor for`."""
+    owners: set[str] = set()
+    for place, word in enumerate(words):
+        if word not in grammar.relating:
+            continue
+        joint = next((at for at in range(place + 1, min(len(words), place + _NEAR)) if words[at] in grammar.owning), 0)
+        if joint:
+            # An empty stem marks a relation whose owner is what the question asks for.
+            following = [found for one in words[joint + 1 : joint + 5] if (found := stem(one, language))]
+            owners.add(following[0] if following else "")
+    return frozenset(owners)

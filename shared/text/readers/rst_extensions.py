@@ -31,12 +31,11 @@ _OWN_DIRECTIVES_WORDS = """
 """
 _OWN_DIRECTIVES = frozenset(_OWN_DIRECTIVES_WORDS.split())
 _OWN_ROLES_WORDS = """
-    emphasis strong literal subscript superscript title-reference sub sup title t math pep-reference pep
-    rfc-reference rfc raw
+    emphasis strong literal subscript superscript title-reference sub sup title t math raw
 """
 _OWN_ROLES = frozenset(_OWN_ROLES_WORDS.split())
 _USED_DIRECTIVE = re.compile(
-    r"(?:^|\n)[ \t]*\.\.[ \t]+(?:\|[^|\n]{1,80}\|[ \t]+)?([A-Za-z][\w.+:-]{0,60}?)[ \t]?::(?=\s|\Z)"
+    r"(?<=\.\.)[ \t]{1,9}(?:\|[^|\n]{1,80}\|[ \t]{1,9})?([A-Za-z][\w.+:-]{0,60}?)[ \t]?::(?=\s|\Z)"
 )
 _USED_ROLE = re.compile(r":([A-Za-z][\w.+-]{0,30}(?::[A-Za-z][\w.+-]{0,30}){0,2}):`|`:([A-Za-z][\w.+:-]{0,60}):")
 #: Directives of domains (`py:function`) and of Sphinx itself that describe something with a signature.

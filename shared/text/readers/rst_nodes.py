@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from docutils import nodes
 
 from shared.text.readers.parsed_document import DocumentBuilder, squeeze
+from shared.text.readers.roles import role_text
 from shared.text.readers.rst_extensions import description, file_link
 
 #: Levels of the sections of described functions and settings, below all headings.
@@ -208,6 +209,8 @@ class NodeVisitor:
         elif isinstance(node, nodes.literal):
             text = squeeze(node.astext())
             yield f"`` {text} ``" if "`" in text else f"`{text}`" if text else ""
+        elif isinstance(node, nodes.title_reference):
+            yield role_text("any", node.astext())[0]  # single backticks: also a link whose underscore is missing
         elif isinstance(node, nodes.problematic):
             yield node.astext().strip("`_|")
         elif isinstance(node, nodes.image):

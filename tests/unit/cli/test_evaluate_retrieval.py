@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from cli.evaluation import patience
 from cli.evaluation.beir import read_collection
 from cli.evaluation.ranking_metrics import compare, interval, intervals, means, measures
 from cli.evaluation.retrieval import read_run
 from cli.main import app
-from shared.contracts.errors import RefusedError
+from shared.contracts.errors import RefusedError, TransientError, UnavailableError
 
 DOCUMENTS = [
     {"_id": "d1", "title": "Parking", "text": "Parking is free after six in the evening."},
@@ -150,3 +151,59 @@ def test_evaluate_says_which_file_is_missing(folder: Path) -> None:
 def test_run_that_is_not_one_is_refused(folder: Path) -> None:
     with pytest.raises(RefusedError, match="not what --per-query writes"):
         read_run(folder / "corpus.jsonl")
+
+
+# --- embeddings that are missing, slow or away ---
+
+
+def test_dense_without_embeddings_is_refused_instead_of_measuring_something_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ANSWERBUS_EMBED_URL", "ANSWERBUS_EMBED_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    told = CliRunner().invoke(
+        app, ["evaluate", "retrieval", str(folder), "--qrels", "qrels.tsv", "--retrievers", "dense"]
+    )
+    assert told.exit_code == 1
+    assert "dense is not configured" in told.stderr
+    assert "nDCG" not in told.stdout
+
+
+async def test_call_is_repeated_while_what_it_needs_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "WAITS", (0.0, 0.0, 0.0))
+    failures = [UnavailableError("away"), TransientError("away")]
+
+    async def call(value: int) -> int:
+        if failures:
+            raise failures.pop()
+        return value
+
+    assert await patience.patiently(call, 7) == 7
+
+
+async def test_call_that_never_succeeds_ends_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "WAITS", (0.0,))
+
+    async def call() -> int:
+        raise UnavailableError("away for good")
+
+    with pytest.raises(UnavailableError, match="away for good"):
+        await patience.patiently(call)
+
+
+def test_finished_queries_of_an_interrupted_run_are_used_by_the_next_one_about_the_same(tmp_path: Path) -> None:
+    # Given a run that was killed while it wrote its second query
+    path = tmp_path / "results.jsonl"
+    first = patience.FinishedQueries(path, {"depth": 10})
+    first.add({"query": "q1", "ranking": ["d1"]})
+    part = tmp_path / "results.jsonl.part"
+    part.write_text(part.read_text("utf-8") + '{"query": "q2", "rank', "utf-8")
+    # When the same run begins again, it has the first query
+    again = patience.FinishedQueries(path, {"depth": 10})
+    assert again.rows == {"q1": {"query": "q1", "ranking": ["d1"]}}
+    # And another run refuses them
+    with pytest.raises(RefusedError, match="belongs to another run"):
+        patience.FinishedQueries(path, {"depth": 20})
+    # And a complete run leaves nothing
+    again.done()
+    assert not part.exists()
