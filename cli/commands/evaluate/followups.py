@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, read_pipeline_option
-from cli.options import Json
+from cli.options import Json, language_option
 
 
 def followups(
@@ -20,8 +20,10 @@ def followups(
     """Measure how follow-up questions are rewritten as standalone ones, without a model (extra `evaluate`)."""
     from cli.evaluation.followups import evaluate
     from cli.output import print_json, run, table
+    from shared.text.languages import code3
 
-    result = run(lambda: evaluate(file, read_pipeline_option(pipeline), language=language))
+    code = code3(language_option(language))
+    result = run(lambda: evaluate(file, read_pipeline_option(pipeline), language=code))
     if as_json:
         print_json(result)
         return

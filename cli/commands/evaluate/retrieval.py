@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, index_settings, read_pipeline_option
-from cli.options import Json, comma_separated
+from cli.options import Json, comma_separated, language_option
 
 if TYPE_CHECKING:
     from cli.evaluation.retrieval import RetrievalRun
@@ -50,6 +50,7 @@ def retrieval(
     from cli.output import run
     from shared.text.languages import code3
 
+    code = code3(language_option(language)) if language else ""
     fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
 
     async def work() -> tuple[RetrievalRun, Any]:
@@ -57,7 +58,6 @@ def retrieval(
         collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
-                code = code3(language) if language else ""
                 measured = await evaluate(
                     stage, collection, retrievers=comma_separated(retrievers), language=code, depth=depth
                 )
