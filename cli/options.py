@@ -65,6 +65,17 @@ def lane_option(text: str) -> Lane | None:
     return Lane(text) if text else None
 
 
+def language_option(text: str) -> str:
+    """The language that an option names, as it was given; one that is not known ends the command with exit code 2."""
+    from cli.output import fail
+    from shared.text.languages import LANGUAGES, UNKNOWN, code3
+
+    if text and code3(text) == UNKNOWN:
+        known = ", ".join(f"{one.code2} ({one.name})" for one in LANGUAGES)
+        fail(f"unknown language {text!r}; use a code or an English name: {known}", 2)
+    return text
+
+
 def comma_separated(text: str) -> list[str]:
     """The values of an option such as `--retrievers bm25,dense`."""
     return [part.strip() for part in text.split(",") if part.strip()]

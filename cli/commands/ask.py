@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import DATA, Data, InProcess, Json, Url
+from cli.options import DATA, Data, InProcess, Json, Url, language_option
 
 #: Exit code when the platform gave the question up.
 ABANDONED = 3
@@ -40,7 +40,7 @@ def ask(
         "question": text,
         "pipeline": pipeline,
         "conversation_id": conversation,
-        "language": language,
+        "language": language_option(language),
         "collections": collection or [],
     }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import DATA, Data, InProcess, Json, Url
+from cli.options import DATA, Data, InProcess, Json, Url, language_option
 
 if TYPE_CHECKING:
     from cli.crawler.files import CollectedDocument, Collector
@@ -79,7 +79,7 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
     try:
         return Collector(
             collection=collection,
-            language=code3(language) if language else "",
+            language=code3(language_option(language)) if language else "",
             fields={part: key for part, _, key in pairs},
             stdin=sys.stdin.buffer,
             stdin_type=stdin_type,

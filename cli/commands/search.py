@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import DATA, Data, InProcess, Json, Url, comma_separated
+from cli.options import DATA, Data, InProcess, Json, Url, comma_separated, language_option
 
 
 def search(
@@ -37,7 +37,7 @@ def search(
     body = {
         "query": query,
         "limit": limit,
-        "language": language,
+        "language": language_option(language),
         "pipeline": pipeline,
         "collections": collection or [],
         "retrievers": comma_separated(retrievers),

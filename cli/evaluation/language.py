@@ -23,8 +23,10 @@ from shared.text.languages import UNKNOWN, code3
 _TEXTS, _CODES = ("text", "question", "query"), ("language", "lang", "iso", "label")
 
 
-async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
+async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) -> dict[str, Any]:
     """The share of texts whose language is detected, in all and for each language of the pipeline.
+
+    With `per_text`, `texts` has each text whose language was not detected, with the one it was taken for.
 
     Raises:
         RefusedError: the file has no texts in these languages.
@@ -40,6 +42,7 @@ async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
     subscription = next(one for one in stage.subscriptions if QuestionApproved in one.facts)
     right: dict[str, list[bool]] = defaultdict(list)
     took: list[float] = []
+    mistakes: list[dict[str, str]] = []
     for port in stage.ports:
         await port.open()
     try:
@@ -48,10 +51,12 @@ async def evaluate(path: Path, pipeline: Pipeline) -> dict[str, Any]:
             detected = await _detected(subscription, text, section)
             took.append((time.perf_counter() - began) * 1e3)
             right[code].append(detected == code)
+            if detected != code:
+                mistakes.append({"text": text, "language": code, "detected": detected})
     finally:
         for port in stage.ports:
             await port.close()
-    return _result(right, sorted(took))
+    return _result(right, sorted(took)) | ({"texts": mistakes} if per_text else {})
 
 
 async def _detected(subscription: Subscription, text: str, section: Section) -> str:

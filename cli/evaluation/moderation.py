@@ -83,11 +83,14 @@ class _Counted(NoModels):
         return reply
 
 
-async def evaluate(path: Path, pipeline: Pipeline, *, with_model: bool = False) -> dict[str, Any]:
+async def evaluate(
+    path: Path, pipeline: Pipeline, *, with_model: bool = False, per_text: bool = False
+) -> dict[str, Any]:
     """Measures and figures of a file in any of the layouts.
 
     With `with_model`, the model in the role `fast` takes the steps that the pipeline turns on. The figures include how
-    many of its calls returned no reply, because such a step finds nothing.
+    many of its calls returned no reply, because such a step finds nothing. With `per_text`, `texts` has each text that
+    was not approved, or in which private data was found, with the rules that matched and what they matched.
 
     Raises:
         RefusedError: the file has none of the layouts.
@@ -96,31 +99,45 @@ async def evaluate(path: Path, pipeline: Pipeline, *, with_model: bool = False) 
     """
     cases = read_cases(path)
     if not with_model:
-        return _result([ModeratedCase(*one) async for one in inspected(cases, pipeline)])
+        return _result([ModeratedCase(*one) async for one in inspected(cases, pipeline)], per_text=per_text)
     models = FallbackModels.from_settings(Settings().model_endpoints)
     if not models.has("fast"):
         raise ConfigurationError("--with-model needs a model in the role fast; see docs/models.md")
     counted = _Counted(models)
     try:
-        result = _result([ModeratedCase(*one) async for one in inspected(cases, pipeline, counted)])
+        judged = [ModeratedCase(*one) async for one in inspected(cases, pipeline, counted)]
+        result = _result(judged, per_text=per_text)
     finally:
         await models.close()
     result["figures"]["model_calls"] = {"asked": counted.asked, "without_reply": counted.asked - counted.answered}
     return result
 
 
-def _result(judged: Sequence[ModeratedCase]) -> dict[str, Any]:
+def _result(judged: Sequence[ModeratedCase], *, per_text: bool) -> dict[str, Any]:
     metrics = _private(judged) if judged[0].case.entities is not None else _attacks(judged)
     took = sorted(one.reply.took_ms for one in judged)
     outcomes = Counter(one.reply.outcome for one in judged)
-    return {
-        "metrics": {name: round(value, 4) for name, value in metrics.items()},
-        "figures": {
-            "texts": len(judged),
-            "outcomes": dict(outcomes.most_common()),
-            "look_ms": {"p50": took[len(took) // 2], "p99": took[int(0.99 * (len(took) - 1))]},
-        },
+    figures = {
+        "texts": len(judged),
+        "outcomes": dict(outcomes.most_common()),
+        "help_offered": sum(one.reply.help_offered for one in judged),
+        "look_ms": {"p50": took[len(took) // 2], "p99": took[int(0.99 * (len(took) - 1))]},
     }
+    result = {"metrics": {name: round(value, 4) for name, value in metrics.items()}, "figures": figures}
+    return result | ({"texts": [_explained(one) for one in judged if _notable(one.reply)]} if per_text else {})
+
+
+def _notable(reply: InspectReply) -> bool:
+    return reply.outcome != "approved" or bool(reply.private) or reply.help_offered
+
+
+def _explained(one: ModeratedCase) -> dict[str, Any]:
+    """A text with its outcome, and each rule that matched with the span of the text that it matched."""
+    matches = [
+        {"kind": each.kind, "rule": each.rule, "span": one.case.text[each.start : each.end], "start": each.start}
+        for each in one.reply.matches
+    ]
+    return {"text": one.case.text, "attack": one.case.attack, "outcome": one.reply.outcome, "matches": matches}
 
 
 async def inspected(

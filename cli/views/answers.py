@@ -33,6 +33,7 @@ class Transcript:
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._tokens = 0
+        self._noticed = False
 
     def event(self, kind: str, data: dict[str, Any]) -> None:
         """Print one event of the stream."""
@@ -43,6 +44,9 @@ class Transcript:
                 f"\x1b[2m· {data['status'].lower().replace('_', ' ')}\x1b[0m" if _tty() else f"· {data['status']}",
                 file=sys.stderr,
             )
+        elif kind == "notice":
+            print_notice(data)
+            self._noticed = True
         elif kind == "token":
             self._tokens += 1
             print(visible(data["text"]), end="", flush=True)
@@ -53,6 +57,8 @@ class Transcript:
     def close(self, question: dict[str, Any]) -> None:
         """Print what has not been streamed: the answer if there were no tokens, citations, links and figures."""
         result = question["result"]
+        if result.get("notice") and not self._noticed:
+            print_notice(result["notice"])
         if self._tokens:
             print()
         else:
@@ -95,6 +101,14 @@ def explain_sentences(events: Sequence[Mapping[str, Any]]) -> None:
         f"asks for: {explained['asks_for']}; answerable: {explained['answerable']:.2f}, right: {explained['right']:.2f}"
     )
     print(f"from: {figures}")
+
+
+def print_notice(notice: dict[str, Any]) -> None:
+    """Print what the asker is shown before the answer."""
+    print(visible(notice["message"]))
+    for link in notice.get("links", []):
+        print(visible(f"  → {link['title'] or link['url']} — {link['url']}"))
+    print()
 
 
 def _tty() -> bool:

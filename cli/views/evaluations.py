@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli.output import print_json, table
+from shared.text.sanitizer import visible
 
 
 def show_measures(title: str, result: dict[str, Any], *, as_json: bool) -> None:
@@ -25,3 +27,15 @@ def show_intervals(title: str, result: dict[str, Any]) -> None:
 def show_figures(figures: dict[str, Any]) -> None:
     """Print counts, times and the like."""
     table("figures", ["figure", "value"], [[name, str(value)] for name, value in figures.items()])
+
+
+def show_texts(texts: Sequence[Mapping[str, Any]]) -> None:
+    """Print texts with what was found in each: the rules and the spans they matched, or the language it was taken for.
+
+    Nothing that a text contains reaches the terminal as a control sequence.
+    """
+    for one in texts:
+        detected = f"{one['language']} taken for {one['detected']}" if "detected" in one else one["outcome"]
+        print(visible(f"{detected}: {one['text']}"))
+        for match in one.get("matches", ()):
+            print(visible(f"    {match['kind']}  «{match['span']}»  {match['rule']}"))

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from shared.contracts.pipelines import PromptedSection
+from shared.text.passage_filter import ScreeningPolicy
 
 #: Language -> the text of an answer when the passages do not answer the question.
 DEFAULT_NOT_FOUND = {
@@ -84,6 +85,11 @@ class AnswerSettings(PromptedSection):
         default=4000,
         ge=200,
         description="The most characters of one passage, page or tool result that the model is shown.",
+    )
+    embedded_instructions: ScreeningPolicy = Field(
+        default="remove",
+        description="Instructions to a model in what tools return: `remove` takes these sentences out, `drop` leaves "
+        "out such passages and texts, `keep` only counts them.",
     )
     min_answerable: float = Field(
         default=0.75,

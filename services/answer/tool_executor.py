@@ -22,6 +22,8 @@ from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError
 from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
+from shared.observability.telemetry import INSTRUCTIONS
+from shared.text.passage_filter import screened_passages, screened_text
 
 log = structlog.get_logger()
 
@@ -106,7 +108,7 @@ class ToolExecutor:
             tool = self._tools[call.name]
             arguments = tool.arguments.model_validate(call.arguments)
             async with asyncio.timeout(self._settings.tool_seconds):
-                output = await tool.run(arguments, self._context)
+                output = await self._screened(await tool.run(arguments, self._context))
         except ValidationError as error:
             fault = f"wrong arguments: {_explain(error)}"
         except TimeoutError:
@@ -117,6 +119,18 @@ class ToolExecutor:
         if fault or output.failure:
             self._seen.discard(key)
         return output, fault
+
+    async def _screened(self, output: ToolOutput) -> ToolOutput:
+        """The output without instructions to a model, which are counted."""
+        policy = self._settings.embedded_instructions
+        screened = await asyncio.to_thread(screened_passages, output.passages, policy)
+        text, in_text = await asyncio.to_thread(screened_text, output.text, policy)
+        if found := screened.found + in_text:
+            INSTRUCTIONS.labels(self._context.run.pipeline, "tool").inc(found)
+            log.warning("a tool's result contains instructions to a model", found=found)
+            note = "Parts of the result were left out: they were instructions, not information."
+            text = f"{text}\n{note}".strip() if policy != "keep" else text
+        return output._replace(text=text, passages=screened.passages)
 
     def _fault(self, call: ToolCall) -> str:
         """Why the call cannot be made; empty when it can."""

@@ -115,6 +115,7 @@ def _outcome_json(
         context = outcome.context.model_dump() | context
     body: dict[str, Any] = {
         "outcome": outcome.name,
+        "notice": outcome.notice.model_dump() if outcome.notice else None,
         "answer": outcome.shown_answer.model_dump(),
         "citations": [citation.model_dump() for citation in outcome.citations],
         "confidence": outcome.confidence,
@@ -143,6 +144,12 @@ def _outcome_json(
         body["rejection"] = {"kind": outcome.kind, "reply": outcome.reply}
     shown: dict[str, Any] = cleaned(body)
     return shown
+
+
+def _notice(fact: Fact) -> list[Frame]:
+    """The frame of what the asker is shown before the answer; none where there is nothing."""
+    notice = facts.notice_of(fact)
+    return [Frame("notice", cleaned(notice.model_dump()))] if notice else []
 
 
 def _timings(timeline: Sequence[Timing]) -> dict[str, Any]:
@@ -265,9 +272,11 @@ class QuestionPresenter:
             "status", {"status": status_of(fact), "stage": event.timeline[-1].stage if event.timeline else "gateway"}
         )
         if not fact.terminal:
-            return [status] if type(fact) in STEP_STATUS else []
+            notice = _notice(fact) if isinstance(fact, facts.QuestionApproved) else []
+            return [*notice, status] if type(fact) in STEP_STATUS else []
         outcome = outcome_of(fact)
-        frames: list[Frame] = []
+        # Of an approved question it was shown before.
+        frames: list[Frame] = _notice(fact) if isinstance(fact, facts.QuestionRejected) else []
         if outcome.traits.has_answer and self._drafted >= 0:
             # The best attempt may not be the last one, and a draft that was not streamed was not shown at all.
             frames += self._rest(outcome.shown_answer.content, event.attempt, read=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.moderation.adapters import PresidioPrivateData
 from services.moderation.answer_guard import AnswerGuardHandler, settings_by_revision
+from services.moderation.entity_names import AllDetectors, EntityNames
 from services.moderation.guardrails import NemoGuard
 from services.moderation.handler import Moderator
 from services.moderation.inspection import Inspector, settings_by_name
@@ -15,13 +16,15 @@ from shared.runtime.context import StageContext
 
 
 def build(context: StageContext) -> Stage:
-    private = PresidioPrivateData()
+    presidio, names = PresidioPrivateData(), EntityNames()
+    private = AllDetectors(presidio, names)
     guard = NemoGuard(context.models)
     steps = ModelSteps(context.models)
     moderator = Moderator(private, guard, steps)
     stage = Stage("moderation", settings=ModerationSettings)
     stage.opens(LexiconPreloader(context.pipelines))
-    stage.opens(private)
+    stage.opens(presidio)
+    stage.opens(names)
     stage.opens(guard)
     stage.on(moderator.moderate)
     stage.on(moderator.moderate_translation)

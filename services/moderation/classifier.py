@@ -17,8 +17,8 @@ from pathlib import Path
 import structlog
 from pydantic import BaseModel, Field, ValidationError
 
-from services.moderation.normalizer import normalize
 from shared.contracts.errors import ConfigurationError
+from shared.text.normalizer import normalize
 
 log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ _RESPECT = {
     "fr": "Nous ne pouvons pas répondre à cette question telle qu'elle est écrite. Veuillez la reformuler.",
 }
 
-#: Rejection kind, or `greeting`, `thanks`, `emergency` -> language -> message to the asker.
+#: Rejection kind, or `greeting`, `thanks`, `emergency`, `help` -> language -> message to the asker.
 DEFAULT_MESSAGES: dict[str, dict[str, str]] = {
     "too_short": {
         "en": "Please ask your question in a few more words, or try the search instead.",
@@ -55,6 +55,12 @@ DEFAULT_MESSAGES: dict[str, dict[str, str]] = {
         "out now to one of these services. If life is at risk, call the emergency number at once.",
         "fr": "Il semble que vous ou quelqu'un d'autre soyez peut-être en danger. Vous n'êtes pas seul : joignez dès "
         "maintenant l'un de ces services. Si une vie est menacée, appelez immédiatement le numéro d'urgence.",
+    },
+    "help": {
+        "en": "If you or somebody else is hurt or in danger, these services help at any hour. The answer to your "
+        "question follows.",
+        "fr": "Si vous ou quelqu'un d'autre êtes blessé ou en danger, ces services vous aident à toute heure. La "
+        "réponse à votre question suit.",
     },
     "unsupported_language": {
         "en": "Sorry, questions in this language cannot be answered here. Please ask in: {languages}.",

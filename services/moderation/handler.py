@@ -15,6 +15,7 @@ from services.moderation.checks import (
     CheckResult,
     ModerationVerdict,
     in_danger,
+    in_distress,
     judge,
 )
 from services.moderation.checks.private_data import private_data
@@ -22,7 +23,7 @@ from services.moderation.messages import language_of, message_for, region_of, se
 from services.moderation.model_steps import ModelAssessment, ModelSteps
 from services.moderation.ports import PrivateDataDetector, QuestionGuard
 from services.moderation.settings import ModerationSettings
-from shared.contracts.domain import Link, Question, Turn
+from shared.contracts.domain import Link, Notice, Question, Turn
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import (
     QuestionApproved,
@@ -63,12 +64,15 @@ class Moderator:
         verdict = replace(verdict, text=assessment.text).with_result(model_result, settings)
         verdict = verdict.with_result(guardrail_result, settings)
         _count_all(envelope, verdict)
+        notice = _notice(check_input, asked.client, asked.language_hint, settings)
+        if notice:
+            _count(envelope, "distress")
         if verdict.rejection:
             lexicon_language = check_input.lexicon_language(settings)
             language = language_of(check_input.text, asked.language_hint, settings, lexicon_language)
-            return _rejected(verdict, language, settings)
+            return _rejected(verdict, language, settings, notice)
         return QuestionApproved(
-            question=Question(text=verdict.text, turns=asked.turns, collections=asked.collections),
+            question=Question(text=verdict.text, turns=asked.turns, collections=asked.collections, notice=notice),
             language_hint=asked.language_hint,
             findings=verdict.findings,
         )
@@ -91,7 +95,7 @@ class Moderator:
         verdict = verdict.with_result(guardrail_result, settings)
         _count_all(envelope, verdict)
         if verdict.rejection:
-            return _rejected(verdict, question.language, settings)
+            return _rejected(verdict, question.language, settings, question.notice)
         return QuestionCleared(question=question.model_copy(update={"pivot_text": verdict.text}))
 
     async def _by_rules(
@@ -124,7 +128,9 @@ class Moderator:
         return NO_OBJECTION
 
 
-def _rejected(verdict: ModerationVerdict, language: str, settings: ModerationSettings) -> QuestionRejected:
+def _rejected(
+    verdict: ModerationVerdict, language: str, settings: ModerationSettings, notice: Notice | None
+) -> QuestionRejected:
     kind = verdict.rejection
     assert kind is not None
     return QuestionRejected(
@@ -134,18 +140,35 @@ def _rejected(verdict: ModerationVerdict, language: str, settings: ModerationSet
         link=search_link(verdict.text, language, settings) if kind == "too_short" else None,
         reply=settings.outcome(kind) != "silent",
         findings=verdict.findings,
+        notice=notice,
     )
+
+
+def _notice(check_input: CheckInput, client: dict[str, str], hint: str, settings: ModerationSettings) -> Notice | None:
+    """What somebody who may need help is shown before the answer; None for everybody else."""
+    if not in_distress(check_input, settings):
+        return None
+    language, services = _services(check_input, client, hint, settings)
+    return Notice(message=message_for("help", language, settings), links=services)
+
+
+def _services(
+    check_input: CheckInput, client: dict[str, str], hint: str, settings: ModerationSettings
+) -> tuple[str, tuple[Link, ...]]:
+    """The asker's language, and the services for people in danger of their region."""
+    language = language_of(check_input.text, hint, settings, check_input.lexicon_language(settings))
+    services = settings.services(region_of(client, hint), language)
+    return language, tuple(Link(url=url, title=title) for url, title in services)
 
 
 def _escalated(
     check_input: CheckInput, client: dict[str, str], hint: str, settings: ModerationSettings
 ) -> QuestionEscalated:
-    language = language_of(check_input.text, hint, settings, check_input.lexicon_language(settings))
-    services = settings.services(region_of(client, hint), language)
+    language, services = _services(check_input, client, hint, settings)
     return QuestionEscalated(
         text=private_data(check_input, settings).text or check_input.text,
         message=message_for("emergency", language, settings),
-        resources=tuple(Link(url=url, title=title) for url, title in services),
+        resources=services,
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from services.moderation.canonical_text import canonicalize
-from services.moderation.checks import QUESTION_CHECKS, CheckInput, CheckResult, in_danger, judge
+from services.moderation.checks import QUESTION_CHECKS, CheckInput, CheckResult, in_danger, in_distress, judge
 from services.moderation.checks.private_data import private_spans
+from services.moderation.checks.rule_matches import rule_matches
 from services.moderation.model_steps import ModelAssessment, ModelSteps, places
 from services.moderation.ports import PrivateDataDetector
 from services.moderation.settings import ModerationSettings
@@ -57,6 +58,8 @@ class Inspector:
             text=verdict.text,
             findings=verdict.findings,
             private=tuple(PrivateSpan(kind=kind, start=start, end=end) for kind, start, end in spans),
+            matches=rule_matches(check_input, settings),
+            help_offered=not escalated and in_distress(check_input, settings),
             took_ms=round(took, 4),
         )
 

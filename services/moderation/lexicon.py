@@ -24,9 +24,9 @@ from itertools import product
 
 import ahocorasick
 
-from services.moderation.normalizer import normalize, normalized_texts, source_offsets
 from shared.text.analysis import stop_words
 from shared.text.languages import UNKNOWN, code3
+from shared.text.normalizer import normalize, normalized_texts, source_offsets
 
 #: The kind of phrases that suppress other entries within them.
 ALLOWED = "allowed"
@@ -48,12 +48,16 @@ class LexiconError(ValueError):
 
 @dataclass(frozen=True)
 class LexiconHit:
-    """An entry of the kind was found at `start` to `end` of the text; `language` is that of its list, or empty."""
+    """An entry of the kind was found at `start` to `end` of the text; `language` is that of its list, or empty.
+
+    `rule` names the entry: its list and its line, such as `threat.en: go to hell`.
+    """
 
     kind: str
     start: int
     end: int
     language: str = ""
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,11 @@ class _Entry:
     list_language: str
     steps: tuple[_Step, ...]
     pattern: re.Pattern[str] | None
+
+    @property
+    def rule(self) -> str:
+        """The name of the entry: its list and its line."""
+        return f"{self.list_name}: {self.line}"
 
     def anchors(self) -> tuple[str, ...]:
         """What the automaton contains of it: all forms, or those of its most distinctive step."""
@@ -124,8 +133,8 @@ class Lexicon:
         hits: dict[LexiconHit, None] = {}
         for variant in normalized_texts(text):
             if variant.run:
-                for _, kind in self._runs.iter(variant.normalized) if len(self._runs) else ():
-                    hits[LexiconHit(kind, variant.start, variant.end)] = None
+                for _, entry in self._runs.iter(variant.normalized) if len(self._runs) else ():
+                    hits[LexiconHit(entry.kind, variant.start, variant.end, rule=entry.rule)] = None
                 continue
             matches = [
                 one
@@ -138,7 +147,7 @@ class Lexicon:
                 if variant.source is not None and one.entry.kind not in WHOLE:
                     places = places or source_offsets(variant.source)
                     where = (places[one.start], places[one.end - 1] + 1)
-                hits[LexiconHit(one.entry.kind, *where, one.entry.list_language)] = None
+                hits[LexiconHit(one.entry.kind, *where, one.entry.list_language, one.entry.rule)] = None
         return tuple(hits)
 
     def covers(self, text: str, kinds: frozenset[str]) -> bool:
@@ -218,12 +227,13 @@ def _runs(entries: Iterable[_Entry]) -> ahocorasick.Automaton:
         if entry.kind != ALLOWED and not entry.language and entry.pattern is None:
             for key in entry.anchors():
                 if len(closed := key.replace(" ", "")) >= _SHORTEST_RUN:
-                    runs.add_word(closed, entry.kind)
+                    runs.add_word(closed, entry)
     if len(runs):
         runs.make_automaton()
     return runs
 
 
+_NESTED = re.compile(r"\([^()]*+\(")
 _TOKEN = re.compile(r"\.{2,3}|\([^()]*\)|[^\s()]+")
 
 
@@ -242,6 +252,8 @@ def _read(kind: str, file_language: str, line: str) -> _Entry:
         )
     if words.count("(") != words.count(")"):
         raise LexiconError(f"{list_name}: the entry {line!r} has unbalanced parentheses")
+    if _NESTED.search(words):
+        raise LexiconError(f"{list_name}: the entry {line!r} has parentheses within parentheses; write several entries")
     steps: list[_Step] = []
     gap = 0
     for token in _TOKEN.findall(words):

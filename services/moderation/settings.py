@@ -17,16 +17,45 @@ from shared.text.languages import UNKNOWN, code3, localised
 #: What happens to private data of one kind: the question is rejected, the data is masked, or it is ignored.
 PrivateDataPolicy = Literal["block", "redact", "off"]
 PrivateKind = Literal[
-    "email", "phone", "card", "iban", "ssn", "sin", "cpf", "id_number", "ip", "postal_code", "name", "password"
+    "email",
+    "phone",
+    "card",
+    "iban",
+    "ssn",
+    "sin",
+    "ramq",
+    "nir",
+    "nhs",
+    "nino",
+    "tax_id",
+    "dni",
+    "codice_fiscale",
+    "cpf",
+    "cnpj",
+    "id_number",
+    "ip",
+    "postal_code",
+    "address",
+    "name",
+    "password",
 ]
 #: Kinds that are redacted by default, because questions contain them without being about a person.
-_REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "name"])
+_REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "address", "name"])
 
 #: What a rejection does: the asker gets a message, gets no reply, or the check is off.
 RejectionOutcome = Literal["tell", "silent", "off"]
 
 Packaged = Literal[
-    "crisis", "threat", "manipulation", "jailbreak", "profanity", "greeting", "thanks", "chitchat", "allowed"
+    "crisis",
+    "distress",
+    "threat",
+    "manipulation",
+    "jailbreak",
+    "profanity",
+    "greeting",
+    "thanks",
+    "chitchat",
+    "allowed",
 ]
 LexiconKind = Packaged | Literal["off_topic"]
 
@@ -58,11 +87,16 @@ class ModerationSettings(ModelStepSettings):
     pii: dict[PrivateKind, PrivateDataPolicy] = Field(
         default_factory=dict,
         description="What to do with private data by kind: block (reject the question), redact (mask the data) or off. "
-        "Default: ip, postal_code and name are redacted, other kinds are blocked.",
+        "Default: ip, postal_code, address and name are redacted, other kinds are blocked.",
     )
     pii_engine: Literal["builtin", "presidio"] = Field(
         default="builtin",
         description="`presidio` adds Microsoft Presidio (extra `pii`) to the built-in patterns, which are always used.",
+    )
+    name_models: dict[str, str] = Field(
+        default_factory=dict,
+        description="By language, an installed spaCy pipeline with named entities (extra `pii`), or its folder: people "
+        "whom it names are `name` too, e.g. `{en: en_core_web_sm, fr: fr_core_news_sm}`.",
     )
     phone_regions: tuple[str, ...] = Field(
         default=("CA", "US", "FR", "GB"),
@@ -127,8 +161,8 @@ class ModerationSettings(ModelStepSettings):
     )
     messages: dict[str, dict[str, str]] = Field(
         default_factory=dict,
-        description="Replaces messages to the asker: rejection kind (or greeting, thanks, emergency) -> language -> "
-        "text.",
+        description="Replaces messages to the asker: rejection kind (or greeting, thanks, emergency, help) -> "
+        "language -> text.",
     )
     default_language: str = Field(
         default="eng", description="The language of messages when that of the asker is unknown."

@@ -75,6 +75,8 @@ def cacheable_answer(ending: Fact, envelope: Envelope, settings: PersistenceSett
     Excluded are answers from tools or web pages, which change unnoticed, and questions from which moderation removed
     something, as their key belongs to another text.
     """
+    if isinstance(ending, AnswerVerified) and ending.question.notice is not None:
+        return None  # the services that help depend on the asker's region
     if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
         return None
     answer = ending.answer

@@ -25,7 +25,7 @@ from shared.contracts import subjects
 from shared.contracts.domain import Effect, Lane, Question, Value
 from shared.contracts.envelope import IMPORTED, Envelope, Event, following
 from shared.contracts.errors import AnswerbusError, UnavailableError
-from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked, tools_so_far
+from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked, notice_of, tools_so_far
 from shared.contracts.payloads import SessionBookedPayload
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
@@ -209,7 +209,8 @@ class DeadlineMonitor:
             return  # erased meanwhile
         effect, calls = tools_so_far(last.payload)
         effect = effect or await self._booked(overdue.correlation_id, last.payload)
-        fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE).telling(effect, calls)
+        fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE, notice=notice_of(last.payload))
+        fact = fact.telling(effect, calls)
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
             log.warning("a question missed its deadline", unresponsive=stage, last_fact=last.fact)
         telemetry.DEADLINES_MISSED.labels(stage).inc()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -54,8 +55,10 @@ from shared.contracts.requests.retrieval import (
     SourceIndexRequest,
 )
 from shared.contracts.stage import DeliveryCount, Stage
+from shared.observability.telemetry import INSTRUCTIONS
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
+from shared.text.passage_filter import screened_passages
 
 log = structlog.get_logger()
 
@@ -139,9 +142,9 @@ class QuestionHandler:
         if cached.reason:
             context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": cached.reason}})
         retrieved = PassagesRetrieved(question=question, passages=passages, context=context)
-        if self._conversation is None:
-            return retrieved
-        return await self._conversation.extend(retrieved, envelope.conversation_id, settings)
+        if self._conversation is not None:
+            retrieved = await self._conversation.extend(retrieved, envelope.conversation_id, settings)
+        return await _screened(retrieved, envelope, settings)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
         """The passages for the next attempt: for the question as the verifier rewrote it, with its feedback.
@@ -159,13 +162,14 @@ class QuestionHandler:
         said_before = self._query_rewriting.context(refuted.question, text, settings.query_rewriting)
         rewritten = replace(rewritten, context=said_before)
         passages, context = await self._find(refuted.question, rewritten, settings, room=PASSAGE_BYTES - carried)
-        return PassagesRetrieved(
+        retrieved = PassagesRetrieved(
             question=refuted.question,
             passages=passages,
             context=context,
             feedback=refuted.feedback,
             earlier=refuted.earlier,
         )
+        return await _screened(retrieved, envelope, settings)
 
     async def search(self, request: SearchRequest) -> SearchReply:
         """Answers `ask.retrieval.search`: what a question would find and, with `explain`, how.
@@ -246,6 +250,17 @@ class QuestionHandler:
             trace=result.trace_summary,
         )
         return tuple(fitting), context
+
+
+async def _screened(retrieved: PassagesRetrieved, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
+    """The passages without instructions to a model, which are counted and noted in the trace."""
+    screened = await asyncio.to_thread(screened_passages, retrieved.passages, settings.embedded_instructions)
+    if not screened.found:
+        return retrieved
+    INSTRUCTIONS.labels(envelope.pipeline.name, "passage").inc(screened.found)
+    log.warning("passages contain instructions to a model", passages=list(screened.ids)[:10], found=screened.found)
+    context = retrieved.context.model_copy(update={"trace": {**retrieved.context.trace, **screened.trace}})
+    return retrieved.model_copy(update={"passages": screened.passages, "context": context})
 
 
 class DocumentHandler:

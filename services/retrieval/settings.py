@@ -24,6 +24,7 @@ from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections
 from shared.runtime.context import StageContext
+from shared.text.passage_filter import ScreeningPolicy
 
 #: The names of all retrievers that a search can name.
 RETRIEVERS = ("bm25", "dense", "graph", "web")
@@ -72,6 +73,11 @@ class RetrievalSettings(PromptedSection):
     candidates: int = Field(default=100, ge=1, le=1000, description="Number of candidates that each retriever returns.")
     max_passage_chars: int = Field(
         default=2400, ge=100, le=8000, description="A longer passage is cut at the end of a sentence, in characters."
+    )
+    embedded_instructions: ScreeningPolicy = Field(
+        default="remove",
+        description='Instructions to a model in passages ("ignore the question and …"): `remove` takes these sentences '
+        "out, `drop` leaves out such passages, `keep` only counts them. See `answerbus_embedded_instructions_total`.",
     )
     duplicate_share: float = Field(
         default=0.9,

@@ -9,6 +9,7 @@ from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import QuestionApproved, QuestionCleared, QuestionTranslated
 from shared.llm.ports import Models
+from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
 
 
@@ -37,8 +38,8 @@ class Translator:
     async def _language(self, approved: QuestionApproved, settings: TranslationSettings) -> tuple[str, bool]:
         """The language of the question, and whether it is doubtful, so that a translating model decides.
 
-        It is the language of the asker's hint, else the one identified from the text if that is clear, else the
-        default.
+        It is the language of the asker's hint, else the one identified from the text if that is clear, else that of
+        its function words, else the default.
         """
         hinted = code3(approved.language_hint)
         if hinted != UNKNOWN and not settings.translate:
@@ -47,7 +48,11 @@ class Translator:
         clear = _is_clear(guess, settings)
         if hinted != UNKNOWN:
             return hinted, clear and guess.language != hinted
-        return (guess.language, False) if clear else (settings.default_language, True)
+        if clear:
+            return guess.language, False
+        # A few words with a foreign name in them: function words may tell what letters do not.
+        words = guess_language(approved.question.text, settings.languages)
+        return (words, False) if words != UNKNOWN else (settings.default_language, True)
 
 
 def _is_clear(guess: LanguageGuess, settings: TranslationSettings) -> bool:

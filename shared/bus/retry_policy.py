@@ -22,7 +22,7 @@ from shared.contracts.errors import (
     TransientError,
     UnavailableError,
 )
-from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned, tools_so_far
+from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned, notice_of, tools_so_far
 from shared.contracts.stage import Stage
 from shared.llm.call_context import current_ledger, recorded_calls
 from shared.observability import telemetry
@@ -137,7 +137,10 @@ class RetryPolicy:
         kind = getattr(error, "kind", "internal") if isinstance(error, PermanentError) else "internal"
         default = EXPIRED_MESSAGE if kind == "expired" else DEFAULT_MESSAGE
         message = (error.message if isinstance(error, PermanentError) else "") or default
-        fact = QuestionAbandoned(stage=failed_stage, kind=kind, message=message).telling(*_tools(event))
+        fact = QuestionAbandoned(
+            stage=failed_stage, kind=kind, message=message, notice=notice_of(event.payload) if event else None
+        )
+        fact = fact.telling(*_tools(event))
         cause = event or _envelope(data)
         if cause is not None:
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())

@@ -50,12 +50,28 @@ class Finding(Value):
     count: int
 
 
+class Link(Value):
+    """Where to read on; `source` names the document where it has no address of its own, and `url` is then empty."""
+
+    url: str
+    title: str = ""
+    source: str = ""
+
+
+class Notice(Value):
+    """What the asker is shown before the answer: a message, and services that can help."""
+
+    message: str
+    links: tuple[Link, ...] = ()
+
+
 class Question(Value):
     """The question as every stage after moderation reads it.
 
     `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
     translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown. With
-    `collections`, the question is answered from documents of these only.
+    `collections`, the question is answered from documents of these only. `notice` is set where the asker may need help
+    that the documents do not give; the question is answered all the same.
     """
 
     text: str
@@ -64,6 +80,7 @@ class Question(Value):
     pivot_language: str = "und"
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
+    notice: Notice | None = None
 
     @property
     def search_text(self) -> str:
@@ -97,14 +114,6 @@ class Passage(Value):
     score: float = 0.0
     via: tuple[str, ...] = ()
     date: str = ""
-
-
-class Link(Value):
-    """Where to read on; `source` names the document where it has no address of its own, and `url` is then empty."""
-
-    url: str
-    title: str = ""
-    source: str = ""
 
 
 class Sentence(Value):

@@ -24,6 +24,7 @@ from shared.contracts.domain import (
     Finding,
     JudgedBy,
     Link,
+    Notice,
     Passage,
     Question,
     Refutation,
@@ -89,7 +90,10 @@ RejectionKind = Literal[
 
 
 class QuestionRejected(Fact):
-    """Moderation declined the question, which is not an error. With `reply` false the asker is shown no message."""
+    """Moderation declined the question, which is not an error. With `reply` false the asker is shown no message.
+
+    `notice` is shown even then: it offers help.
+    """
 
     published_by = ("moderation",)
     consumed_by = ("persistence",)
@@ -101,6 +105,7 @@ class QuestionRejected(Fact):
     link: Link | None = None
     reply: bool = True
     findings: tuple[Finding, ...] = ()
+    notice: Notice | None = None
 
 
 class QuestionEscalated(Fact):
@@ -287,6 +292,7 @@ class QuestionAbandoned(Fact):
     links: tuple[Link, ...] = ()
     payload: dict[str, Any] | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
+    notice: Notice | None = None
 
     def telling(self, effect: Effect | None, tool_calls: tuple[dict[str, Any], ...]) -> QuestionAbandoned:
         """The same ending with what tools changed for the asker before, and their calls."""
@@ -422,6 +428,13 @@ class QuestionsForgotten(Fact):
     conversations: tuple[str, ...] = ()
     erased: dict[str, int] = {}
     rest: bool = False
+
+
+def notice_of(fact: Fact) -> Notice | None:
+    """What the asker of the question is shown before anything else, from whichever of its facts."""
+    question: Question | None = getattr(fact, "question", None)
+    own: Notice | None = getattr(fact, "notice", None)
+    return own or (question.notice if isinstance(question, Question) else None)
 
 
 def tools_so_far(fact: Fact) -> tuple[Effect | None, tuple[dict[str, Any], ...]]:

@@ -19,6 +19,7 @@ from shared.contracts.domain import (
     Context,
     Finding,
     JudgedBy,
+    Notice,
     Passage,
     Refutation,
     Scores,
@@ -34,6 +35,7 @@ from shared.contracts.facts import (
     QuestionEscalated,
     QuestionRejected,
     QuestionWithdrawn,
+    notice_of,
 )
 from shared.contracts.payloads import EmergencyPayload
 
@@ -77,9 +79,9 @@ REMEMBERED = frozenset(name for name, traits in OUTCOMES.items() if traits.remem
 class Outcome(Value):
     """How a question ended, in one shape for every terminal fact; fields that do not apply keep their defaults.
 
-    `kind` is the answer's type, or the rejection's or abandonment's kind. `answer` is None for a withdrawn question;
-    what the asker sees of it is `shown_answer`. `confidence` is from 0 to 10. `usage` is what the fact itself says the
-    models cost, None where it says nothing.
+    `notice` is shown before everything else. `kind` is the answer's type, or the rejection's or abandonment's kind.
+    `answer` is None for a withdrawn question; what the asker sees of it is `shown_answer`. `confidence` is from 0 to
+    10. `usage` is what the fact itself says the models cost, None where it says nothing.
 
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
     `best_effort`, `judged_by`, `refuted` and `evaluation` to an answer, `origin` (the question whose answer it is) and
@@ -112,6 +114,7 @@ class Outcome(Value):
     findings: tuple[Finding, ...] = ()
     stage: str = ""
     by: str = ""
+    notice: Notice | None = None
 
     @property
     def traits(self) -> OutcomeTraits:
@@ -141,15 +144,15 @@ class Outcome(Value):
         names = {name for name in DETAILS if name in self.model_fields_set}
         if self.traits.written:
             names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
-        elif not self.tool_calls:
-            names.discard("tool_calls")
+        else:
+            names -= {name for name in ("tool_calls", "notice") if not getattr(self, name)}
         return self.model_dump(mode="json", include=names)
 
 
 #: The fields of single outcomes, which the record keeps together in `Exchange.details`.
 DETAILS = (
     *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation"),
-    *("origin", "similarity", "options", "reply", "findings", "stage", "by"),
+    *("origin", "similarity", "options", "reply", "findings", "stage", "by", "notice"),
 )
 
 
@@ -191,6 +194,7 @@ def _answered(fact: AnswerVerified) -> Outcome:
         judged_by=fact.judged_by,
         refuted=fact.refuted,
         evaluation=fact.evaluation,
+        notice=notice_of(fact),
     )
 
 
@@ -208,6 +212,7 @@ def _reused(fact: AnswerReused) -> Outcome:
         engine=fact.engine,
         origin=fact.origin,
         similarity=fact.similarity,
+        notice=notice_of(fact),
     )
 
 
@@ -224,6 +229,7 @@ def _clarification(fact: ClarificationRequested) -> Outcome:
         engine=fact.engine,
         usage=fact.usage if fact.engine else None,
         tool_calls=fact.tool_calls,
+        notice=notice_of(fact),
     )
 
 
@@ -237,6 +243,7 @@ def _rejected(fact: QuestionRejected) -> Outcome:
         answer=Answer(content=fact.message, type="refusal", links=links),
         reply=fact.reply,
         findings=fact.findings,
+        notice=notice_of(fact),
     )
 
 
@@ -258,6 +265,7 @@ def _abandoned(fact: QuestionAbandoned) -> Outcome:
         answer=Answer(content=fact.message, type="refusal", links=fact.links, payload=fact.payload),
         stage=fact.stage,
         tool_calls=fact.tool_calls,
+        notice=notice_of(fact),
     )
 
 

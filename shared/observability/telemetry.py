@@ -63,6 +63,11 @@ MODERATED = Counter(
     "Questions by the result of moderation, and by the kinds of findings",
     ["pipeline", "kind"],
 )
+INSTRUCTIONS = Counter(
+    "answerbus_embedded_instructions_total",
+    "Instructions to a model that were found in passages, pages or tool results before a model read them",
+    ["pipeline", "found_in"],
+)
 GUARDRAILS_FAILED = Counter(
     "answerbus_guardrails_failed_total", "Questions and answers that the guardrails failed to check", ["fails"]
 )

@@ -48,7 +48,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "selectolax": ("shared/text/readers/html.py", "shared/web/page.py"),
     "ahocorasick": ("services/moderation/lexicon.py",),
     "presidio_analyzer": ("services/moderation/adapters.py",),
-    "spacy": ("services/moderation/adapters.py",),
+    "spacy": ("services/moderation/adapters.py", "services/moderation/entity_names.py"),
     "tldextract": ("services/moderation/adapters.py",),
     "sklearn": ("services/moderation/classifier_training.py",),
     "nemoguardrails": ("services/moderation/guardrails.py",),

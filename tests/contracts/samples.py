@@ -28,6 +28,7 @@ from shared.contracts.domain import (
     KeptDraft,
     Lane,
     Link,
+    Notice,
     ObjectRef,
     Passage,
     PipelineRef,
@@ -142,6 +143,7 @@ _EARLIER = Attempts(
         tool_calls=_TOOL_CALLS,
     ),
 )
+_NOTICE = Notice(message="These services help.", links=(Link(url="tel:112", title="112"),))
 _FINDINGS = (Finding(kind="email", count=1), Finding(kind="phone", count=2))
 
 
@@ -169,6 +171,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             link=Link(url="https://example.org/contact", title="Contact"),
             reply=True,
             findings=_FINDINGS,
+            notice=_NOTICE,
         ),
     )
     yield (
@@ -281,6 +284,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             message="This took too long and was given up. Please try again.",
             text=_QUESTION.text,
             links=(Link(url="https://example.org/help", title="Help"),),
+            notice=_NOTICE,
         ),
     )
     yield "gateway", 0, QuestionWithdrawn(by="client")

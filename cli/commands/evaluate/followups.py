@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, index_settings, read_pipeline_option
-from cli.options import Json
+from cli.options import Json, language_option
 
 
 def followups(
@@ -30,13 +30,15 @@ def followups(
     from cli.output import print_json, run, table
     from shared.text.languages import code3
 
+    code = code3(language_option(language))
+
     async def work() -> dict[str, Any]:
         document = read_pipeline_option(pipeline)
-        measured = await evaluate(file, document, language=language)
+        measured = await evaluate(file, document, language=code)
         judged = [case for case in read_cases(file) if case.passage]
         if any(case.turns for case in judged):
             with index_settings(None) as settings:
-                found = await retrieval_gain(judged, document, settings, language=code3(language), corpus=corpus)
+                found = await retrieval_gain(judged, document, settings, language=code, corpus=corpus)
             measured["retrieval"] = found
             measured["metrics"] |= {f"share_of_gain_{name}": value for name, value in found["share_of_gain"].items()}
         return measured

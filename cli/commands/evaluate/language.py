@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, read_pipeline_option
-from cli.options import Json, comma_separated
+from cli.options import Json, comma_separated, language_option
 
 
 def language(
@@ -17,13 +17,19 @@ def language(
     languages: Annotated[
         str, typer.Option(help="Languages to tell apart, separated by commas; default: the pipeline's.")
     ] = "",
+    per_text: Annotated[
+        bool, typer.Option("--per-text", help="List each text whose language was not detected.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure language detection on lines of language and text, separated by a tab, or on JSON lines."""
     from cli.evaluation.language import evaluate
     from cli.output import run
-    from cli.views.evaluations import show_measures
+    from cli.views.evaluations import show_measures, show_texts
 
-    candidates = comma_separated(languages)
+    candidates = [language_option(one) for one in comma_separated(languages)]
     document = read_pipeline_option(pipeline, "translation", {"languages": candidates} if candidates else {})
-    show_measures("language", run(lambda: evaluate(file, document)), as_json=as_json)
+    result = run(lambda: evaluate(file, document, per_text=per_text))
+    show_measures("language", result, as_json=as_json)
+    if per_text and not as_json:
+        show_texts(result["texts"])

@@ -21,6 +21,9 @@ def moderation(
     with_model: Annotated[
         bool, typer.Option(help="Also run the pipeline's model steps, and detect private data with the model.")
     ] = False,
+    per_text: Annotated[
+        bool, typer.Option("--per-text", help="List each text that was stopped or masked, with the rule and its span.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure moderation on labelled texts: the rules alone, or together with the model of the role `fast`.
@@ -30,10 +33,13 @@ def moderation(
     """
     from cli.evaluation.moderation import evaluate
     from cli.output import run
-    from cli.views.evaluations import show_measures
+    from cli.views.evaluations import show_measures, show_texts
 
     changes = {"pii_engine": pii_engine, "injection_model": str(classifier or "")}
     document = read_pipeline_option(pipeline, "moderation", {name: value for name, value in changes.items() if value})
     if with_model and document.sections["moderation"].get("ai_pii", "off") == "off":
         document = with_settings(document, "moderation", {"ai_pii": "redact"})
-    show_measures("moderation", run(lambda: evaluate(file, document, with_model=with_model)), as_json=as_json)
+    result = run(lambda: evaluate(file, document, with_model=with_model, per_text=per_text))
+    show_measures("moderation", result, as_json=as_json)
+    if per_text and not as_json:
+        show_texts(result["texts"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, index_settings, read_pipeline_option
-from cli.options import Json, comma_separated
+from cli.options import Json, comma_separated, language_option
 
 if TYPE_CHECKING:
     from cli.evaluation.retrieval import RetrievalRun
@@ -51,6 +51,7 @@ def retrieval(
     from cli.output import run
     from shared.text.languages import code3
 
+    code = code3(language_option(language)) if language else ""
     fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
     names, code = comma_separated(retrievers), code3(language) if language else ""
 

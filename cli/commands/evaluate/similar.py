@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.commands.evaluate.common import PipelineFolder, index_settings, read_pipeline_option
-from cli.options import Json
+from cli.options import Json, language_option
 
 
 def similar(
@@ -34,10 +34,12 @@ def similar(
     from cli.views.evaluations import show_figures, show_intervals
     from shared.text.languages import code3
 
+    code = code3(language_option(language))
+
     async def work() -> dict[str, Any]:
         document = read_pipeline_option(pipeline)
         with index_settings(None) as settings:
-            return await evaluate(dataset, settings, document, language=code3(language), limit=limit)
+            return await evaluate(dataset, settings, document, language=code, limit=limit)
 
     result = run(work)
     if as_json:

@@ -11,7 +11,7 @@ approved one; the most severe rejection decides the kind. Whether somebody is in
 
 from __future__ import annotations
 
-from services.moderation.checks.crisis import in_danger
+from services.moderation.checks.crisis import in_danger, in_distress
 from services.moderation.checks.injection import injection
 from services.moderation.checks.injection_classifier import injection_classifier
 from services.moderation.checks.language import unsupported_language
@@ -66,5 +66,6 @@ __all__ = [
     "CheckResult",
     "ModerationVerdict",
     "in_danger",
+    "in_distress",
     "judge",
 ]

@@ -7,15 +7,17 @@ Every pattern runs in linear time: repetitions are bounded or possessive.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
+from shared.text.injections import attacks
 
 #: HTML tags: people ask questions about these.
 _PLAIN_TAGS_TEXT = """a b i u p s em strong code pre br hr ul ol li span div table tr td th h1 h2 h3 h4 h5 h6 img small
     sub sup html body head title form input button label select option textarea nav main section article
-    footer header"""
+    footer header nowiki ref math"""
 _PLAIN_TAGS = frozenset(_PLAIN_TAGS_TEXT.split())
 _TAG = re.compile(r"<([a-z][\w-]{0,40})(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _TEMPLATE = re.compile(
@@ -35,14 +37,18 @@ _CONTEXT = re.compile(
       | \binstructions?[ ]?:[ ]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: At the beginning of a sentence: "You are" and a name or role, as a statement.
+#: At the beginning of a sentence: "You are" and a name, as a statement. Roles ("you are a gardener") are harmless.
 _PERSONA = re.compile(
     r"""(?:^|[.!?:"][ ])(?:[A-Z][\w-]{0,20},[ ])?
       (?:(?:You|you)[ ]are|You're|(?:Du|du)[ ]bist|Sie[ ]sind|(?:Tu|tu)[ ]es|Vous[ ]êtes|Eres|Sei|Be)[ ]
       (?:now[ ]|jetzt[ ]|maintenant[ ])?
-      (?:(?:an?|the|my|two|three|ein|eine|der|die|das|un|une|le|la)[ ][\w"'-]{1,30}(?:[ ][\w"'-]{1,30}){0,6}
-        |(?-i:[A-Z])[\w-]{1,30}(?:[ ][\w-]{1,30}){0,3}) [.,:!]""",
+      (?-i:[A-Z])[\w-]{1,30}(?:[ ][\w-]{1,30}){0,3} [.,:!]""",
     re.VERBOSE,
+)
+#: A role, right after the words of a search: an order appended to what somebody else typed.
+_APPENDED = re.compile(
+    r"(?:^|[.?!][ ])(?:[A-ZÄÖÜÉ][\w-]{1,40}[ ]){2,6}"
+    r"(?:I[ ](?:want|need|order)[ ]you[ ]to|Ich[ ]möchte,?[ ]dass[ ](?:du|Sie)|Je[ ]veux[ ]que[ ]tu|[Aa]ct[ ]as)[ ]"
 )
 #: Consecutive words in capitals, one of them a command, in a text that is not all in capitals.
 _SHOUTED_WORDS = 5
@@ -58,14 +64,23 @@ def injection(check_input: CheckInput, settings: ModerationSettings) -> CheckRes
     return CheckResult(rejection="jailbreak", findings=(Finding(kind="jailbreak", count=1),))
 
 
+def injection_forms(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each reason why the text has that form: its name, and the characters from start to end."""
+    for part in attacks(text):
+        yield f"cues: {', '.join(part.cues)}", part.start, part.end
+    if any(sign in text for sign in _TEMPLATE_SIGNS) and (found := _TEMPLATE.search(text)):
+        yield "form: template", *found.span()
+    for name, pattern in (("context", _CONTEXT), ("persona", _PERSONA), ("appended order", _APPENDED)):
+        if found := pattern.search(text):
+            yield f"form: {name}", *found.span()
+    if "<" in text and _paired_tag(text):
+        yield "form: paired tags", 0, len(text)
+    if _shouts_a_command(text):
+        yield "form: shouted command", 0, len(text)
+
+
 def _suspicious(text: str) -> bool:
-    return bool(
-        (any(sign in text for sign in _TEMPLATE_SIGNS) and _TEMPLATE.search(text))
-        or _CONTEXT.search(text)
-        or _PERSONA.search(text)
-        or ("<" in text and _paired_tag(text))
-        or _shouts_a_command(text)
-    )
+    return next(injection_forms(text), None) is not None
 
 
 def _paired_tag(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
+from services.moderation.private.addresses import addresses
 from services.moderation.private.names import names
 from services.moderation.private.shapes import shapes
 from services.moderation.private.span import MASK, Span, mask, without_overlaps
@@ -27,7 +28,8 @@ def private_data(check_input: CheckInput, settings: ModerationSettings) -> Check
 
 def private_spans(check_input: CheckInput, settings: ModerationSettings) -> list[Span]:
     """The spans by position; where spans overlap, built-in patterns win over another engine, and that over names."""
-    found = [*shapes(check_input.text, settings.phone_regions), *check_input.engine_spans, *names(check_input.text)]
+    text = check_input.text
+    found = [*addresses(text), *shapes(text, settings.phone_regions), *check_input.engine_spans, *names(text)]
     return without_overlaps(span for span in found if settings.policy(span.kind) != "off")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from services.moderation.checks.verdict import NO_OBJECTION, CheckInput, CheckResult
-from services.moderation.normalizer import normalize, spaced_out
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Finding
+from shared.text.normalizer import normalize, spaced_out
 
 _PROBES = re.compile(
     r"""<script\b | javascript: | \bon(?:error|load|click|mouseover)[ ]?=
@@ -36,8 +37,15 @@ def scanner(check_input: CheckInput, settings: ModerationSettings) -> CheckResul
     """Rejects a text with a probe for vulnerabilities, or with a long run of spaced-out letters."""
     if settings.outcome("manipulation") == "off":
         return NO_OBJECTION
-    lowered = check_input.text.casefold()
-    probes = any(sign in lowered for sign in _SIGNS) and _PROBES.search(check_input.text)
-    if probes or (" " in check_input.text and spaced_out(normalize(check_input.text)) >= _SPACED_LETTERS):
-        return CheckResult(rejection="manipulation", findings=(Finding(kind="manipulation", count=1),))
-    return NO_OBJECTION
+    if next(scanner_forms(check_input.text), None) is None:
+        return NO_OBJECTION
+    return CheckResult(rejection="manipulation", findings=(Finding(kind="manipulation", count=1),))
+
+
+def scanner_forms(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each reason for the rejection: its name, and the characters from start to end."""
+    lowered = text.casefold()
+    if any(sign in lowered for sign in _SIGNS) and (found := _PROBES.search(text)):
+        yield "form: scanner's probe", *found.span()
+    if " " in text and spaced_out(normalize(text)) >= _SPACED_LETTERS:
+        yield "form: spaced-out letters", 0, len(text)

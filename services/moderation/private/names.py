@@ -13,8 +13,12 @@ _PARTICLE = r"(?:de|da|dos|van|von|der|den|du|la|le|al|el|bin|ibn|Mc|St\.|[A-ZÀ
 _NAME = rf"{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG}(?:[ ]{_PARTICLE}){{0,2}}(?:[ ]{_BIG})?)?"
 
 _TITLED = re.compile(
-    rf"\b(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Mgr|Me|MM|Messrs|Pr)\b\.?|M\.|(?:Miss|Mister|Monsieur|Madame|Mademoiselle"
+    rf"\b(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Mgr|(?P<me>Me)|MM|Messrs|Pr)\b\.?|M\.|(?:Miss|Mister|Monsieur|Madame|Mademoiselle"
     rf"|Doctor|Docteur|Professor|Professeur|Maître|Sir|Dame)\b)[ ](?P<name>{_NAME})"
+)
+#: *Me* is a title (maître) only in French.
+_FRENCH = re.compile(
+    r"\b(?:le|la|les|des|du|est|avec|pour|par|chez|mon|ma|une?|que|qui|et|puis-je|avocate?|notaire)\b", re.IGNORECASE
 )
 _DECLARED = re.compile(
     rf"\b(?:my[ ](?:full[ ]|first[ ]|last[ ]|legal[ ]|maiden[ ])?(?:name|surname)(?:[ ]is|['’]s|[ ]was|:)"
@@ -30,7 +34,8 @@ _NOT_NAMES_TEXT = """not on in at the a an my your misspelled misspelt spelled s
     had do does did can could will would should want need please if when how where who why to from for
     with as of by live lives lived here speaking calling common long short et ou mais je j tu il elle
     nous vous pas mal bien sur dans le la les un une est suis ai mon ma mes que qui comment écrit erroné
-    différent manquant changé toujours voudrais veux souhaite habite et, au aux pour"""
+    différent manquant changé toujours voudrais veux souhaite habite et, au aux pour before after who you
+    your will never"""
 _NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
 #: Words after a title that are offices rather than names.
 _OFFICES_TEXT = """President Minister Speaker Chair Chairman Chairwoman Secretary Justice Judge Mayor Governor Prime
@@ -44,7 +49,10 @@ _DECLARING_WORDS = ("name", "nom", "called", "call me", "appelle", "speaking", "
 def names(text: str) -> Iterator[Span]:
     """Yields names after a title (without the title), then declared names."""
     for found in _TITLED.finditer(text):
-        if found["name"].split()[0] not in _OFFICES:
+        first = found["name"].split()[0]
+        if first in _OFFICES or first.casefold() in _NOT_NAMES or len(first) < 2:
+            continue
+        if not (found["me"] and not _FRENCH.search(text)):
             yield Span("name", found.start("name"), found.end("name"))
     lowered = text.casefold()
     for found in _DECLARED.finditer(text) if any(word in lowered for word in _DECLARING_WORDS) else ():

@@ -43,8 +43,9 @@ _INTERNATIONAL = rf"""
 #: Words before or after a number that mark it as a telephone number.
 _BEFORE = re.compile(
     r"\b(?:call(?:ing|ed)?|phone[ds]?|telephones?|tel|cell|mobile|fax|desk|home|work|reach(?:ed|able)?|text|ring|dial"
-    r"|answering|messages? to|sms|whatsapp|number(?: is| was|:)|contact|office"
-    r"|appel(?:er|ez|le|ons)|téléphon\w{1,4}|tél|portable|joindre|joignable|numéro|télécopieur|cellulaire|bureau)\b"
+    r"|answering|messages? to|sms|whatsapp|my number(?: is| was|:)|contact|office"
+    r"|appel(?:er|ez|le|ons)|téléphon\w{1,4}|tél|portable|joindre|joignable|mon numéro(?: est|:)|télécopieur"
+    r"|cellulaire|bureau)\b"
     r"[^\d\n+(]{0,12}\n?[^\d\n+(]{0,6}(?=[\d+(])",
     re.IGNORECASE,
 )
@@ -58,13 +59,34 @@ _DIGITS = re.compile(
 _A_DATE = re.compile(r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}\Z|\d{1,2}[-./]\d{1,2}[-./](?:19|20)?\d\d\Z")
 
 
+#: Words before a number that say it is another one: an identification number, a code, a reference.
+_OTHER_NUMBER = re.compile(
+    r"\b(?:nhs|national insurance|s[ée]curit[ée] sociale|social (?:security|insurance)|assurance (?:sociale"
+    r"|maladie)|sin|nas|ssn|nir|ramq|nam|steuer\w{0,20}"
+    r"|dni|nie|nif|codice fiscale|cpf|cnpj|iban|(?:credit|debit|bank|payment) card|carte (?:bancaire|de crédit)"
+    r"|(?<!area )codes?|ref(?:erence)?|référence"
+    r"|lot|batch|order|commande|ndc|din|cip|product|produit|drug|médicament|item|model|modèle|serial|série"
+    r"|version|invoice|facture|ticket|isbn|issn|doi|sku"
+    r"|grant|trial|patent|accession|registration)\b[^.!?;]{0,24}\Z",
+    re.IGNORECASE,
+)
+_LABEL_CHARS = 60
+
+
+def _labelled(text: str, start: int) -> bool:
+    return _OTHER_NUMBER.search(text[max(0, start - _LABEL_CHARS) : start]) is not None
+
+
 def phones(text: str, regions: tuple[str, ...]) -> Iterator[Span]:
     """Every phone number in a format of the regions or the international one, or with a marking word beside it."""
     for found in _pattern(regions).finditer(text):
-        yield Span("phone", found.start(), found.end())
+        if not _labelled(text, found.start()):
+            yield Span("phone", found.start(), found.end())
     candidates = [found for found in _DIGITS.finditer(text) if not _A_DATE.match(found[0])]
     marked = {found.end() for found in _BEFORE.finditer(text)} if candidates else set()
     for found in candidates:
+        if _labelled(text, found.start()):
+            continue
         if found.start() in marked or _AFTER.match(text, found.end()):
             yield Span("phone", found.start(), found.end())
 

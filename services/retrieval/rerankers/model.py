@@ -12,6 +12,7 @@ from shared.contracts.domain import Passage
 from shared.llm.ports import Models
 from shared.llm.prompt_blocks import block
 from shared.llm.prompts import assemble
+from shared.text.injections import without_instructions
 
 #: Characters that the model reads: of the question, of one passage, of all passages.
 QUESTION, PASSAGE, PASSAGES = 2000, 800, 16_000
@@ -54,6 +55,6 @@ def prompt(question: str, passages: Sequence[Passage], reasons: Sequence[str]) -
     each = min(PASSAGE, PASSAGES // max(1, len(passages)))
     parts = [block("question", question, limit=QUESTION, why=" ".join(reasons))]
     for number, passage in enumerate(passages, start=1):
-        text = f"{passage.title}\n{passage.text}" if passage.title else passage.text
+        text, _ = without_instructions(f"{passage.title}\n{passage.text}" if passage.title else passage.text)
         parts.append(block("passage", text, limit=each, number=number, date=passage.date or "unknown"))
     return "\n".join(parts)

@@ -18,13 +18,31 @@ class PrivateSpan(Value):
     end: int
 
 
+class RuleMatch(Value):
+    """A rule that matched characters `start` to before `end` of the tidied text.
+
+    `rule` is an entry of a list (`threat.en: go to hell`), the cues or the form of an injection, or a kind of private
+    data with what the pipeline does about it.
+    """
+
+    kind: str
+    rule: str
+    start: int
+    end: int
+
+
 class InspectReply(Value):
-    """`outcome` is `approved`, `escalated` or the kind of the rejection; `text` is the redacted text."""
+    """`outcome` is `approved`, `escalated` or the kind of the rejection; `text` is the redacted text.
+
+    `matches` are the rules that matched. `help_offered`: the asker is shown services that help before the answer.
+    """
 
     outcome: str
     text: str
     findings: tuple[Finding, ...] = ()
     private: tuple[PrivateSpan, ...] = ()
+    matches: tuple[RuleMatch, ...] = ()
+    help_offered: bool = False
     took_ms: float = 0.0
 
 

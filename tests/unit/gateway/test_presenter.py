@@ -41,7 +41,7 @@ STATUSES = {
 SILENT = {"QuestionTranslated", "QuestionCleared"} | {name for name, fact in FACTS.items() if fact.out_of_band}
 RESULT_KEYS = {
     *("outcome", "answer", "citations", "confidence", "context"),
-    *("followups", "engine", "reused", "timings", "usage"),
+    *("followups", "engine", "notice", "reused", "timings", "usage"),
 }
 
 

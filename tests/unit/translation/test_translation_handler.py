@@ -41,8 +41,10 @@ async def translate(
     return await translator.translate(approved, envelope, settings or TranslationSettings())
 
 
-async def language_of(identifier: Fixed, hint: str = "", settings: TranslationSettings | None = None) -> str:
-    approved = QuestionApproved(question=Question(text="Bonjour à tous"), language_hint=hint)
+async def language_of(
+    identifier: Fixed, hint: str = "", settings: TranslationSettings | None = None, text: str = "Passeport Ottawa"
+) -> str:
+    approved = QuestionApproved(question=Question(text=text), language_hint=hint)
     said = await translate(approved, identifier, settings=settings)
     return said.question.language
 
@@ -61,6 +63,13 @@ async def test_a_hint_that_names_no_language_is_not_believed() -> None:
 async def test_a_narrow_margin_gives_the_default_language() -> None:
     assert await language_of(Fixed("fra", 0.02)) == "eng"
     assert await language_of(Fixed("fra", 0.03)) == "fra"
+
+
+async def test_function_words_decide_where_letters_do_not() -> None:
+    """Given a short question with a foreign name, when the letters are not clear, then its small words are."""
+    settings = TranslationSettings(languages=("en", "fr"))
+
+    assert await language_of(Fixed("eng", 0.02), settings=settings, text="Qu'est-ce que la covid-19 ?") == "fra"
 
 
 async def test_a_text_without_words_gets_the_default_language() -> None:

@@ -1,0 +1,58 @@
+"""Screens what a model is about to read, passages and tool results, for instructions to a model. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from shared.contracts.domain import Passage
+from shared.text.injections import instructions, without_instructions
+
+#: `remove` takes the sentences out, `drop` leaves out the passage or result, `keep` only counts.
+ScreeningPolicy = Literal["remove", "drop", "keep"]
+
+
+class ScreenedPassages(NamedTuple):
+    """The passages that may be read, how many instructions there were, and the ids of the passages they were in."""
+
+    passages: tuple[Passage, ...]
+    found: int = 0
+    ids: tuple[str, ...] = ()
+
+    @property
+    def trace(self) -> dict[str, object]:
+        """What the question's trace says of it; empty where nothing was found."""
+        return {"instructions": {"found": self.found, "passages": list(self.ids)}} if self.found else {}
+
+
+def screened_passages(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
+    """The passages, in order; one that was nothing but instructions is left out."""
+    kept: list[Passage] = []
+    ids: list[str] = []
+    found = 0
+    for passage in passages:
+        screened, count = _screened(passage, policy)
+        found += count
+        ids += [passage.id] * bool(count)
+        if screened is not None:
+            kept.append(screened)
+    return ScreenedPassages(tuple(kept), found, tuple(ids))
+
+
+def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
+    """The text as it may be read, and how many instructions were in it."""
+    found = len(instructions(text))
+    if not found or policy == "keep":
+        return text, found
+    return ("" if policy == "drop" else without_instructions(text)[0]), found
+
+
+def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
+    text, in_text = without_instructions(passage.text)
+    in_title = len(instructions(passage.title))
+    found = in_text + in_title
+    if not found or policy == "keep":
+        return passage, found
+    if policy == "drop" or not any(map(str.isalnum, text)):
+        return None, found
+    return passage.model_copy(update={"text": text, "title": "" if in_title else passage.title}), found
