@@ -64,6 +64,7 @@ class NewQuestion:
     lane: Lane = Lane.LIVE
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
+    time_zone: str = ""
 
     @property
     def digest(self) -> str:
@@ -73,6 +74,8 @@ class NewQuestion:
             content += [self.lane.value, *(part for turn in self.turns for part in (turn.question, turn.answer))]
         if self.collections:
             content += ["collections", *sorted(self.collections)]
+        if self.time_zone:
+            content += ["time_zone", self.time_zone]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -148,6 +151,7 @@ class QuestionService:
             client=question.client,
             request_digest=question.digest,
             collections=question.collections,
+            time_zone=question.time_zone,
         )
         event = opening(
             "gateway",

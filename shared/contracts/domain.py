@@ -55,7 +55,8 @@ class Question(Value):
 
     `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
     translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown. With
-    `collections`, the question is answered from documents of these only.
+    `collections`, the question is answered from documents of these only. `time_zone` is the asker's (IANA name, such as
+    `Europe/Paris`); empty when it is not known.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Question(Value):
     pivot_language: str = "und"
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
+    time_zone: str = ""
 
     @property
     def search_text(self) -> str:
