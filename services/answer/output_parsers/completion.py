@@ -99,4 +99,6 @@ class CompletionParser:
             if self._held[begin : begin + 1] == "{":
                 return begin
         found = _OBJECT.search(self._held)
+        if found and self._text.opened and self._held[: found.start()].strip("` \n\tjson"):
+            return None  # words of the answer stand before it
         return found.start() if found else None
