@@ -2,11 +2,13 @@
 
 A sentence is supported by the passages its markers name. A sentence without markers is assigned, in this order, the
 passage that shares most of its words, the page that the model named as its source, or the only page cited at all.
-Otherwise it stays without a citation, and the verifier rejects it.
+Otherwise it stays without a citation, and the verifier rejects it. Sentences that state nothing (a lead-in, `Yes.`,
+what the passages do not say) are assigned none.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 
 from services.answer.citations import cite, segments
@@ -15,10 +17,12 @@ from services.answer.settings import DEFAULT_NOT_FOUND
 from shared.contracts.domain import Answer, Citation, Passage, Sentence
 from shared.contracts.errors import ModelError
 from shared.contracts.payloads import Payload, TextPayload
+from shared.text.addresses import bare
 from shared.text.analysis import sentences, stem_set, stems
-from shared.text.citations import closest_pages, links_section, page_links
+from shared.text.citations import closest_pages, is_data, links_section, page_links
 from shared.text.languages import UNKNOWN, localised
 from shared.text.payload_summary import payload_of, summary, told_first
+from shared.text.sentence_roles import Role, read_sentence, states_absence
 
 #: The share of a sentence's stems that a passage must contain to be assigned to it.
 MIN_SHARED = 0.5
@@ -34,6 +38,8 @@ async def build_draft(completion: Completion, task: AnswerTask) -> Draft | Clari
     Raises:
         ModelError: the completion is not usable, and there is no payload.
     """
+    if is_data(completion.content):
+        completion = completion._replace(content="")  # an object that is not of the form that was asked for
     content, output, payload = completion.content, completion.output, completion.payload
     if output.clarification and task.may_clarify:
         asked = told_first(output.clarification, task.history.effect)
@@ -140,26 +146,41 @@ def cited_draft(completion: Completion, *, language: str, max_links: int) -> Dra
     cited = []
     for segment in found:
         own = tuple(number for number in segment.numbers if 1 <= number <= len(completion.cited))
-        if not own:
+        if not own and _states(segment.text):
             only = completion.cited[0] if len(completion.cited) == 1 else None
             passage = _closest(segment.text, passages, language) or main or only
             own = (numbers.setdefault(passage, len(numbers) + 1),) if passage else ()
         cited.append(Sentence(text=segment.text, citations=own))
     explicit = sum(any(1 <= number <= len(completion.cited) for number in segment.numbers) for segment in found)
+    claims = sum(_states(segment.text) for segment in found)
     answer = Answer(
         content=completion.content,
         sentences=tuple(cited),
         links=page_links([passages[number - 1] for number in numbers], max_links),
     )
-    citations = _citations(numbers, cited, passages, main, output.citation_head)
+    citations = _citations(numbers, cited, passages, main, html.unescape(output.citation_head))
     confidence = output.confidence
     if confidence is None:
-        confidence = round(UNRATED * explicit / len(found), 1) if found else 0.0
+        confidence = round(UNRATED * min(1.0, explicit / claims), 1) if claims else 0.0
     if output.scope and not explicit:
-        # It only says that the question belongs elsewhere; an answer that states facts must cite a passage.
-        answer = answer.model_copy(update={"type": "refusal", "payload": {"scope": output.scope}, "links": ()})
-        citations = ()
+        # It only says that the question belongs elsewhere, which is verified; what states facts must cite a passage.
+        changes = {"type": "refusal", "payload": {"scope": output.scope}, "links": (), "sentences": _uncited(cited)}
+        answer, citations = answer.model_copy(update=changes), ()
+    elif found and not explicit and all(states_absence(segment.text) for segment in found):
+        links = page_links(passages, max_links)
+        changes = {"type": "not_found", "links": links, "sentences": _uncited(cited)}
+        answer, citations = answer.model_copy(update=changes), ()
     return Draft(answer, citations, confidence, cites_explicitly=explicit > 0)
+
+
+def _states(text: str) -> bool:
+    """Whether a sentence states something that may have a source."""
+    read = read_sentence(text)
+    return bool(read.rest) and read.role not in (Role.LEAD_IN, Role.ABSENCE)
+
+
+def _uncited(found: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    return tuple(sentence.model_copy(update={"citations": ()}) for sentence in found)
 
 
 def _verifiable(completion: Completion, draft: Draft, task: AnswerTask) -> tuple[Passage, ...]:
@@ -184,8 +205,8 @@ def _closest(text: str, passages: Sequence[Passage], language: str) -> int | Non
 
 def _named_page(url: str, passages: Sequence[Passage]) -> int | None:
     """The number of the first passage from the page that the model named as its source."""
-    page = _bare(url)
-    return next((at for at, passage in enumerate(passages, start=1) if page and _bare(passage.url) == page), None)
+    page = bare(url)
+    return next((at for at, passage in enumerate(passages, start=1) if page and bare(passage.url) == page), None)
 
 
 def _citations(
@@ -210,8 +231,3 @@ def _closest_sentence(text: str, passage: Passage) -> str:
         if shared > most:
             most, closest = shared, passage.text[start:end]
     return closest
-
-
-def _bare(url: str) -> str:
-    """The address without fragment and trailing slash, for comparisons."""
-    return url.split("#", 1)[0].rstrip("/")

@@ -1,7 +1,8 @@
 """The citation markers of an answer: `[3]` names passage 3 of the prompt and becomes the number of its citation. Pure.
 
-Citations are numbered in the order in which the streamed text first names them; a number without a passage is dropped.
-Markers are rewritten as ` [1]`, or ` [1] [2]` where there are several.
+Models write markers in other ways, too: `[1-3]`, `[^1]`, `[Passage 1]`, `【1】`, `<sup>1</sup>`. Citations are numbered
+in the order in which the streamed text first names them; a number without a passage is dropped. Markers are rewritten
+as ` [1]`, or ` [1] [2]` where there are several.
 """
 
 from __future__ import annotations
@@ -16,9 +17,21 @@ from shared.text.urls import well_formed
 
 #: Longest marker, in characters; anything longer in brackets is text.
 _LONGEST = 60
-_FULL = re.compile(r"\s{0,8}\[\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*\]")
-_BEGUN = re.compile(r"\s{0,8}(?:\[[\d\s,;]*)?$")
-_START = re.compile(r"\s{0,8}\[|\s{1,8}$")
+_LIST = r"(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)"
+_WORDS = r"(?:passages?|sources?|documents?|docs?|citations?|ref)"
+_FULL = re.compile(
+    rf"\s{{0,8}}(?:\[\s*\^?(?:{_WORDS}\s?)?{_LIST}\s*\]|【\s*{_LIST}(?:\s*[†:][^】]{{0,40}})?\s*】|<sup>\s*\[?{_LIST}\]?\s*</sup>)",
+    re.IGNORECASE,
+)
+_BEGUN = re.compile(
+    r"\s{0,8}(?:\[[\s^]{0,8}+[a-z]{0,9}+[\d\s,;–-]{0,50}|【[^】]{0,50}|<(?:s(?:u(?:p(?:>[\[\]\d\s,;–-]{0,24}(?:<(?:/(?:s(?:u(?:p)?)?)?)?)?)?)?)?)?)?$",
+    re.IGNORECASE,
+)
+_START = re.compile(r"\s{0,8}[\[【<]|\s{1,8}$")
+_RANGE = re.compile(r"(\d{1,3})\s*[–-]\s*(\d{1,3})")
+#: A range names at most so many passages.
+_WIDEST = 12
+_ITEM = re.compile(r"\s*(?:[-*+•–—‣▪◦·]\s|\(?\d{1,3}[.)]\s|\(?[a-z]\)\s|\|)")
 _MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+")
 
 
@@ -60,7 +73,7 @@ class Markers:
             at = begin.start()
             full = _FULL.match(text, at)
             if full and len(full[0]) <= _LONGEST:
-                out.append(self._shown(full[1]))
+                out.append(self._shown(next(filter(None, full.groups()))))
                 at = full.end()
             elif not last and len(text) - at < _LONGEST and _BEGUN.match(text, at):
                 break
@@ -71,7 +84,11 @@ class Markers:
         return "".join(out)
 
     def _shown(self, listed: str) -> str:
-        named = [int(number) for number in re.findall(r"\d+", listed)]
+        def spelled_out(match: re.Match[str]) -> str:
+            first, last = int(match[1]), int(match[2])
+            return ",".join(map(str, range(first, last + 1))) if first <= last < first + _WIDEST else match[0]
+
+        named = [int(number) for number in re.findall(r"\d+", _RANGE.sub(spelled_out, listed))]
         known = dict.fromkeys(number for number in named if 1 <= number <= self._count)
         return "".join(f" [{self.number(passage)}]" for passage in known)
 
@@ -116,6 +133,18 @@ def cite(number: int, passage: Passage, quote: str, *, title: str = "") -> Citat
     )
 
 
+def shorten(content: str, *, sentences: int, chars: int) -> str:
+    """The first `sentences` sentences, as far as they fit into `chars` characters.
+
+    A list, a table or a block of code counts as one sentence together with the line that leads in to it. If not even
+    the first sentence fits, its words that do, and `…`.
+    """
+    ends = [group[-1].end for group in _groups(content)]
+    if len(ends) > sentences:
+        content = content[: ends[sentences - 1]].rstrip()
+    return cut(content, chars)
+
+
 def cut(content: str, most: int) -> str:
     """The sentences that fit into `most` characters; if not even the first one does, its words that fit, and `…`."""
     if len(content) <= most:
@@ -126,6 +155,26 @@ def cut(content: str, most: int) -> str:
     head = content[: most - 1].strip()
     whole, _, rest = head.rpartition(" ")
     return f"{(whole if whole and rest else head).rstrip()}…"
+
+
+def _groups(content: str) -> list[list[Segment]]:
+    """The segments of the content, with those of a list, a table or a block of code in one group."""
+    groups: list[list[Segment]] = []
+    fenced, listed = False, False
+    for segment in segments(content):
+        line = content.rfind("\n", 0, segment.start + len(content[segment.start : segment.end]) - len(segment.text)) + 1
+        begins = content[max(line, segment.start) : segment.end].lstrip()
+        item = bool(_ITEM.match(begins))
+        leads = bool(groups) and groups[-1][-1].text.rstrip("*_ ").endswith(":")
+        if groups and (fenced or (item and (listed or leads)) or (leads and begins.startswith("```"))):
+            groups[-1].append(segment)
+        else:
+            groups.append([segment])
+        listed = item or (listed and fenced)
+        if content[segment.start : segment.end].count("```") % 2:
+            fenced = not fenced
+            listed = listed or not fenced
+    return groups
 
 
 def _segment(content: str, start: int, end: int) -> Segment:

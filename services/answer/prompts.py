@@ -14,6 +14,7 @@ from shared.llm.ports import Message
 from shared.llm.prompt_blocks import DATA_RULES, block, blocks, turn_blocks
 from shared.llm.prompts import assemble
 from shared.text.languages import UNKNOWN, english_name
+from shared.text.time_zones import local_time
 
 _CITING = """After each sentence write the number of the passage it rests on in square brackets, such as [2], or several
 such as [1] [3]. Use no number that is not a passage's. Write no list of sources."""
@@ -79,7 +80,10 @@ def chat_messages(task: AnswerTask) -> list[Message]:
 def agent_messages(task: AnswerTask) -> list[Message]:
     """The system and the user message of the engine that uses tools; they tell it the time, too."""
     rules = [_TOOLS, _DIRECT, _rules(task)] if task.settings.uncited else [_TOOLS, _rules(task)]
-    today = f"It is {datetime.now(UTC):%A, %Y-%m-%d %H:%M} UTC."
+    zone = task.question.time_zone or task.settings.time_zone
+    today = f"It is {local_time(datetime.now(UTC), zone)}."
+    if zone:
+        today += f" Times that the person names are in {zone}; tools take and give times in UTC."
     return _messages(task, task.settings.agent_prompt, "\n\n".join(rules), today=today)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from shared.contracts.pipelines import PromptedSection
 from shared.text.passage_filter import ScreeningPolicy
+from shared.text.time_zones import is_time_zone
 
 #: Language -> the text of an answer when the passages do not answer the question.
 DEFAULT_NOT_FOUND = {
@@ -133,9 +134,21 @@ class AnswerSettings(PromptedSection):
         default=(), description="The only hosts pages are downloaded from (`example.org`, `*.example.org`); empty: any."
     )
     web_deny: tuple[str, ...] = Field(default=(), description="Hosts that no page is downloaded from.")
+    time_zone: str = Field(
+        default="",
+        description="The time zone (`Europe/Paris`) in which the agent understands times that askers name, unless the "
+        "question names one; empty: UTC.",
+    )
     uncited: bool = Field(
         default=False,
         description="Whether an answer of the agent that cites nothing (a greeting, a question back, "
         "comfort) may pass; "
         "otherwise every sentence needs a source.",
     )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name and not is_time_zone(name):
+            raise ValueError(f"{name!r} is no time zone; write an IANA name such as Europe/Paris")
+        return name

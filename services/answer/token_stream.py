@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable, Sequence
 
-from services.answer.citations import Markers, cut
-from services.answer.output_parsers.json_form import JsonParser
+from services.answer.address_filter import AddressFilter
+from services.answer.citations import Markers, shorten
+from services.answer.output_parsers.completion import CompletionParser
 from services.answer.output_parsers.parser import RESTART, OutputParser, TextPiece
-from services.answer.output_parsers.tags import TagParser
 from services.answer.ports import AnswerTask, Completion, Draft
+from shared.contracts.domain import Passage
 from shared.contracts.envelope import Envelope
 from shared.contracts.signals import Token
 from shared.stores.ports import SignalPublisher
+from shared.text.addresses import KnownAddresses
+from shared.text.citations import MARKER
 from shared.text.sanitizer import Cleaner, clean
 
 #: Seconds for which pieces are batched; smaller batches cost more messages than a reader can notice.
@@ -26,19 +30,23 @@ BATCH_SECONDS = 0.025
 class CompletionStream:
     """Plays the models' `Listener`: writes the answer's text to the task's tokens, up to `max_answer_chars`.
 
-    `passages` is how many numbered passages the model was shown.
+    `passages` are the numbered passages that the model was shown, `results` the texts of tools. Addresses that stand
+    neither there nor in the question and the pipeline's settings are left out.
     """
 
-    def __init__(self, task: AnswerTask, passages: int) -> None:
+    def __init__(self, task: AnswerTask, passages: Sequence[Passage], results: Iterable[str] = ()) -> None:
         self._tokens = task.tokens
+        self._known = known_addresses(task, passages, results)
+        self._max_sentences = task.settings.max_sentences
         self._format = task.settings.format
         self._max_chars = task.settings.max_answer_chars
-        self._passages = passages
+        self._passages = len(passages)
         self._begin()
 
     def _begin(self) -> None:
         self._markers = Markers(self._passages)
-        self._parser: OutputParser = TagParser() if self._format == "tags" else JsonParser()
+        self._addresses = AddressFilter(self._known)
+        self._parser: OutputParser = CompletionParser(json=self._format == "json")
         self._length = 0
         self._received = False
 
@@ -57,24 +65,26 @@ class CompletionStream:
             await self.piece(text)
         rest, output = self._parser.finish()
         await self._write(rest)
-        await self._write_text(self._markers.finish())
+        await self._write_text(self._markers.feed(self._addresses.finish()) + self._markers.finish())
         written = self._tokens.text
-        content = cut(written, self._max_chars) if self._length > self._max_chars else written
+        content = shorten(written, sentences=self._max_sentences, chars=self._max_chars)
         if output.not_found or output.clarification:
             content = ""
         if content != written:
             await self._tokens.restart()
             await self._tokens.write(content)
-        return Completion(content, output, tuple(self._markers.numbers))
+        named = max(map(int, MARKER.findall(content)), default=0) if content != written else len(self._markers.numbers)
+        return Completion(content, output, tuple(self._markers.numbers)[:named])
 
     async def _write(self, pieces: list[TextPiece]) -> None:
         for piece in pieces:
             if piece is RESTART:
                 self._markers.clear()
+                self._addresses.clear()
                 self._length = 0
                 await self._tokens.restart()
             elif isinstance(piece, str):
-                await self._write_text(self._markers.feed(piece))
+                await self._write_text(self._markers.feed(self._addresses.feed(piece)))
 
     async def _write_text(self, text: str) -> None:
         """Write what fits, and one character more, so that `finish` cuts at the end of a sentence."""
@@ -82,6 +92,18 @@ class CompletionStream:
         self._length += len(text)
         if room > 0:
             await self._tokens.write(text[:room])
+
+
+def known_addresses(task: AnswerTask, passages: Sequence[Passage], results: Iterable[str]) -> KnownAddresses:
+    """The addresses that may stand in the answer: each has a source that is not the model."""
+    question, settings = task.question, task.settings
+    known = [part for passage in passages for part in (passage.text, passage.url)]
+    known += [question.text, *(part for turn in question.turns for part in (turn.question, turn.answer))]
+    known += [*task.context.notes, task.context.read_on, settings.project_introduction, *settings.not_found.values()]
+    known += [settings.chat_prompt, settings.agent_prompt, *results]
+    if task.history.effect:
+        known.append(task.history.effect.text)
+    return KnownAddresses(known)
 
 
 class TokenStream:

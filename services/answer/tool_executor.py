@@ -62,6 +62,8 @@ class ToolExecutor:
             for tool in self._tools.values()
         )
         self.passages = list(task.passages)
+        #: What the tools have returned as text, and as structured data.
+        self.results: list[str] = []
 
     async def execute(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
         """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
@@ -76,6 +78,9 @@ class ToolExecutor:
         """The result as the model reads it; passages that are new get the next numbers."""
         if result.fault:
             return block("failed", result.fault, limit=_FAULT_CHARS)
+        self.results.append(result.output.text)
+        if result.output.payload is not None:
+            self.results.append(result.output.payload.model_dump_json())
         known = {passage.id: number for number, passage in enumerate(self.passages, start=1)}
         again = [f"[{known[passage.id]}]" for passage in result.output.passages if passage.id in known]
         new = [passage for passage in result.output.passages if passage.id not in known]

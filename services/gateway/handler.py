@@ -68,6 +68,7 @@ class NewQuestion:
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
     client_turns: tuple[Turn, ...] = ()
+    time_zone: str = ""
 
     @property
     def digest(self) -> str:
@@ -79,6 +80,8 @@ class NewQuestion:
             content += ["turns", *(part for turn in self.client_turns for part in (turn.question, turn.answer))]
         if self.collections:
             content += ["collections", *sorted(self.collections)]
+        if self.time_zone:
+            content += ["time_zone", self.time_zone]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -162,6 +165,7 @@ class QuestionService:
             client=question.client,
             request_digest=question.digest,
             collections=question.collections,
+            time_zone=question.time_zone,
         )
         event = opening(
             "gateway",

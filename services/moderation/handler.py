@@ -72,7 +72,13 @@ class Moderator:
             language = language_of(check_input.text, asked.language_hint, settings, lexicon_language)
             return _rejected(verdict, language, settings, notice)
         return QuestionApproved(
-            question=Question(text=verdict.text, turns=asked.turns, collections=asked.collections, notice=notice),
+            question=Question(
+                text=verdict.text,
+                turns=asked.turns,
+                collections=asked.collections,
+                notice=notice,
+                time_zone=asked.time_zone,
+            ),
             language_hint=asked.language_hint,
             findings=verdict.findings,
         )

@@ -149,7 +149,8 @@ class QuestionHandler:
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
         """The passages for the next attempt: for the question as the verifier rewrote it, with its feedback.
 
-        The results of earlier attempts stay in the event, which leaves that much less room for passages.
+        Only the search is for the rewritten question: what is answered stays what was asked. The results of earlier
+        attempts stay in the event, which leaves that much less room for passages.
 
         Raises:
             TransientError: no retriever can search now.
@@ -162,6 +163,9 @@ class QuestionHandler:
         said_before = self._query_rewriting.context(refuted.question, text, settings.query_rewriting)
         rewritten = replace(rewritten, context=said_before)
         passages, context = await self._find(refuted.question, rewritten, settings, room=PASSAGE_BYTES - carried)
+        asked = refuted.standalone_question or refuted.question.search_text
+        trace = {**context.trace, "searched": rewritten.question}
+        context = context.model_copy(update={"standalone_question": asked, "trace": trace})
         retrieved = PassagesRetrieved(
             question=refuted.question,
             passages=passages,

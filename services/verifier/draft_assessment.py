@@ -16,14 +16,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from services.verifier.groundedness import Reading, SentenceSupport, quoting_support
 from services.verifier.judge import JudgeReply, ask_judge
 from services.verifier.settings import VerifierSettings
+from services.verifier.statements import misplaced_scope, reading_of, statement_support, statements
 from shared.contracts.domain import Answer, Citation, JudgedBy, Passage, Scores, Sentence
 from shared.contracts.facts import AnswerDrafted
 from shared.llm.ports import Models
-from shared.text.analysis import all_stems, search_words, stem_set, stems, words, written_language
-from shared.text.citations import QUOTING_ENGINES, plain, says_more
+from shared.text.analysis import all_stems, search_words, stems, written_language
+from shared.text.citations import QUOTING_ENGINES, is_data, says_more
 from shared.text.languages import UNKNOWN
+from shared.text.sentence_roles import PLAIN_STEMS
 from shared.text.urls import well_formed
 
 #: The score that is enough for an engine that only quotes: it has judged by itself whether the passages answer, and a
@@ -33,33 +36,15 @@ QUOTES_PASS = 0.5
 STATES_NOTHING = frozenset(["not_found", "clarification", "refusal", "emergency"])
 
 
-class SentenceSupport(NamedTuple):
-    """How much of a sentence stands in a set of passages.
-
-    `quoted`: one of them has it word for word. `numbers`: together they have every number of it. `matched` of its
-    `stems` distinct stems occur in them.
-    """
-
-    quoted: bool
-    numbers: bool = True
-    matched: int = 0
-    stems: int = 0
-
-    def suffices(self, min_overlap: float | None) -> bool:
-        """Whether the sentence counts as supported.
-
-        `min_overlap` is the share of stems that is enough, where only numbers count at 0; None accepts only quotes.
-        """
-        if self.quoted or min_overlap is None:
-            return self.quoted
-        return self.numbers and (self.matched >= min_overlap * self.stems if self.stems else min_overlap == 0)
+#: Characters on both sides of a quotation that show what it is about.
+_PLACE = 200
 
 
 class Measures(NamedTuple):
     """What was measured of a draft; `sentences` are those that need a source, `support` is theirs in the same order.
 
-    `language` is that of the passages, `written_in` that of the answer. `citation_faults` is one text for each
-    citation, empty where it is sound.
+    `language` is that of the passages, `written_in` that of the answer, and `reading` how they are compared; None where
+    sentences must be quotes. `citation_faults` is one text for each citation, empty where it is sound.
     """
 
     language: str
@@ -71,6 +56,7 @@ class Measures(NamedTuple):
     says_more: bool
     relevancy: float
     completeness: float
+    reading: Reading | None = None
 
     def scores(self, unsupported: int) -> Scores:
         """The scores by rule when so many sentences are unsupported."""
@@ -136,16 +122,47 @@ def states_nothing(answer: Answer, citations: Sequence[Citation]) -> bool:
     return answer.type in STATES_NOTHING
 
 
+def assess_unsourced(draft: AnswerDrafted) -> DraftAssessment:
+    """The assessment of a draft that states nothing about the documents: what it says in its own words must be so.
+
+    A refusal may say that the question belongs elsewhere, and `not_found` what the documents lack.
+    """
+    sentences, faults = draft.answer.sentences, []
+    if sentences and draft.engine not in QUOTING_ENGINES and draft.answer.type in ("refusal", "not_found"):
+        language = passage_language(draft)
+        reading = reading_of(draft, language, comparable=_compatible(_written_in(draft), language))
+        if draft.answer.type == "refusal" and misplaced_scope(draft, reading):
+            faults.append("the refusal states more than that the question belongs elsewhere")
+        elif draft.answer.type == "not_found" and statements(draft, sentences, reading):
+            faults.append("the passages say what the answer says they lack")
+    if not faults:
+        return DraftAssessment(draft, passes=True)
+    return DraftAssessment(
+        draft,
+        passes=False,
+        scores=weigh(0, 0, 0),
+        faults=tuple(faults),
+        feedback="; ".join(faults),
+        rewritten_question=next_query(draft, passage_language(draft)),
+    )
+
+
 def measure(draft: AnswerDrafted) -> Measures:
     """Everything about a draft that takes work to find out, and that no setting decides."""
     answer = draft.answer
     structured = answer.type == "structured"
-    sentences = tuple(one for one in answer.sentences if one.citations or not structured)
     language = passage_language(draft)
-    supports = support(sentences, draft.citations, draft.passages, language)
+    written_in = _written_in(draft)
+    reading = None
+    if draft.engine not in QUOTING_ENGINES:
+        reading = reading_of(draft, language, comparable=_compatible(written_in, language))
+    sentences = tuple(one for one in answer.sentences if one.citations or not structured)
+    if reading is not None:
+        sentences = statements(draft, sentences, reading)
+    supports = support(draft, sentences, reading)
     misnumbered = numbering_faults(sentences, draft.citations)
     misleading = citation_faults(draft.citations, draft.passages)
-    written_in, relevancy, completeness = _relevance(draft, sentences, language)
+    relevancy, completeness = _relevance(draft, sentences, language, written_in)
     return Measures(
         language=language,
         written_in=written_in,
@@ -156,15 +173,16 @@ def measure(draft: AnswerDrafted) -> Measures:
         says_more=bool(sentences) and not structured and says_more(answer),
         relevancy=relevancy,
         completeness=completeness,
+        reading=reading,
     )
 
 
 def by_rules(
     draft: AnswerDrafted, measures: Measures, settings: VerifierSettings, *, overlap: bool = True
 ) -> DraftAssessment:
-    """The assessment by rule. Without `overlap` only the numbers of a sentence must be in its passages."""
+    """The assessment by rule. Without `overlap` only what is certain counts, because a judge reads the rest."""
     required = min_overlap(draft, measures, settings) if overlap or draft.engine in QUOTING_ENGINES else 0.0
-    unsupported = tuple(at for at, one in enumerate(measures.support) if not one.suffices(required))
+    unsupported = tuple(at for at, one in enumerate(measures.support) if not one.suffices(required, judged=not overlap))
     faults = list(measures.numbering_faults)
     faulty = zip(draft.citations, measures.citation_faults, strict=True)
     faults += [f"citation {citation.number} {fault}" for citation, fault in faulty if fault]
@@ -174,6 +192,8 @@ def by_rules(
         faults.append("the answer has no sentences")
     elif measures.says_more:
         faults.append("the answer says more than its sentences")
+    if draft.engine not in QUOTING_ENGINES and is_data(draft.answer.content):
+        faults.append("the answer is data instead of words")
     if draft.engine not in QUOTING_ENGINES and not _compatible(measures.written_in, draft.question.language):
         faults.append("the answer is not in the asker's language")
     scores = measures.scores(len(unsupported))
@@ -249,26 +269,48 @@ def _too_low(scores: Scores, threshold: float) -> str:
     )
 
 
-def _relevance(draft: AnswerDrafted, sentences: Sequence[Sentence], language: str) -> tuple[str, float, float]:
-    """The answer's language, its relevancy and its completeness; without question stems both are 1.
-
-    They are measured in the language that question and answer share, else in `language`, that of the passages.
-    """
-    stated = stated_texts(sentences, draft.citations)
+def _written_in(draft: AnswerDrafted) -> str:
+    """The language that the answer is written in."""
     written = " ".join(sentence.text for sentence in draft.answer.sentences) or draft.answer.content
-    written_in = written_language(written, draft.question.language)
+    return written_language(written, draft.question.language)
+
+
+def _relevance(
+    draft: AnswerDrafted, sentences: Sequence[Sentence], language: str, written_in: str
+) -> tuple[float, float]:
+    """The answer's relevancy and its completeness; without question stems both are 1.
+
+    A sentence speaks of what its quotation speaks of: `It costs 120 dollars.` answers the question of what its passage
+    says costs so much. Question and passages are compared in `language`, that of the passages. Where the answer is in
+    another one, the question as it was asked is compared with the answer as well, and the better of both counts.
+    """
     question = draft.question
+    quotes: tuple[str, ...] = ()
+    if draft.engine not in QUOTING_ENGINES:
+        quotes = tuple(_quote_in_place(citation, draft.passages) for citation in draft.citations)
+    stated = (*stated_texts(sentences, draft.citations), *quotes)
+    found = _covered(question.standalone_text(draft.context), stated, draft.passages, language)
     translated = draft.engine not in QUOTING_ENGINES and not _compatible(written_in, language)
-    text = question.standalone_text(draft.context)
     if translated and _compatible(written_in, question.language):
-        text, language = question.text, written_in
+        found = max(found, _covered(question.text, stated, draft.passages, written_in))
+    return found
+
+
+def _quote_in_place(citation: Citation, passages: Sequence[Passage]) -> str:
+    """The quotation with what stands around it in its passage."""
+    text = next((one.text for one in passages if one.id == citation.passage), "")
+    at = text.find(citation.quote) if citation.quote else -1
+    return text[max(0, at - _PLACE) : at + len(citation.quote) + _PLACE] if at >= 0 else ""
+
+
+def _covered(text: str, stated: Sequence[str], passages: Sequence[Passage], language: str) -> tuple[float, float]:
+    """The share of a question's stems that was stated, and of those of them that the passages have."""
     answered = all_stems(stated, language)
-    wanted = frozenset(stems(text, language))
-    available = wanted & frozenset().union(
-        *(stem_set(passage.text, language) | stem_set(passage.title, language) for passage in draft.passages)
-    )
+    stemmed = frozenset(stems(text, language))
+    wanted = stemmed - PLAIN_STEMS or stemmed
+    available = wanted & all_stems([part for one in passages for part in (one.text, one.title)], language)
     relevancy = len(wanted & answered) / len(wanted) if wanted else 1.0
-    return written_in, relevancy, len(available & answered) / len(available) if available else 1.0
+    return relevancy, len(available & answered) / len(available) if available else 1.0
 
 
 def passage_language(draft: AnswerDrafted) -> str:
@@ -283,32 +325,20 @@ def _compatible(language: str, other: str) -> bool:
     return UNKNOWN in (language, other) or language == other
 
 
-def quoted(sentence: str, passages: Iterable[Passage]) -> bool:
-    """Whether one of the passages has the sentence word for word, on word boundaries."""
-    wanted = plain(sentence)
-    return bool(words(sentence)) and any(_contains(plain(passage.text), wanted) for passage in passages)
-
-
-def sentence_support(sentence: str, passages: Sequence[Passage], language: str) -> SentenceSupport:
-    """How much of a sentence stands in the passages; stems are taken by the rules of `language`."""
-    if quoted(sentence, passages):
-        return SentenceSupport(quoted=True)
-    wanted = frozenset(stems(sentence, language))
-    present: frozenset[str] = frozenset().union(*(stem_set(passage.text, language) for passage in passages))
-    numbers = all(stem in present for stem in wanted if stem.isdigit())
-    return SentenceSupport(False, numbers, len(wanted & present), len(wanted))
-
-
 def support(
-    sentences: Iterable[Sentence], citations: Iterable[Citation], passages: Iterable[Passage], language: str
+    draft: AnswerDrafted, sentences: Iterable[Sentence], reading: Reading | None
 ) -> tuple[SentenceSupport, ...]:
-    """How much of each sentence stands in the passages that its citations name."""
-    by_id = {passage.id: passage for passage in passages}
-    cited = {citation.number: by_id[citation.passage] for citation in citations if citation.passage in by_id}
-    return tuple(
-        sentence_support(sentence.text, [cited[number] for number in sentence.citations if number in cited], language)
-        for sentence in sentences
-    )
+    """How much of each sentence stands in the passages that its citations name; without `reading` it must be quoted."""
+    by_id = {passage.id: passage for passage in draft.passages}
+    cited = {citation.number: by_id[citation.passage] for citation in draft.citations if citation.passage in by_id}
+    found = []
+    for sentence in sentences:
+        passages = [cited[number] for number in sentence.citations if number in cited]
+        if reading is None:
+            found.append(quoting_support(sentence.text, passages))
+        else:
+            found.append(statement_support(draft, draft.answer.sentences, sentence, passages, reading))
+    return tuple(found)
 
 
 def numbering_faults(sentences: Iterable[Sentence], citations: Sequence[Citation]) -> tuple[str, ...]:
@@ -344,18 +374,3 @@ def _fault(citation: Citation, passage: Passage | None) -> str:
     if citation.quote and citation.quote not in passage.text:
         return "quotes what its passage does not say"
     return ""
-
-
-def _contains(text: str, wanted: str) -> bool:
-    at = text.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if not (_within_word(text, at) or _within_word(text, end)):
-            return True
-        at = text.find(wanted, at + 1)
-    return False
-
-
-def _within_word(text: str, at: int) -> bool:
-    """Whether position `at` lies within a word of a script that puts spaces between words."""
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() and text[at - 1 : at + 1].isascii()

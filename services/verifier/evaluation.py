@@ -10,13 +10,13 @@ from __future__ import annotations
 from services.verifier.draft_assessment import (
     DraftAssessment,
     Measures,
-    SentenceSupport,
     by_rules,
     measure,
     min_overlap,
-    sentence_support,
     states_nothing,
+    support,
 )
+from services.verifier.groundedness import SentenceSupport
 from services.verifier.settings import VerifierSettings
 from shared.contracts.domain import (
     AnswerEvaluation,
@@ -126,7 +126,7 @@ def _citation(
     naming = [sentence for sentence in measures.sentences if citation.number in sentence.citations]
     if not naming:
         return 0
-    passages = [passage for passage in draft.passages if passage.id == citation.passage]
+    alone = [sentence.model_copy(update={"citations": (citation.number,)}) for sentence in naming]
     required = min_overlap(draft, measures, settings)
-    held = sum(sentence_support(one.text, passages, measures.language).suffices(required) for one in naming)
+    held = sum(one.suffices(required) for one in support(draft, alone, measures.reading))
     return 25 if held == len(naming) else 20 if held else 0

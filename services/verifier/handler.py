@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.verifier.citation_check import CitationCheck
-from services.verifier.draft_assessment import DraftAssessment, assess, objected, states_nothing
+from services.verifier.draft_assessment import DraftAssessment, assess, assess_unsourced, objected, states_nothing
 from services.verifier.evaluation import inline
 from services.verifier.guard import STOPPED, leaks, shown_texts
 from services.verifier.ports import Guardrails, UrlChecker
@@ -44,5 +44,5 @@ class Verifier:
         if objections:
             return objected(draft, objections)
         if states_nothing(draft.answer, draft.citations):
-            return DraftAssessment(draft, passes=True)
+            return assess_unsourced(draft)
         return await assess(self._models, draft, settings, envelope.remaining, judge=settings.judge)

@@ -137,12 +137,16 @@ def _cut(assessment: DraftAssessment) -> tuple[Answer, tuple[Citation, ...]]:
     counts = Counter(citation.number for citation in draft.citations)
     faulty = {one.number for one, fault in zip(draft.citations, measures.citation_faults, strict=True) if fault}
     sound = {one.number: one for one in draft.citations if counts[one.number] == 1 and one.number not in faulty}
+    unsupported = {measures.sentences[position] for position in assessment.unsupported}
     supported = [
         sentence.model_copy(update={"citations": tuple(n for n in sentence.citations if n in sound)})
-        for position, sentence in enumerate(answer.sentences)
-        if position not in assessment.unsupported
+        for sentence in answer.sentences
+        if sentence not in unsupported
     ]
     supported = [sentence for sentence in supported if sentence.citations]
+    stating = {sentence.text for sentence in measures.sentences}
+    if not any(sentence.text in stating for sentence in supported):
+        return Answer(content=""), ()  # a lead-in alone is no answer
     old_numbers = sorted({number for sentence in supported for number in sentence.citations})
     numbers = {old: new for new, old in enumerate(old_numbers, start=1)}
     citations = tuple(sound[old].model_copy(update={"number": new}) for old, new in numbers.items())
@@ -209,6 +213,7 @@ def refuted(assessment: DraftAssessment, attempts: Attempts) -> AnswerRefuted:
     return AnswerRefuted(
         question=assessment.draft.question,
         rewritten_question=assessment.rewritten_question,
+        standalone_question=assessment.draft.context.standalone_question,
         feedback=assessment.feedback,
         scores=assessment.scores,
         earlier=attempts,

@@ -71,7 +71,8 @@ class Question(Value):
     `text` is redacted and in the asker's language; `pivot_text` is in the language of the documents where a
     translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown. With
     `collections`, the question is answered from documents of these only. `notice` is set where the asker may need help
-    that the documents do not give; the question is answered all the same.
+    that the documents do not give; the question is answered all the same. `time_zone` is the asker's (IANA name, such
+    as `Europe/Paris`); empty when it is not known.
     """
 
     text: str
@@ -81,6 +82,7 @@ class Question(Value):
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
     notice: Notice | None = None
+    time_zone: str = ""
 
     @property
     def search_text(self) -> str:

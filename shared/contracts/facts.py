@@ -60,7 +60,8 @@ class Fact(Value):
 class QuestionAsked(Fact):
     """A client asked a question. Its text is unmoderated and expires from the log after `privacy.raw_ttl`.
 
-    `collections` limits it to documents of these collections; empty: those of the pipeline.
+    `collections` limits it to documents of these collections; empty: those of the pipeline. `time_zone` is the asker's
+    (IANA name); empty when the client does not say.
     """
 
     published_by = ("gateway",)
@@ -72,6 +73,7 @@ class QuestionAsked(Fact):
     client: dict[str, str] = {}
     request_digest: str = ""
     collections: tuple[str, ...] = ()
+    time_zone: str = ""
 
 
 RejectionKind = Literal[
@@ -233,7 +235,8 @@ class AnswerDrafted(Fact):
 class AnswerRefuted(Fact):
     """The draft failed verification; retrieval tries again with the rewritten question and the feedback.
 
-    `earlier` includes this draft.
+    `rewritten_question` is for the search only; `standalone_question` stays the question that is answered, complete
+    without the earlier turns. `earlier` includes this draft.
     """
 
     published_by = ("verifier",)
@@ -242,6 +245,7 @@ class AnswerRefuted(Fact):
 
     question: Question
     rewritten_question: str
+    standalone_question: str = ""
     feedback: str
     scores: Scores | None = None
     earlier: Attempts = Attempts()

@@ -241,23 +241,43 @@ def function_word_votes(text: str, candidates: Collection[str]) -> dict[str, int
 
 
 #: Texts of fewer words are too short to tell their language.
-_LANGUAGE_WORDS = 8
+_LANGUAGE_WORDS = 5
+#: The evidence for another language: so many of its own function words, this share of all words, and this many times
+#: as many as the expected language has of its own.
+_OWN_WORDS, _OWN_SHARE, _OWN_TIMES = 2, 0.1, 2.0
 #: Related languages (Danish and Norwegian, for example) share so many function words that one of them having this
 #: share of the other's votes means that the text may be in either.
-_RELATED_SHARE = 0.6
+_RELATED_SHARE = 0.8
+#: Code, addresses and what stands in quotes is in no language.
+_NO_PROSE = re.compile(r"```[^`]*+```|`[^`\n]*+`|https?://\S++|\[\d{1,3}\]")
 
 
 def written_language(text: str, expected: str) -> str:
     """The language a text is written in, ISO 639-3: `expected` unless the text is clearly in another one.
 
-    A text of fewer than eight words, or one that related languages could claim, counts as `expected`.
+    Only words that the expected language does not use speak for another one: `a` and `per` are Italian, and English.
+    A text of fewer than five words, or with fewer than two such words, or one that related languages could claim,
+    counts as `expected`. Code and addresses do not count.
     """
-    spoken = words(text)
+    spoken = words(_NO_PROSE.sub(" ", text[:4000]))
     if len(spoken) < _LANGUAGE_WORDS:
         return expected
-    guessed = guess_language(text)
-    votes = {code: sum(word in stop_words(code) for word in spoken) for code in (guessed, expected)}
-    return expected if votes[expected] >= _RELATED_SHARE * votes[guessed] else guessed
+    own = stop_words(expected)
+    if not own:
+        guessed = guess_language(text)
+        return expected if guessed == UNKNOWN else guessed
+    at_home = sum(word in own for word in spoken)
+    rivals = []
+    for code in SNOWBALL:
+        votes = [word for word in spoken if word in stop_words(code)]
+        foreign = [word for word in votes if word not in own and len(word) > 1]
+        rivals.append((len(votes), len(foreign), len(set(foreign)), code))
+    most, others, distinct, code = max(rivals)
+    if code == expected or distinct < _OWN_WORDS or others < max(_OWN_WORDS, _OWN_SHARE * len(spoken)):
+        return expected
+    exclusive = sum(word in own and word not in stop_words(code) for word in spoken)
+    clearly = others >= _OWN_TIMES * exclusive and at_home < _RELATED_SHARE * most
+    return code if clearly else expected
 
 
 def may_be_in(text: str, language: str) -> bool:

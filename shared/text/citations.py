@@ -17,6 +17,12 @@ QUOTING_ENGINES = frozenset(["extractive"])
 MARKER = re.compile(r"(?:(?<!\s)\s++)?\[(\d{1,3})\]")
 
 
+#: The beginning of an object, or of a list of objects or texts.
+_DATA = re.compile(
+    r"(?:```[a-z]{0,8}\s*)?(?:\[\s*)?(?:\{\s*(?:\"[^\"\n]{0,80}\"\s*:|\})|\[\s*\"[^\"\n]{0,200}\"\s*[,\]])"
+)
+
+
 @lru_cache(maxsize=2048)  # the passages that answer many questions are normalised once
 def plain(text: str) -> str:
     """The form to compare texts in: sanitised, no case, no accents, single spaces."""
@@ -28,6 +34,11 @@ def says_more(answer: Answer) -> bool:
     shown = without_markers(answer.content.removesuffix(links_section(answer.links)))
     stated = without_markers(" ".join(sentence.text for sentence in answer.sentences))
     return plain(shown) != plain(stated)
+
+
+def is_data(text: str) -> bool:
+    """Whether the text as a whole is an object or a list of JSON, complete or not, instead of words for a reader."""
+    return bool(_DATA.match(without_markers(text).strip()))
 
 
 def without_markers(text: str) -> str:

@@ -159,6 +159,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             client={"channel": "web", "region": "north"},
             request_digest="9f2c6b0e",
             collections=("pools",),
+            time_zone="Europe/Paris",
         ),
     )
     yield (
@@ -255,6 +256,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
         AnswerRefuted(
             question=_QUESTION,
             rewritten_question="What does a yearly ticket for a family cost, and whom is it for?",
+            standalone_question="What does a passport cost?",
             feedback="The second sentence stands in no passage.",
             scores=_SCORES,
             earlier=_EARLIER,

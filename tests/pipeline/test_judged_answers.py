@@ -40,7 +40,9 @@ async def test_a_poor_answer_is_sent_back_with_feedback_and_the_second_one_passe
     assert "Name the rent." not in script.answered[0].user
     assert "Name the rent." in script.answered[1].user
     assert facts.count("AnswerRefuted") == 1
-    assert result["context"]["standalone_question"] == "rent garden plot euros"
+    assert result["context"]["standalone_question"] == RENT  # the rewritten one is for the search only
+    assert result["context"]["trace"]["searched"] == "rent garden plot euros"
+    assert "rent garden plot euros" not in script.answered[1].user
 
 
 async def test_when_no_attempt_passes_the_best_one_is_answered_and_marked(tmp_path: Path) -> None:

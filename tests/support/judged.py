@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -58,16 +58,24 @@ class Script:
 
 @asynccontextmanager
 async def platform(
-    folder: Path, script: Callable[[Asked], Scripted], *, settings: Settings | None = None, **sections: dict[str, Any]
+    folder: Path,
+    script: Callable[[Asked], Scripted],
+    *,
+    settings: Settings | None = None,
+    corpus: Sequence[Document] | None = None,
+    **sections: dict[str, Any],
 ) -> AsyncIterator[tuple[MemoryBus, httpx.AsyncClient]]:
-    """The stages with their documents, their models at the scripted server, and a client of their gateway."""
+    """The stages with their documents, their models at the scripted server, and a client of their gateway.
+
+    `corpus` replaces the documents about a garden and a library.
+    """
     sections = {"answer": {"engine": "chat"}, "verifier": VERIFIER, **sections}
     with ModelServer(script) as server:
         environment = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
         models = FallbackModels.from_settings(read_models("", environment=environment))
         settings = settings or Settings(data_dir=folder, port=0)
         async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections, models=models) as bus:
-            for document in documents(folder / "corpus"):
+            for document in documents(folder / "corpus") if corpus is None else corpus:
                 await ingest(bus, document)
             (face,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
             serving = asyncio.create_task(bus.serve())

@@ -71,7 +71,7 @@ class _AgentRun:
             if step > steps and not wrong_language:
                 break
             offered = self.tools.offered if step < steps else ()
-            stream = CompletionStream(task, len(self.tools.passages))
+            stream = CompletionStream(task, self.tools.passages, self.tools.results)
             reply = await self._models.converse("main", STEP, messages, tools=offered, listener=stream)
             self.usage = self.usage.plus(reply.usage)
             if reply.calls and offered:

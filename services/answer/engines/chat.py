@@ -24,7 +24,7 @@ class ChatEngine:
         messages = prompts.chat_messages(task)
         usage = Usage()
         for last in (False, True):
-            stream = CompletionStream(task, len(task.passages))
+            stream = CompletionStream(task, task.passages)
             reply = await self._models.converse("main", STEP, messages, listener=stream)
             usage = usage.plus(reply.usage)
             if reply.cut:

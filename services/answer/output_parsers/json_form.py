@@ -3,7 +3,8 @@
     {"answer": "It is free. [1]", "confidence": 8, "citation_head": "Fees", "citation_url": "https://…",
      "not_found": false, "scope": "", "clarifying_question": ""}
 
-A completion that does not begin with an object (or a code fence before one) is parsed as the tag form instead.
+`completion.py` finds where the object begins. An answer that is a list of texts is shown as one, and one that another
+key holds (`response`, `text`) is read as well.
 """
 
 from __future__ import annotations
@@ -15,69 +16,39 @@ from typing import Any
 
 from services.answer.output_parsers.parser import (
     FIELD_CHARS,
-    OutputParser,
     ParsedOutput,
-    TextPiece,
     VisibleText,
     parse_clarification,
     parse_confidence,
 )
-from services.answer.output_parsers.tags import SCOPES, TagParser
+from services.answer.output_parsers.tags import SCOPES
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", '"': '"', "\\": "\\", "/": "/"}
 _PLAIN = re.compile(r'[^"\\{}\[\],:]+')
-_OPENING = re.compile(r"(?:```[a-z]*\s*)?")
-#: An object must begin within so many characters after a code fence.
-_FENCE_CHARS = 40
+#: The keys whose text is the answer.
+_ANSWERS = frozenset(["answer", "response", "reply", "text", "sentences"])
 
 
-class JsonParser:
-    """Plays `OutputParser` for the JSON form."""
+class ObjectReader:
+    """Reads one object, from its opening brace; what comes after its end is left out."""
 
     def __init__(self) -> None:
         self._raw: list[str] = []
-        self._opening = ""
-        self._begun = False
-        self._other: OutputParser | None = None
         self._visible = VisibleText()
         self._scanner = _Scanner()
 
-    def feed(self, piece: str) -> list[TextPiece]:
-        if self._other:
-            return self._other.feed(piece)
-        if self._begun:
-            return self._scan(piece)
-        self._opening += piece
-        return self._begin(last=False)
+    @property
+    def shown(self) -> bool:
+        """Whether any text of the answer came."""
+        return bool(self._visible.text)
 
-    def finish(self) -> tuple[list[TextPiece], ParsedOutput]:
-        shown = [] if self._begun or self._other else self._begin(last=True)
-        if not self._other:
-            return shown, self._written()
-        rest, written = self._other.finish()
-        return [*shown, *rest], written
-
-    def _begin(self, *, last: bool) -> list[TextPiece]:
-        """Finds where the object begins; without one, switches to the tag form."""
-        head = self._opening.lstrip()
-        opening = _OPENING.match(head)
-        assert opening is not None
-        rest = head[opening.end() :]
-        if rest.startswith("{"):
-            self._begun = True
-            return self._scan(rest)
-        fencing = not head or (head.startswith("`") and not rest.strip("`") and len(head) < _FENCE_CHARS)
-        if fencing and not last:
-            return []
-        self._other = TagParser()
-        return self._other.feed(self._opening)
-
-    def _scan(self, text: str) -> list[TextPiece]:
+    def feed(self, text: str) -> str:
+        """Add a piece of the object; returns what can be shown of the answer in it."""
         self._raw.append(text)
-        part = self._visible.add("".join(self._scanner.feed(text)))
-        return [part] if part else []
+        return self._visible.add("".join(self._scanner.feed(text)))
 
-    def _written(self) -> ParsedOutput:
+    def written(self) -> ParsedOutput:
+        """Everything that the object says; of one that is not whole, the answer as far as it came."""
         found = _object("".join(self._raw))
         asked, options = parse_clarification(_text(found.get("clarifying_question")))
         listed = found.get("options")
@@ -99,7 +70,8 @@ class JsonParser:
 
 
 class _Scanner:
-    """Scans an object and returns the decoded text of its top-level `answer` as it comes."""
+    """Scans an object and returns the decoded text of its top-level `answer`, or of the list of texts there, as it
+    comes."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -109,12 +81,16 @@ class _Scanner:
         self._is_key = False
         self._string = ""
         self._key = ""
+        self._answer_key = ""
+        self._listed = 0
+        self._list = False
+        self._ended = False
         self._done = False
 
     def feed(self, text: str) -> list[str]:
         out: list[str] = []
         at = 0
-        while at < len(text):
+        while at < len(text) and not self._ended:
             plain = None if self._escape else _PLAIN.match(text, at)
             if plain:
                 if self._in_string:
@@ -130,11 +106,16 @@ class _Scanner:
             self._in_text(char, out)
         elif char == '"':
             self._in_string, self._string = True, ""
+            if self._listed and self._depth == 2 and self._in_answer:
+                out.append(" ")
         elif char in "{[":
             self._depth += 1
             self._is_key = char == "{" and self._depth == 1
+            self._list = char == "[" and self._depth == 2
         elif char in "}]":
             self._depth -= 1
+            self._done = self._done or (self._depth == 0) or (self._depth == 1 and self._key == self._answer_key != "")
+            self._ended = self._ended or self._depth == 0
         elif char == ":" and self._depth == 1:
             self._is_key = False
         elif char == "," and self._depth == 1:
@@ -184,7 +165,7 @@ class _Scanner:
             self._lone(out)
         if self._is_key:
             self._string += text[:FIELD_CHARS]
-        elif self._key == "answer" and self._depth == 1 and not self._done:
+        elif self._in_answer:
             out.append(text)
 
     def _end(self, out: list[str]) -> None:
@@ -192,8 +173,21 @@ class _Scanner:
         self._in_string = False
         if self._is_key and self._depth == 1:
             self._key = self._string
-        elif self._key == "answer" and self._depth == 1:
+            if self._key in _ANSWERS:
+                self._answer_key = self._answer_key or self._key
+        elif self._in_answer and self._depth == 1:
             self._done = True
+        elif self._in_answer:
+            self._listed += 1
+
+    @property
+    def _in_answer(self) -> bool:
+        """Whether the string at hand is text of the answer."""
+        return bool(self._key) and self._key == self._answer_key and self._in_list_or_top and not self._done
+
+    @property
+    def _in_list_or_top(self) -> bool:
+        return self._depth == 1 or (self._depth == 2 and self._list)
 
 
 def _object(raw: str) -> dict[str, Any]:

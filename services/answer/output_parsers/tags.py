@@ -1,7 +1,8 @@
 """Parser of the tag form: `<answer><s-1>…</s-1><s-2>…</s-2></answer>`, then and fields like `<confidence>`. Pure.
 
-Only these tags are tags; any other angle bracket is text. They may be missing, nested, unclosed and of any case: text
-outside all tags is the answer until `<answer>` or a sentence opens, and is then discarded.
+Only these tags are tags; any other angle bracket is text. What stands before a closing tag of reasoning is reasoning,
+too. They may be missing, nested, unclosed and of any case: text outside all tags is the answer until `<answer>` or a
+sentence opens, and is then discarded.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from services.answer.output_parsers.parser import (
 #: Tags whose text is a field and never shown.
 FIELDS = ("citation-head", "citation-url", "confidence", "clarifying-question", "not-found")
 #: Tags of a model's reasoning: everything in them is ignored, also tags.
-THOUGHTS = ("think", "thinking")
+THOUGHTS = ("think", "thinking", "thought", "reasoning", "reflection", "scratchpad")
 #: Tags that say that the question is outside this service; their text is shown.
 SCOPES = ("not-gc", "pt-muni")
 #: The longest attributes of a tag, in characters.
@@ -51,6 +52,11 @@ class TagParser:
         self._opened = False
         self._scope = ""
         self._tagged = False
+
+    @property
+    def opened(self) -> bool:
+        """Whether the answer, or its first sentence, has been opened by a tag."""
+        return self._opened
 
     def feed(self, piece: str) -> list[TextPiece]:
         self._held += piece
@@ -89,11 +95,11 @@ class TagParser:
             at = bracket
             if found := _CLOSED.match(text, at):
                 self._open(found[1].lower(), shown)
-                self._close(found[1].lower())
+                self._close(found[1].lower(), shown)
                 at = found.end()
             elif found := _TAG.match(text, at):
                 name = found[2].lower()
-                self._close(name) if found[1] else self._open(name, shown)
+                self._close(name, shown) if found[1] else self._open(name, shown)
                 at = found.end()
             elif not last and _may_become_tag(text, at):
                 break
@@ -133,8 +139,15 @@ class TagParser:
             elif self._depth:
                 self._depth += 1
 
-    def _close(self, name: str) -> None:
+    def _close(self, name: str, shown: list[TextPiece]) -> None:
         if self._field in THOUGHTS and name not in THOUGHTS:
+            return
+        if name in THOUGHTS and self._field not in THOUGHTS:
+            # Some models leave out the opening tag: everything so far was reasoning.
+            self._fields, self._field, self._scope = {}, "", ""
+            self._opened, self._depth, self._tagged = False, 0, True
+            if self._visible.clear():
+                shown.append(RESTART)
             return
         self._tagged = True
         self._visible.joint(apart=name == "answer" or name.startswith("s-"))

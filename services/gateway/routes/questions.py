@@ -24,6 +24,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, FeedbackGiven
 from shared.text.languages import known_code
+from shared.text.time_zones import is_time_zone
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
@@ -54,6 +55,11 @@ class QuestionIn(BaseModel):
     collections: list[str] = Field(
         default=[], max_length=100, description="Answer from documents of these only; default: the pipeline's."
     )
+    time_zone: str = Field(
+        default="",
+        max_length=64,
+        description="Of the asker (`Europe/Paris`), for `tomorrow at 10`; default: the pipeline's.",
+    )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
     turns: tuple[Turn, ...] = Field(
@@ -69,6 +75,13 @@ class QuestionIn(BaseModel):
         if control := _CONTROL.search(text):
             raise ValueError(f"must not contain control characters (found U+{ord(control[0]):04X})")
         return text
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name and not is_time_zone(name):
+            raise ValueError(f"{name!r} is no time zone; send an IANA name such as Europe/Paris")
+        return name
 
     @field_validator("conversation_id")
     @classmethod
@@ -101,6 +114,7 @@ class QuestionIn(BaseModel):
             lane=self.lane,
             turns=self.turns,
             collections=tuple(self.collections),
+            time_zone=self.time_zone,
         )
 
 

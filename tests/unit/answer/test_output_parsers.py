@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.answer.citations import Markers, cut, segments
-from services.answer.output_parsers.json_form import JsonParser
+from services.answer.output_parsers.completion import CompletionParser
 from services.answer.output_parsers.parser import RESTART, OutputParser, ParsedOutput, parse_confidence
 from services.answer.output_parsers.tags import TagParser
 
@@ -35,6 +36,7 @@ JSON_PARTS = st.sampled_from([
     "```json\n",
     '"confidence": 7', '"x": {"answer": "no"}', "`", "<answer>", '\\"', "true", '"answer": "It is free. [1]"',
 ])  # fmt: skip
+JSON_PARSER = partial(CompletionParser, json=True)
 JSON_TEXTS = st.lists(JSON_PARTS, max_size=14).map("".join)
 
 
@@ -55,7 +57,7 @@ def cuts(text: str, places: list[int]) -> list[str]:
     return [text[a:b] for a, b in itertools.pairwise(at)]
 
 
-@pytest.mark.parametrize("reader", [TagParser, JsonParser])
+@pytest.mark.parametrize("reader", [TagParser, CompletionParser, JSON_PARSER])
 @given(text=st.one_of(TEXTS, JSON_TEXTS, st.text(max_size=40)), places=st.lists(st.integers(0, 400), max_size=12))
 def test_any_cutting_gives_the_same_text_and_the_same_reading(
     reader: Callable[[], OutputParser], text: str, places: list[int]
@@ -145,7 +147,7 @@ def test_a_json_object_shows_its_answer_only() -> None:
         "citation_url": "https://x",
     }
 
-    shown, found = read(JsonParser(), list(f"```json\n{json.dumps(written)}\n```"))
+    shown, found = read(CompletionParser(json=True), list(f"```json\n{json.dumps(written)}\n```"))
 
     assert shown == written["answer"]
     assert (found.confidence, found.citation_url) == (8.0, "https://x")
@@ -165,7 +167,7 @@ def test_a_json_object_shows_its_answer_only() -> None:
     ],
 )
 def test_broken_json_gives_what_of_the_answer_there_is(completion: str, text: str) -> None:
-    assert read(JsonParser(), list(completion))[0] == text
+    assert read(CompletionParser(json=True), list(completion))[0] == text
 
 
 @pytest.mark.parametrize("digits", ["-001", "+0a1", " 1  ", "1_00", "zzzz", "\uff11\uff11\uff11\uff11"])
@@ -174,8 +176,9 @@ def test_what_is_no_escape_is_a_replacement_character(digits: str) -> None:
 
 
 def test_json_asks_back_and_says_that_nothing_was_found() -> None:
-    _, asked = read(JsonParser(), ['{"answer": "", "clarifying_question": "Which?", "options": ["a", "b"]}'])
-    _, nothing = read(JsonParser(), ['{"answer": "", "not_found": true}'])
+    asking = '{"answer": "", "clarifying_question": "Which?", "options": ["a", "b"]}'
+    _, asked = read(CompletionParser(json=True), [asking])
+    _, nothing = read(CompletionParser(json=True), ['{"answer": "", "not_found": true}'])
 
     assert (asked.clarification, asked.options) == ("Which?", ("a", "b"))
     assert nothing.not_found

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.verifier.draft_assessment import Measures, measure, quoted
+from services.verifier.draft_assessment import Measures, measure
+from services.verifier.groundedness import quoted
 from services.verifier.verdict import followups
 from shared.contracts.domain import Answer, Citation, Passage, Question, Sentence
 from shared.contracts.facts import AnswerDrafted
