@@ -1,0 +1,23 @@
+"""`answerbus mcp`."""
+
+from __future__ import annotations
+
+from cli.options import DATA, Data, InProcess, Url
+
+
+def mcp(url: Url = "", data: Data = DATA, in_process: InProcess = False) -> None:
+    """Serve the Model Context Protocol over standard input and output, for an agent that starts this command."""
+    from cli.client import connect
+    from cli.output import run
+
+    async def work() -> None:
+        from mcp.server.stdio import stdio_server
+
+        from services.gateway.mcp.server import build
+
+        async with connect(url, data, in_process=in_process, quiet=True) as client:
+            server = build(lambda _: client)
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+    run(work)
