@@ -50,6 +50,9 @@ PLACES: dict[str, tuple[str, ...]] = {
     "sacrebleu": ("cli/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
+    "mcp": ("services/gateway/mcp/server.py", "services/gateway/mcp/endpoint.py", "cli/commands/mcp.py"),
+    "mcp_types": ("services/gateway/mcp/server.py",),
+    "anyio": ("services/gateway/mcp/tools.py",),
     "starlette": ("services/gateway/",),
     "uvicorn": (
         "services/gateway/http_server.py",
@@ -66,7 +69,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "httpx2": ("shared/llm/chat_clients.py",),
     "httpcore": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),
-    "httpx": ("services/retrieval/embeddings/endpoint.py", "cli/"),
+    "httpx": ("services/retrieval/embeddings/endpoint.py", "services/gateway/mcp/local.py", "cli/"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "yaml": (

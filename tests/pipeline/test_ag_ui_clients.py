@@ -1,4 +1,4 @@
-"""Clients of AG-UI against the real stages: runs, threads, repetition, resuming, and the official client where it is."""
+"""Clients of AG-UI over the real stages: runs, threads, repetition, resuming; the official client where it is."""
 
 from __future__ import annotations
 

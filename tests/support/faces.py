@@ -32,10 +32,29 @@ KEYS = {
 
 @dataclass
 class Faces:
-    """The bus and the gateway's address."""
+    """The bus, the gateway's address, and the task in which the stages work."""
 
     bus: MemoryBus
     url: str
+    working: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        self.working = asyncio.create_task(self.bus.serve())
+
+    async def end(self) -> None:
+        if self.working:
+            self.working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.working
+
+    @contextlib.asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """While no stage works: questions are accepted and stay where they are."""
+        await self.end()
+        try:
+            yield
+        finally:
+            self.begin()
 
     def headers(self, name: str = "web") -> dict[str, str]:
         return {"Authorization": f"Bearer {KEYS[name][1]}"}
@@ -77,8 +96,7 @@ async def running_faces(root: Path, **gateway: Any) -> AsyncIterator[Faces]:
             fact = DocumentSubmitted(document=document)
             await bus.publish(opening("gateway", fact, pipeline=pipeline, deadline_seconds=60))
         (server,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))
-        serving = asyncio.create_task(bus.serve())
-        yield Faces(bus, f"http://127.0.0.1:{server.port}")
-        serving.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await serving
+        faces = Faces(bus, f"http://127.0.0.1:{server.port}")
+        faces.begin()
+        yield faces
+        await faces.end()
