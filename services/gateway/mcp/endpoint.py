@@ -24,10 +24,9 @@ class McpEndpoint:
     def __init__(self, app: ASGIApp, gateway: Gateway) -> None:
         self._app = app
         self._gateway = gateway
-        self._starting = asyncio.Lock()
         self._stop = asyncio.Event()
+        self._starting: asyncio.Task[Any] | None = None
         self._serving: asyncio.Task[None] | None = None
-        self._manager: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
@@ -51,13 +50,19 @@ class McpEndpoint:
             await self._serving
 
     async def _started(self) -> Any:
-        async with self._starting:
-            if self._manager is None:
-                server = await asyncio.to_thread(import_module, "services.gateway.mcp.server")
-                ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-                self._serving = asyncio.create_task(self._serve(server.build(self._api), ready))
-                self._manager = await ready
-        return self._manager
+        """The library's session manager; a client that leaves meanwhile does not stop its start."""
+        if self._starting is None or (self._starting.done() and self._starting.exception()):
+            self._starting = asyncio.create_task(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> Any:
+        server = await asyncio.to_thread(import_module, "services.gateway.mcp.server")
+        ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._serving = asyncio.create_task(self._serve(server.build(self._api), ready))
+        await asyncio.wait({ready, self._serving}, return_when=asyncio.FIRST_COMPLETED)
+        if not ready.done():
+            await self._serving  # its error says why there is no manager
+        return ready.result()
 
     async def _serve(self, server: Any, ready: asyncio.Future[Any]) -> None:
         """Keep the library's tasks in one task, as it demands."""
