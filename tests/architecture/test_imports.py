@@ -197,6 +197,8 @@ def test_heavy_libraries_are_not_loaded_by_the_help_text() -> None:
     assert not tops & {
         *BROKER,
         "sqlalchemy",
+        "mcp",
+        "mcp_types",
         "fastapi",
         "starlette",
         "uvicorn",
@@ -222,3 +224,16 @@ def test_imports_are_found_however_they_are_written(line: str, names: set[str], 
     path.write_text(line)
 
     assert imports_any(Module(str(path)), ("nats",)) == names
+
+
+def test_the_gateway_starts_without_the_library_of_mcp() -> None:
+    """It takes seconds to load; the first client of that protocol waits for it, nobody else does."""
+    program = "import sys, services.gateway.app\nprint(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    tops = {name.split(".")[0] for name in done.stdout.split()}
+    assert "fastapi" in tops
+    assert not tops & {"mcp", "mcp_types", "ag_ui"}

@@ -237,3 +237,10 @@ async def test_session_belongs_to_the_key_that_opened_it(faces: Faces) -> None:
 
         assert (await theirs.post("/mcp", json=listing, headers=session)).status_code == 404
         assert (await mine.post("/mcp", json=listing, headers=session)).status_code == 200
+
+
+async def test_agent_is_told_why_no_gateway_answers() -> None:
+    server = StdioServerParameters(command=str(ANSWERBUS), args=["mcp", "--url", "http://127.0.0.1:9"])
+    async with Client(server) as client:
+        with pytest.raises(MCPError, match="no gateway answers"):
+            await client.list_tools()
