@@ -77,21 +77,24 @@ class GatewayClient:
         except httpx.HTTPError as error:
             raise UnavailableError(self._unreachable(error)) from None
 
-    async def stream(self, question_id: str, last_event_id: str = "") -> AsyncIterator[SseEvent]:
+    async def stream(self, question_id: str, last_event_id: str = "", *, user: str = "") -> AsyncIterator[SseEvent]:
         """A question's events up to the result; a lost connection is resumed with `Last-Event-ID`.
+
+        `user` is that of a question which was asked for one.
 
         Raises:
             NotFoundError, RefusedError: as `call`.
             UnavailableError: as `call`, or the connection was lost too many times in a row.
         """
         failures = 0
+        params = {"user": user} if user else {}
         while True:
             headers = {"Accept": "text/event-stream"}
             if last_event_id:
                 headers["Last-Event-ID"] = last_event_id
             try:
                 async with self._http.stream(
-                    "GET", f"/api/v1/questions/{question_id}/events", headers=headers
+                    "GET", f"/api/v1/questions/{question_id}/events", headers=headers, params=params
                 ) as response:
                     if response.status_code != 200:
                         await response.aread()

@@ -22,6 +22,7 @@ from cli.commands import (
     exchanges,
     forget,
     ingest,
+    mcp,
     pipelines,
     search,
     stages,
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-COMMANDS = (up.up, demo.demo, ask.ask, ingest.ingest, search.search, forget.forget, stats.stats, doctor.doctor)
+COMMANDS = (up.up, demo.demo, ask.ask, ingest.ingest, search.search, forget.forget, stats.stats, doctor.doctor, mcp.mcp)
 GROUPS = {
     "bus": bus.app,
     "events": events.app,

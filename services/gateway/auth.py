@@ -14,7 +14,8 @@ from services.gateway.problems import HttpProblem
 from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
-_RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
+#: Roles in the order of their rights.
+ROLE_RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 
@@ -95,7 +96,7 @@ class RoleCheck:
         """
         authenticator: Authenticator = request.app.state.gateway.authenticator
         caller = authenticator.caller(request)
-        if _RANK[caller.role] < _RANK[self.role]:
+        if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         return caller
 

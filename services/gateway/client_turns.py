@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import structlog
 
@@ -20,6 +20,23 @@ log = structlog.get_logger()
 _HARMLESS = frozenset({"approved", "pii", "too_short", "not_a_question", "unsupported_language", "off_topic"})
 #: Characters of a question or answer that are kept.
 TURN_CHARS = 4000
+
+
+def turns_of_messages(messages: Iterable[tuple[str, str]]) -> tuple[Turn, ...]:
+    """The turns of a client's messages, each as (role, text), oldest first; only those of user and assistant count."""
+    turns: list[Turn] = []
+    question = ""
+    for role, text in messages:
+        if role == "user":
+            if question:
+                turns.append(Turn(question=question, answer=""))
+            question = text
+        elif role == "assistant" and question and text:
+            turns.append(Turn(question=question, answer=text))
+            question = ""
+    if question:
+        turns.append(Turn(question=question, answer=""))
+    return tuple(turns)
 
 
 async def moderated(turns: Sequence[Turn], pipeline: str, requests: RequestClient) -> tuple[Turn, ...] | None:

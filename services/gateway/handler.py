@@ -54,8 +54,8 @@ class NewQuestion:
     """A client's question, valid in form but not yet moderated.
 
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
-    that the client of a live question without a conversation sends, not yet moderated. `collections` limits the
-    question to documents of these.
+    that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
+    conversation. `collections` limits the question to documents of these.
     """
 
     text: str
@@ -343,13 +343,17 @@ class QuestionService:
         """Earlier turns of the conversation; None when they cannot be read: the question is answered without them."""
         if not section.turns:
             return ()
-        if question.client_turns and not question.conversation_id:
-            return await moderated(question.client_turns[-section.turns :], pipeline.name, self._requests)
-        if not question.conversation_id or question.lane is not Lane.LIVE:
+        if question.lane is not Lane.LIVE:
             return question.turns[-section.turns :]
-        return await self._conversations.turns(
-            question.conversation_id, section.turns, recent=section.recent_seconds, asker=self._asker(question)
-        )
+        if question.conversation_id:
+            remembered = await self._conversations.turns(
+                question.conversation_id, section.turns, recent=section.recent_seconds, asker=self._asker(question)
+            )
+            if remembered or not question.client_turns:
+                return remembered
+        if question.client_turns:
+            return await moderated(question.client_turns[-section.turns :], pipeline.name, self._requests)
+        return question.turns[-section.turns :]
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
         """The first event of the question that already has this id.

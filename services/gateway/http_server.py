@@ -7,11 +7,23 @@ import asyncio
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
+from starlette.routing import Route
 
 from services.gateway import problems
 from services.gateway.body_limit import BodyLimit
+from services.gateway.mcp.endpoint import PATH, McpEndpoint
 from services.gateway.request_pacer import RequestPacer
-from services.gateway.routes import dead_letters, documents, erasure, events, openai, operations, questions, record
+from services.gateway.routes import (
+    ag_ui,
+    dead_letters,
+    documents,
+    erasure,
+    events,
+    openai,
+    operations,
+    questions,
+    record,
+)
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
 from shared.web.http_protocol import LimitedHttpProtocol
@@ -33,8 +45,11 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
     problems.install(app)
-    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai):
+    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui):
         app.include_router(module.router)
+
+    app.state.mcp = McpEndpoint(app, gateway)
+    app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
 
     @app.get("/", include_in_schema=False)
     async def root() -> RedirectResponse:
@@ -50,6 +65,7 @@ class HttpServer:
         self._gateway = gateway
         self._server: uvicorn.Server | None = None
         self._task: asyncio.Task[None] | None = None
+        self._app: FastAPI | None = None
         self.port = 0
 
     async def open(self) -> None:
@@ -63,8 +79,9 @@ class HttpServer:
         sock = listen(settings.host, settings.port)
         self.port = sock.getsockname()[1]
         await self._gateway.feed.open()
+        self._app = application(self._gateway)
         config = uvicorn.Config(
-            application(self._gateway),
+            self._app,
             http=LimitedHttpProtocol,
             lifespan="off",
             log_config=None,
@@ -78,6 +95,8 @@ class HttpServer:
 
     async def close(self) -> None:
         await self._gateway.feed.close()
+        if self._app:
+            await self._app.state.mcp.close()
         if self._server and self._task:
             self._server.should_exit = True
             await self._task

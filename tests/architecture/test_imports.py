@@ -55,6 +55,9 @@ PLACES: dict[str, tuple[str, ...]] = {
     "sacrebleu": ("cli/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),
+    "mcp": ("services/gateway/mcp/server.py", "services/gateway/mcp/endpoint.py", "cli/commands/mcp.py"),
+    "mcp_types": ("services/gateway/mcp/server.py",),
+    "anyio": ("services/gateway/mcp/tools.py",),
     "starlette": ("services/gateway/",),
     "uvicorn": (
         "services/gateway/http_server.py",
@@ -71,7 +74,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "httpx2": ("shared/llm/chat_clients.py",),
     "httpcore": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),
-    "httpx": ("services/retrieval/embeddings/endpoint.py", "cli/"),
+    "httpx": ("services/retrieval/embeddings/endpoint.py", "services/gateway/mcp/local.py", "cli/"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "yaml": (
@@ -199,6 +202,8 @@ def test_heavy_libraries_are_not_loaded_by_the_help_text() -> None:
     assert not tops & {
         *BROKER,
         "sqlalchemy",
+        "mcp",
+        "mcp_types",
         "fastapi",
         "starlette",
         "uvicorn",
@@ -224,3 +229,16 @@ def test_imports_are_found_however_they_are_written(line: str, names: set[str], 
     path.write_text(line)
 
     assert imports_any(Module(str(path)), ("nats",)) == names
+
+
+def test_the_gateway_starts_without_the_library_of_mcp() -> None:
+    """It takes seconds to load; the first client of that protocol waits for it, nobody else does."""
+    program = "import sys, services.gateway.app\nprint(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    tops = {name.split(".")[0] for name in done.stdout.split()}
+    assert "fastapi" in tops
+    assert not tops & {"mcp", "mcp_types", "ag_ui"}

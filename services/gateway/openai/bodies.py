@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from services.gateway.client_turns import turns_of_messages
 from services.gateway.openai.errors import BadRequestError
 from services.gateway.routes.questions import QuestionIn
 from shared.contracts.domain import Turn
@@ -155,20 +156,8 @@ def message_turns(messages: Sequence[MessageIn], field: str) -> MessageTurns:
     last = len(messages) - 1
     if messages[last].role != "user":
         raise BadRequestError("the last message is the question; send it with the role user", f"{field}[{last}].role")
-    turns: list[Turn] = []
-    question = ""
-    for number, message in enumerate(messages[:last]):
-        text = message.plain(f"{field}[{number}].content")
-        if message.role == "user":
-            if question:
-                turns.append(Turn(question=question, answer=""))
-            question = text
-        elif message.role == "assistant" and question and text:
-            turns.append(Turn(question=question, answer=text))
-            question = ""
-    if question:
-        turns.append(Turn(question=question, answer=""))
-    return MessageTurns(messages[last].plain(f"{field}[{last}].content"), tuple(turns))
+    earlier = [(one.role, one.plain(f"{field}[{number}].content")) for number, one in enumerate(messages[:last])]
+    return MessageTurns(messages[last].plain(f"{field}[{last}].content"), turns_of_messages(earlier))
 
 
 class ResponseIn(AskingIn):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from services.gateway.auth import Client, Operator
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.state import CurrentGateway
+from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
 from shared.contracts.requests.retrieval import IndexStatsRequest
@@ -37,15 +37,33 @@ async def readyz(gateway: CurrentGateway) -> Response:
 
 @router.get("/health")
 @router.get("/api/v1/health")
-async def health(gateway: CurrentGateway) -> Response:
-    """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker."""
-    if not gateway.context.is_connected():
-        return await readyz(gateway)
+async def health(gateway: CurrentGateway, request: Request) -> Response:
+    """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
+
+    Plain text, or `{"status", "detail"}` where `Accept` asks for JSON.
+    """
+    detail = await _fault(gateway)
+    status = 503 if detail else 200
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"status": "unavailable" if detail else "ok", "detail": detail}, status)
+    return PlainTextResponse(f"{detail or 'ok'}\n", status)
+
+
+async def _fault(gateway: Gateway) -> str:
+    """Why questions cannot be answered now; empty where they can."""
     try:
-        stages = await gateway.stage_health.not_ready()
+        stages = await gateway.stage_health.not_ready() if gateway.context.is_connected() else None
     except UnavailableError:
-        return PlainTextResponse("NATS is unavailable\n", 503)
-    return PlainTextResponse(f"not ready: {', '.join(stages)}\n", 503) if stages else PlainTextResponse("ok\n")
+        stages = None
+    if stages is None:
+        return "NATS is unavailable"
+    return f"not ready: {', '.join(stages)}" if stages else ""
+
+
+@router.get("/api/v1/caller")
+async def caller(caller: Client) -> dict[str, str]:
+    """Read the name and the role of the key that was sent."""
+    return {"name": caller.name, "role": caller.role}
 
 
 @router.get("/metrics")

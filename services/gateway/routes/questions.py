@@ -40,7 +40,8 @@ IdempotencyKey = Annotated[
 #: Control characters that nobody types. The C1 range (U+0080 to U+009F) is allowed: it comes with badly converted text
 #: that people paste, and moderation removes it.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_TOKEN = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+#: The form of a conversation's id.
+CONVERSATION_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
 class QuestionIn(BaseModel):
@@ -86,7 +87,7 @@ class QuestionIn(BaseModel):
     @field_validator("conversation_id")
     @classmethod
     def _plain(cls, text: str) -> str:
-        if text and not _TOKEN.fullmatch(text):
+        if text and not CONVERSATION_ID.fullmatch(text):
             raise ValueError("must be 1 to 128 letters, digits or _ . : -")
         return text
 

@@ -172,7 +172,7 @@ def test_broken_json_gives_what_of_the_answer_there_is(completion: str, text: st
 
 @pytest.mark.parametrize("digits", ["-001", "+0a1", " 1  ", "1_00", "zzzz", "\uff11\uff11\uff11\uff11"])
 def test_what_is_no_escape_is_a_replacement_character(digits: str) -> None:
-    assert read(JsonParser(), [f'{{"answer": "a\\u{digits}b"}}'])[0] == "a\ufffdb"
+    assert read(CompletionParser(json=True), [f'{{"answer": "a\\u{digits}b"}}'])[0] == "a\ufffdb"
 
 
 def test_json_asks_back_and_says_that_nothing_was_found() -> None:

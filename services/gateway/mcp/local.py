@@ -1,0 +1,57 @@
+"""The native API of this gateway, called inside its process with the headers of the client's request."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+
+from services.gateway.handler import QuestionService
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
+from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError, UnavailableError
+
+#: Headers that say who asks, and from where.
+_IDENTITY = ("authorization", "x-api-key", "origin")
+
+
+class LocalApi:
+    """A `GatewayApi` over the gateway's own routes: they check role and ownership as for any other request."""
+
+    def __init__(self, app: ASGIApp, questions: QuestionService, headers: Mapping[str, str]) -> None:
+        self._app = app
+        self._questions = questions
+        self._headers = {name: headers[name] for name in _IDENTITY if name in headers}
+
+    async def call(self, method: str, path: str, **options: Any) -> Any:
+        """As `GatewayApi.call`."""
+        transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
+        headers = {**self._headers, **options.pop("headers", {})}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:  # noqa: S113
+            reply = await http.request(method, path, headers=headers, **options)
+        if reply.status_code >= 400 and reply.status_code != 504:
+            raise _error(reply)
+        return reply.json()
+
+    async def stream(self, question_id: str, *, user: str = "") -> AsyncIterator[Frame]:
+        """As `GatewayApi.stream`."""
+        params = {"user": user} if user else {}
+        await self.call("GET", f"/api/v1/questions/{question_id}", params=params)  # it must be the caller's
+        async with contextlib.aclosing(self._questions.stream(question_id, QuestionPresenter()).batches()) as batches:
+            async for frames in batches:
+                for frame in frames:
+                    yield frame
+
+
+def _error(reply: httpx.Response) -> AnswerbusError:
+    try:
+        detail = reply.json().get("detail", "")
+    except ValueError:
+        detail = reply.text[:200]
+    text = str(detail or reply.reason_phrase)
+    if reply.status_code == 404:
+        return NotFoundError(text)
+    return UnavailableError(text) if reply.status_code in (429, 500, 502, 503) else RefusedError(text)
