@@ -1,14 +1,20 @@
 """Runs a function in child processes with limits of time and memory for each call, so that no input harms the worker.
 
 The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments and results cross a pipe, pickled;
-both sides are this program. A child that exceeds a limit is killed and replaced at the next call. Children get no
-settings of the worker: of its environment they see only what Python needs.
+both sides are this program. A child calls in a fork of itself, which is replaced when it exceeds a limit.
+Children get no settings of the worker: of its environment they see only what Python needs.
+
+Children give way to the workers: they have a low priority from their first moment. Linux shares processors among
+sessions first (autogroups), and the niceness of a process counts within its session only. So children have sessions of
+their own, whose niceness is set as well: what they use is not taken from the share of the worker's session.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import itertools
 import math
 import os
 import pickle
@@ -24,8 +30,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
+import structlog
+
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.runtime.parent_death import signal_at_parent_death
+
+log = structlog.get_logger()
 
 _HEAD = struct.Struct(">Q")
 #: Address space that a child may have beyond its memory limit: libraries map more than they use.
@@ -33,6 +43,8 @@ _SLACK_BYTES = 64 * 2**20
 #: The limit is processor time, as a busy machine must not refuse what an idle one accepts; a call that waits instead
 #: of working ends after this many times as long.
 _PATIENCE = 10
+#: How often a call gets that time when at its end it would work if it had a processor.
+_EXTENSIONS = 6
 #: Seconds until a child must have started, on a busy machine too.
 START_SECONDS = 60.0
 _ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +52,16 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 #: Environment variables that children inherit; the others may hold credentials.
 _INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
-#: A child is replaced once it has kept this share of its memory limit from earlier calls.
+_NICENESS = 10
+#: Of the session of a child, where Linux has autogroups: a third of what another session gets.
+_GROUP_NICENESS = 5
+#: No threads of numerical libraries: a fork has none of them.
+_ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+#: Exit codes of a fork: the parent has closed the requests; it has kept too much memory.
+_FINISHED, _WORN_OUT = 0, 75
+#: In place of the number of a call that a fork did not answer.
+_NO_CALL = -1
+#: A fork is replaced once it has kept this share of its memory limit from earlier calls.
 _WORN = 0.25
 
 
@@ -61,6 +82,7 @@ class LimitedProcess:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
         self._closed = False
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._free = asyncio.Semaphore(workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="limited")
@@ -80,7 +102,7 @@ class LimitedProcess:
         for child in list(self._children):
             self._discard(child)
 
-    async def call(self, *arguments: Any, times: int = 1) -> Any:
+    async def call(self, *arguments: Any, times: float = 1) -> Any:
         """The function's result for these arguments; waits for a free child.
 
         The call gets the time limit `times` times.
@@ -101,7 +123,8 @@ class LimitedProcess:
         return value
 
     def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
-        payload = pickle.dumps((seconds, arguments))
+        number = next(self._numbers)
+        payload = pickle.dumps((number, seconds, arguments))
         try:
             child = self._idle.pop() if self._idle else self._start()
         except (OSError, EOFError):
@@ -116,16 +139,21 @@ class LimitedProcess:
         except (OSError, EOFError):
             with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its pipe and hangs: it is killed below
                 child.wait(1)
-            late = timer.expired or child.returncode == -signal.SIGXCPU
-            reason = f"it takes longer than {seconds:g} s" if late else self._reason(child)
+            code = -signal.SIGXCPU if timer.expired else child.returncode
+            reason = self._reason(code, seconds)
             self._discard(child)
             if self._closed:
                 return "raised", UnavailableError(f"the processes of {self._module} have been stopped")
             return "raised", LimitExceededError(reason)
-        outcome, value, worn = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
+        answered, outcome, value = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
+        if answered not in (number, _NO_CALL):  # its fork was killed between two calls, and that was told to the last
+            self._discard(child)
+            return "raised", UnavailableError(f"a process of {self._module} was killed from outside")
         if outcome == "memory":
             outcome, value = "raised", LimitExceededError(self._too_large())
-        if worn or timer.expired:
+        elif outcome == "died":
+            outcome, value = "raised", LimitExceededError(self._reason(value, seconds))
+        if timer.expired:
             self._discard(child)
         else:
             self._idle.append(child)
@@ -134,8 +162,9 @@ class LimitedProcess:
     def _too_large(self) -> str:
         return f"it needs more than {self._memory_bytes >> 20} MB of memory"
 
-    def _reason(self, child: subprocess.Popen[bytes]) -> str:
-        code = child.returncode
+    def _reason(self, code: int | None, seconds: float) -> str:
+        if code == -signal.SIGXCPU:
+            return f"it takes longer than {seconds:g} s"
         if code is not None and -code == signal.SIGKILL:
             return self._too_large()
         return f"it ended the process that read it (exit code {code})"
@@ -149,10 +178,11 @@ class LimitedProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=_ROOT,
-                env={name: value for name, value in os.environ.items() if name.startswith(_INHERITED)},
+                env={**{name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}, **_ALONE},
                 start_new_session=True,  # Ctrl-C is for the worker, which finishes what runs
             )
             self._children.add(child)
+        _give_way(child.pid)
         assert child.stdout is not None
         try:
             with _Timer(child, START_SECONDS):
@@ -174,48 +204,91 @@ class LimitedProcess:
 
 
 class _Timer:
-    """Kills the child when the time is up, whatever the thread that reads from it waits for."""
+    """Kills the child when the time is up, whatever the thread that reads from it waits for.
+
+    A child that only waits for a processor gets the time again, a few times: a busy machine is no fault of the call.
+    """
 
     def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
         self.expired = False
         self._child = child
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
+        self._seconds = seconds
+        self._left = _EXTENSIONS
+        self._lock = threading.Lock()
+        self._done = False
+        self._timer: threading.Timer
 
     def _expire(self) -> None:
+        self._left -= 1
+        if self._left > 0 and _would_work(self._child.pid):
+            self._start()
+            return
         self.expired = True
         self._child.kill()
 
+    def _start(self) -> None:
+        with self._lock:
+            if not self._done:
+                self._timer = threading.Timer(self._seconds, self._expire)
+                self._timer.daemon = True
+                self._timer.start()
+
     def __enter__(self) -> _Timer:
-        self._timer.start()
+        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        with self._lock:
+            self._done = True
+            self._timer.cancel()
 
 
 def serve(function: Callable[..., Any]) -> None:
-    """The child's side: call the function for each request on standard input, until the parent closes it."""
+    """The child's side: call the function for each request on standard input, until the parent closes it.
+
+    The calls run in a fork, which a limit may end: another fork has all libraries at once, where a new process would
+    load them for a second or more.
+    """
     memory_bytes, parent = int(sys.argv[1]), int(sys.argv[2])
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
     _end_with(parent)
-    started_with = _limit(memory_bytes)
+    gc.collect()
+    gc.freeze()  # the forks share what has been loaded
     _write(replies, b"ready")
+    own = os.getpid()
+    while True:
+        fork = os.fork()
+        if not fork:
+            _end_with(own)
+            os._exit(_serve_calls(function, requests, replies, memory_bytes))
+        code = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+        if code == _FINISHED:
+            return
+        if code != _WORN_OUT:
+            _write(replies, pickle.dumps((_NO_CALL, "died", code)))
+
+
+def _serve_calls(function: Callable[..., Any], requests: IO[bytes], replies: IO[bytes], memory_bytes: int) -> int:
+    """Call the function until the parent closes the requests, or this process has kept too much memory."""
+    started_with = _limit(memory_bytes)
     while True:
         try:
-            seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
-        except EOFError:
-            return
+            number, seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
+        except (EOFError, MemoryError):  # of a request that was read in part, the rest is no request
+            return _FINISHED
         _limit_time(seconds)
         outcome, value = _called(function, arguments)
         del arguments
         worn = outcome == "memory" or _mapped() > started_with + memory_bytes * _WORN
         try:
-            reply = pickle.dumps((outcome, value, worn))
+            reply = pickle.dumps((number, outcome, value))
         except MemoryError:
-            reply = pickle.dumps(("memory", None, True))
+            worn, reply = True, pickle.dumps((number, "memory", None))
+        _limit_time(math.inf)  # a reply that has begun is finished
         _write(replies, reply)
+        if worn:
+            return _WORN_OUT
         del value, reply
 
 
@@ -233,6 +306,30 @@ def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[s
             return "raised", LimitExceededError(f"it caused the error {type(error).__name__}")
 
 
+def _give_way(pid: int) -> None:
+    """Let the process interrupt nothing, and take a tenth of a processor that something else wants too.
+
+    Not `SCHED_IDLE`: on a machine that is never idle no document would be read.
+    """
+    try:
+        if hasattr(os, "SCHED_BATCH"):
+            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+        os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
+        if (group := Path(f"/proc/{pid}/autogroup")).exists():
+            group.write_text(str(_GROUP_NICENESS))
+    except OSError:  # it has ended, or a sandbox forbids it: then it only takes part
+        log.debug("a process keeps its priority", pid=pid)
+
+
+def _would_work(pid: int) -> bool:
+    """Whether a fork of the process runs or waits for a processor, rather than for anything else."""
+    try:
+        forks = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+        return any(Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for one in forks)
+    except OSError:
+        return False
+
+
 def _limit(memory_bytes: int) -> int:
     """Limit the memory; returns what is mapped now."""
     mapped = _mapped()
@@ -246,7 +343,8 @@ def _limit(memory_bytes: int) -> int:
 def _limit_time(seconds: float) -> None:
     """End this process once it has worked for so long from now."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+    limit = most if seconds == math.inf else math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
 def _mapped() -> int:

@@ -10,8 +10,9 @@ from services.retrieval.graph.ports import DocumentGraph, Graph
 from services.retrieval.handler import DocumentHandler
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
+from services.retrieval.indexing.packed_document import unpack
 from services.retrieval.indexing.prepare import PreparedDocument
-from services.retrieval.indexing.read_document import FailedReading, read_document
+from services.retrieval.indexing.read_document import FailedReading, ReadingShape, read_document
 from services.retrieval.ports import VectorIndex
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
@@ -24,10 +25,10 @@ class ThreadReader:
     async def read(
         self, document: Document, body: bytes, digest: str, version: str, settings: RetrievalSettings, *, graph: bool
     ) -> tuple[PreparedDocument, DocumentGraph]:
-        shape = (settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
+        shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
         outcome = await asyncio.to_thread(read_document, document, body, digest, version, shape, graph)
         assert not isinstance(outcome, FailedReading), outcome.frames
-        return outcome
+        return await asyncio.to_thread(unpack, outcome)
 
 
 def document_handler(

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from shared.text.readers.decode import decode
+from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
 
 _NAME = r"(?P<name>[A-Za-z_$][\w$.:<>~]*)"
@@ -46,10 +47,10 @@ class _Definition:
     name: str
 
 
-def read_code(body: bytes) -> ParsedDocument:
+def read_code(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read source code of any usual language; code outside of definitions has no heading."""
     lines = decode(body).expandtabs(4).split("\n")
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     begin = 0
     for definition in [*_definitions(lines), None]:
         end = definition.line if definition else len(lines)

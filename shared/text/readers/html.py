@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.markdown_dialects import headline
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
@@ -67,7 +68,7 @@ _BLOCKS = frozenset(
 )
 
 
-def read_html(body: bytes) -> ParsedDocument:
+def read_html(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read HTML: the only `<main>` or `<article>` of the page, else its body; with title, language and links."""
     from selectolax.lexbor import LexborHTMLParser
 
@@ -77,8 +78,8 @@ def read_html(body: bytes) -> ParsedDocument:
     _undecorated(page)
     root = _main_part(page)
     if root is None:
-        return DocumentBuilder().finish(**metadata)
-    traversal = _Traversal()
+        return DocumentBuilder(len(body), limits).finish(**metadata)
+    traversal = _Traversal(DocumentBuilder(len(body), limits))
     traversal.run(root)
     return traversal.builder.finish(**metadata)
 
@@ -165,8 +166,8 @@ class _Open:
 class _Traversal:
     """Visits the nodes in document order, without recursion: pages can be nested thousands deep."""
 
-    def __init__(self) -> None:
-        self.builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self.builder = builder
         self._open = _Open()
         self._text: list[str] = []
         self._marker = ""

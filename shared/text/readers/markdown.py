@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.html import read_html
 from shared.text.readers.markdown_dialects import after_link, headline, inline_role, plain_markdown
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -25,7 +26,7 @@ _FRONT_MATTER_CHARS = 20_000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_markdown(body: bytes) -> ParsedDocument:
+def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`."""
     text = decode(body)
     front: dict[str, Any] = {}
@@ -33,7 +34,7 @@ def read_markdown(body: bytes) -> ParsedDocument:
     if matter:
         front = _front_matter(matter[1])
         text = text[matter.end() :]
-    visitor = _TokenVisitor()
+    visitor = _TokenVisitor(DocumentBuilder(len(body), limits))
     for token in _parser().parse(plain_markdown(text)):
         visitor.visit(token)
     metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}
@@ -75,8 +76,8 @@ def _parser() -> MarkdownIt:
 class _TokenVisitor:
     """Adds the text of the tokens of a document to a builder."""
 
-    def __init__(self) -> None:
-        self.builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self.builder = builder
         #: For each open list the number of its next item, or none if it is not numbered.
         self._lists: list[int | None] = []
         self._marker = ""

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 
 from shared.contracts.errors import DocumentError
 from shared.text.readers.code import read_code
 from shared.text.readers.decode import decode
+from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.html import read_html
 from shared.text.readers.markdown import read_markdown
-from shared.text.readers.office import read_docx, read_pptx, read_xlsx
+from shared.text.readers.office import load_office_libraries, read_docx, read_pptx, read_xlsx
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument
 from shared.text.readers.pdf import read_pdf
 from shared.text.readers.restructuredtext import read_rst
 from shared.text.readers.table import read_csv
 
-Reader = Callable[[bytes], ParsedDocument]
+Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 
 
-def read_plain(body: bytes) -> ParsedDocument:
+def read_plain(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read plain text; blank lines separate paragraphs."""
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
         builder.add("paragraph", paragraph)
     return builder.finish()
@@ -48,11 +50,11 @@ READERS: dict[str, Reader] = {
 }
 
 
-def read(body: bytes, media_type: str) -> ParsedDocument:
+def read(body: bytes, media_type: str, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Parse a document by its media type; parameters (`; charset=…`) are allowed.
 
     Raises:
-        DocumentError: no reader for the type, bytes that do not match it, or no text in the document.
+        DocumentError: no reader for the type, bytes that do not match it, no text in the document, or too much.
     """
     plain_type = media_type.partition(";")[0].strip().lower()
     reader = READERS.get(plain_type) or _reader_of_family(plain_type)
@@ -60,10 +62,19 @@ def read(body: bytes, media_type: str) -> ParsedDocument:
         raise DocumentError(
             f"unsupported media type {plain_type or '(none)'}; submit the document as one of {', '.join(READERS)}"
         )
-    document = reader(body)
+    document = reader(body, limits)
     if not document.blocks:
         raise DocumentError("the document has no text; submit one with text")
     return document
+
+
+def load_libraries() -> None:
+    """Load what the readers import when they need it, so that no document's time is spent on that."""
+    load_office_libraries()
+    read_html(b"<p>a")
+    read_markdown(b"---\ntitle: a\n---\na")
+    with contextlib.suppress(DocumentError):
+        read_pdf(b"")
 
 
 def _reader_of_family(plain_type: str) -> Reader | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from shared.contracts.errors import DocumentError
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
-from shared.text.readers.parsed_document import ParsedDocument, squeeze
+from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
+from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -47,7 +48,7 @@ _INITIALS = 3
 _DATES = ("updated", "last-modified", "lastmod", "modified", "date", "published", "created")
 
 
-def read_rst(body: bytes) -> ParsedDocument:
+def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read reStructuredText; field lists at the top give `title`, `date`, `lang`, `url`, `description`.
 
     Raises:
@@ -68,7 +69,7 @@ def read_rst(body: bytes) -> ParsedDocument:
             f"this is not valid reStructuredText ({type(error).__name__}); submit it as plain text"
         ) from None
     fields = _docinfo(document) | header
-    visitor = NodeVisitor()
+    visitor = NodeVisitor(DocumentBuilder(len(body), limits))
     visitor.read(document, _shown(fields))
     title = fields.get("title", "") or (document.get("title") or "")
     return visitor.builder.finish(

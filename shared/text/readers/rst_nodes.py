@@ -31,8 +31,8 @@ _FIELDS = {
 class NodeVisitor:
     """Adds the nodes of a document to its `builder`."""
 
-    def __init__(self) -> None:
-        self.builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self.builder = builder
         self._sections = 0
         self._objects = 0
         self._lists = 0
