@@ -3,6 +3,10 @@
 The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments and results cross a pipe, pickled;
 both sides are this program. A child that exceeds a limit is killed and replaced at the next call. Children get no
 settings of the worker: of its environment they see only what Python needs.
+
+Children give way to the workers: they have a low priority from their first moment. They stay in the session of
+the worker, as Linux shares processors among sessions first (autogroups): in one of its own, a child would get as much
+as all workers of the session together, however nice it is.
 """
 
 from __future__ import annotations
@@ -24,8 +28,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
+import structlog
+
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.runtime.parent_death import signal_at_parent_death
+
+log = structlog.get_logger()
 
 _HEAD = struct.Struct(">Q")
 #: Address space that a child may have beyond its memory limit: libraries map more than they use.
@@ -33,6 +41,8 @@ _SLACK_BYTES = 64 * 2**20
 #: The limit is processor time, as a busy machine must not refuse what an idle one accepts; a call that waits instead
 #: of working ends after this many times as long.
 _PATIENCE = 10
+#: How often a call gets that time when at its end it would work if it had a processor.
+_EXTENSIONS = 6
 #: Seconds until a child must have started, on a busy machine too.
 START_SECONDS = 60.0
 _ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +50,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 #: Environment variables that children inherit; the others may hold credentials.
 _INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+_NICENESS = 10
 #: A child is replaced once it has kept this share of its memory limit from earlier calls.
 _WORN = 0.25
 
@@ -80,7 +91,7 @@ class LimitedProcess:
         for child in list(self._children):
             self._discard(child)
 
-    async def call(self, *arguments: Any, times: int = 1) -> Any:
+    async def call(self, *arguments: Any, times: float = 1) -> Any:
         """The function's result for these arguments; waits for a free child.
 
         The call gets the time limit `times` times.
@@ -150,9 +161,10 @@ class LimitedProcess:
                 stdout=subprocess.PIPE,
                 cwd=_ROOT,
                 env={name: value for name, value in os.environ.items() if name.startswith(_INHERITED)},
-                start_new_session=True,  # Ctrl-C is for the worker, which finishes what runs
+                process_group=0,  # Ctrl-C is for the worker, which finishes what runs
             )
             self._children.add(child)
+        _give_way(child.pid)
         assert child.stdout is not None
         try:
             with _Timer(child, START_SECONDS):
@@ -174,24 +186,43 @@ class LimitedProcess:
 
 
 class _Timer:
-    """Kills the child when the time is up, whatever the thread that reads from it waits for."""
+    """Kills the child when the time is up, whatever the thread that reads from it waits for.
+
+    A child that only waits for a processor gets the time again, a few times: a busy machine is no fault of the call.
+    """
 
     def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
         self.expired = False
         self._child = child
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
+        self._seconds = seconds
+        self._left = _EXTENSIONS
+        self._lock = threading.Lock()
+        self._done = False
+        self._timer: threading.Timer
 
     def _expire(self) -> None:
+        self._left -= 1
+        if self._left > 0 and _would_work(self._child.pid):
+            self._start()
+            return
         self.expired = True
         self._child.kill()
 
+    def _start(self) -> None:
+        with self._lock:
+            if not self._done:
+                self._timer = threading.Timer(self._seconds, self._expire)
+                self._timer.daemon = True
+                self._timer.start()
+
     def __enter__(self) -> _Timer:
-        self._timer.start()
+        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        with self._lock:
+            self._done = True
+            self._timer.cancel()
 
 
 def serve(function: Callable[..., Any]) -> None:
@@ -231,6 +262,27 @@ def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[s
             return "raised", pickle.loads(pickle.dumps(error))  # noqa: S301 (just written)
         except Exception:
             return "raised", LimitExceededError(f"it caused the error {type(error).__name__}")
+
+
+def _give_way(pid: int) -> None:
+    """Let the process interrupt nothing, and take a tenth of a processor that something else wants too.
+
+    Not `SCHED_IDLE`: on a machine that is never idle no document would be read.
+    """
+    try:
+        if hasattr(os, "SCHED_BATCH"):
+            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+        os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
+    except OSError:  # it has ended, or a sandbox forbids it: then it only takes part
+        log.debug("a process keeps its priority", pid=pid)
+
+
+def _would_work(pid: int) -> bool:
+    """Whether the process runs or waits for a processor, rather than for anything else."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R"
+    except OSError:
+        return False
 
 
 def _limit(memory_bytes: int) -> int:

@@ -107,7 +107,10 @@ class Settings(BaseSettings):
     reader_seconds: float = Field(
         default=8,
         ge=1,
-        description="Seconds of work that reading a document may take; for a larger one per megabyte, up to ten times.",
+        description="Seconds of work that reading a megabyte may take; any document gets a quarter more.",
+    )
+    reader_text_ratio: float = Field(
+        default=20, ge=1, description="Characters of text that may come out of a document for each of its bytes."
     )
     reader_memory_mb: int = Field(
         default=512, ge=64, description="Memory in megabytes that reading a document may take."

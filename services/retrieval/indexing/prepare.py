@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from services.retrieval.indexing.dates import day
 from services.retrieval.indexing.describe import describe
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.parsed_document import ParsedDocument
 from services.retrieval.indexing.readers.registry import read
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
 from shared.contracts.domain import Document, Passage
-from shared.contracts.errors import DocumentError
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN, code3
@@ -24,8 +24,6 @@ from shared.text.languages import UNKNOWN, code3
 _TITLE_CHARS = 200
 #: Longest address that a document may give itself; every passage has it.
 _URL_CHARS = 2000
-#: Most passages of a document.
-_MAX_PASSAGES = 50_000
 #: Version of readers and splitter: changes when the same bytes would give other passages, to re-index documents.
 _VERSION = "ingest-2"
 
@@ -48,23 +46,30 @@ def version(document: Document, digest: str, *rules: object) -> str:
 
 
 def prepare(
-    document: Document, body: bytes, digest: str, version: str, *, size: int, overlap: int, whole: int = 0
+    document: Document,
+    body: bytes,
+    digest: str,
+    version: str,
+    *,
+    size: int,
+    overlap: int,
+    whole: int = 0,
+    limits: DocumentLimits = DEFAULT_LIMITS,
 ) -> PreparedDocument:
     """Parse the body and split it into passages of about `size` characters, with `overlap`.
 
     A document without headings stays whole up to `whole` characters, and is split in two up to twice as many.
 
     Raises:
-        DocumentError: the document cannot be read; the message says what to submit instead.
+        DocumentError: the document cannot be read, or too much comes out of it; the message says what to do.
     """
-    parsed = read(body, document.media_type)
+    parsed = read(body, document.media_type, limits)
     title = (document.title or parsed.title or _named_after(document.source))[:_TITLE_CHARS]
     url = document.url or (parsed.url if len(parsed.url) <= _URL_CHARS else "")
     language = _language(document, parsed)
     size = whole if size < len(parsed.text) <= 2 * whole and not _has_headings(parsed) else size
     chunks = split(parsed, size, overlap)
-    if len(chunks) > _MAX_PASSAGES:
-        raise DocumentError(f"this document has more than {_MAX_PASSAGES} passages; split it and submit the parts")
+    limits.check_passages(len(chunks), len(body), size)
     changed = parsed.date or day(document.source.rpartition("/")[2]) or day(document.date)
     passages = [
         Passage(
@@ -80,6 +85,7 @@ def prepare(
         )
         for number, chunk in enumerate(chunks)
     ]
+    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))
     registered = IndexedDocument(
         source=document.source,
         digest=digest,

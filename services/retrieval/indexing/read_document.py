@@ -7,9 +7,21 @@ from dataclasses import dataclass
 
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import DocumentGraph
-from services.retrieval.indexing.prepare import PreparedDocument, prepare
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
+from services.retrieval.indexing.packed_reading import PackedReading, pack
+from services.retrieval.indexing.prepare import prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
+
+
+@dataclass(frozen=True)
+class ReadingShape:
+    """Characters of a passage, of the overlap of two, and of texts left whole; and what may come out of a document."""
+
+    chars: int
+    overlap: int
+    whole: int
+    limits: DocumentLimits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True)
@@ -21,17 +33,27 @@ class FailedReading:
 
 
 def read_document(
-    document: Document, body: bytes, digest: str, version: str, shape: tuple[int, int, int], graph: bool
-) -> tuple[PreparedDocument, DocumentGraph] | FailedReading:
-    """What the child does; `shape` is the size of passages, their overlap, and the length of texts left whole.
+    document: Document, body: bytes, digest: str, version: str, shape: ReadingShape, graph: bool
+) -> PackedReading | FailedReading:
+    """What the child does.
 
     Raises:
-        DocumentError: the document cannot be read.
+        DocumentError: the document cannot be read, or too much comes out of it.
     """
     try:
-        size, overlap, whole = shape
-        prepared = prepare(document, body, digest, version, size=size, overlap=overlap, whole=whole)
-        return prepared, extract(*prepared) if graph else DocumentGraph()
+        prepared = prepare(
+            document,
+            body,
+            digest,
+            version,
+            size=shape.chars,
+            overlap=shape.overlap,
+            whole=shape.whole,
+            limits=shape.limits,
+        )
+        found = extract(*prepared) if graph else DocumentGraph()
+        shape.limits.check_names(len(found.definitions), len(prepared.passages))
+        return pack(prepared, found)
     except (DocumentError, MemoryError, RecursionError):
         raise
     except Exception as error:

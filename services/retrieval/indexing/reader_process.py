@@ -7,14 +7,17 @@ that reading takes for questions.
 
 from __future__ import annotations
 
-import os
+import asyncio
 from typing import Protocol
 
 import structlog
 
 from services.retrieval.graph.ports import DocumentGraph
+from services.retrieval.indexing.document_limits import DocumentLimits
+from services.retrieval.indexing.packed_reading import unpack
 from services.retrieval.indexing.prepare import PreparedDocument
-from services.retrieval.indexing.read_document import FailedReading, read_document
+from services.retrieval.indexing.read_document import FailedReading, ReadingShape, read_document
+from services.retrieval.indexing.readers.registry import load_libraries
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
@@ -24,11 +27,9 @@ from shared.runtime.settings import Settings
 log = structlog.get_logger()
 
 MODULE = "services.retrieval.indexing.reader_process"
-#: A document of several megabytes gets the time limit for each of them, up to this many times.
-_MOST_TIMES = 10
+#: A document gets the time limit for each megabyte, and this share of it to begin with; at most so many times.
+_FIRST_TIMES, _MOST_TIMES = 0.25, 10.0
 _MEGABYTE = 2**20
-#: Reading gives way to questions.
-_NICENESS = 5
 
 
 class DocumentReader(Protocol):
@@ -43,6 +44,7 @@ class ReaderProcesses:
     """A `DocumentReader` in child processes with limits of time and memory."""
 
     def __init__(self, settings: Settings) -> None:
+        self._limits = DocumentLimits(settings.reader_text_ratio)
         self._limited = LimitedProcess(
             MODULE,
             workers=settings.reader_processes,
@@ -65,10 +67,10 @@ class ReaderProcesses:
             DocumentError: the document cannot be read, or only beyond the limits; the message says what to do.
             UnavailableError: no process could be started.
         """
-        shape = (settings.chunk_chars, settings.chunk_overlap, settings.whole_chars)
-        times = min(_MOST_TIMES, 1 + (len(body) - 1) // _MEGABYTE)
+        shape = ReadingShape(settings.chunk_chars, settings.chunk_overlap, settings.whole_chars, self._limits)
+        times = min(_MOST_TIMES, _FIRST_TIMES + len(body) / _MEGABYTE)
         try:
-            outcome = await self._limited.call(document, body, digest, version, shape, graph, times=max(1, times))
+            outcome = await self._limited.call(document, body, digest, version, shape, graph, times=times)
         except LimitExceededError as error:
             raise DocumentError(
                 f"this document was not read: {error}; split it, or submit its text as plain text"
@@ -79,10 +81,9 @@ class ReaderProcesses:
             raise DocumentError(
                 f"this document could not be read ({outcome.kind}); save it again, or submit its text as plain text"
             )
-        prepared, found = outcome
-        return prepared, found
+        return await asyncio.to_thread(unpack, outcome)
 
 
 if __name__ == "__main__":
-    os.nice(_NICENESS)
+    load_libraries()
     serve(read_document)

@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.retrieval.indexing.readers import parsed_document
+from services.retrieval.graph.extract import extract
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
+from services.retrieval.indexing.packed_reading import pack, unpack
+from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
 from services.retrieval.indexing.readers.office import read_docx, read_xlsx
 from services.retrieval.indexing.readers.pdf import read_pdf
+from services.retrieval.indexing.readers.table import read_csv
+from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
 from shared.runtime.settings import Settings
 from shared.text.charsets import codec_of
@@ -75,10 +80,53 @@ def test_merged_cells_cost_what_they_are() -> None:
     assert document.text.count("fee") >= 2000  # the text of a merged cell is part of each of its rows
 
 
-def test_pages_that_are_repeated_end_with_the_text_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsed_document, "MAX_CHARS", 10_000)
-    with pytest.raises(DocumentError, match="more than 10000 characters"):
-        read_pdf(pdf(b"BT /F 9 Tf 10 10 Td (" + b"word " * 200 + b") Tj ET", pages=100))
+def test_pages_that_are_repeated_end_with_the_text_that_the_bytes_may_have() -> None:
+    body = pdf(b"BT /F 9 Tf 10 10 Td (" + b"word " * 200 + b") Tj ET", pages=400)
+    with pytest.raises(DocumentError, match=rf"more than \d+ characters of text, too many for its {len(body)} bytes"):
+        read_pdf(body, DocumentLimits(text_ratio=1))
+
+
+def test_a_column_name_that_is_repeated_in_every_row_ends_with_the_text_that_the_bytes_may_have() -> None:
+    body = ("n" * 80 + "," + "m" * 79 + "\n" + "1,2\n" * 24_000).encode()
+    with pytest.raises(DocumentError, match="too many for its"):
+        read_csv(body)
+    assert len(read_csv(body, DocumentLimits(text_ratio=60)).text) > 3_000_000
+
+
+def test_a_small_document_with_thousands_of_tiny_sections_is_refused_and_one_with_some_hundreds_is_read() -> None:
+    with pytest.raises(DocumentError, match=r"more than \d+ passages, too many for its"):
+        _prepared("".join(f"# h{number}\nt\n" for number in range(8000)))
+    assert len(_prepared("".join(f"# h{number}\nt\n" for number in range(800))).passages) == 800
+
+
+def test_an_address_that_is_repeated_in_every_passage_counts() -> None:
+    sections = "".join(f"# h{number}\nt\n" for number in range(1000))
+    assert _prepared(f"---\nurl: https://example.org/{'a' * 100}\n---\n{sections}").passages
+    with pytest.raises(DocumentError, match="too long for its many passages"):
+        _prepared(f"---\nurl: https://example.org/{'a' * 1900}\n---\n{sections}", DocumentLimits(text_ratio=1))
+
+
+def test_a_document_names_at_most_so_many_entities_for_its_passages() -> None:
+    DocumentLimits().check_names(1000, 1)
+    with pytest.raises(DocumentError, match="names 2000 entities in 1 passages"):
+        DocumentLimits().check_names(2000, 1)
+
+
+def test_a_reading_is_handed_over_in_pieces_and_is_the_same_afterwards() -> None:
+    prepared = _prepared(
+        "".join(f"# Part {number}\nA gate {number} is a [door](/d{number}).\n" for number in range(500))
+    )
+    graph = extract(*prepared)
+    packed = pack(prepared, graph)
+    assert unpack(packed) == (prepared, graph)
+    pieces = [piece for pieces in (packed.passages, packed.words, packed.definitions) for piece in pieces]
+    assert len(pieces) > 20
+    assert max(map(len, pieces)) < 200_000
+
+
+def _prepared(text: str, limits: DocumentLimits = DEFAULT_LIMITS) -> PreparedDocument:
+    document = Document(source="kb:a", media_type="text/markdown")
+    return prepare(document, text.encode(), "digest", "version", size=512, overlap=50, limits=limits)
 
 
 def _names() -> Iterator[str]:

@@ -75,6 +75,18 @@ async def test_what_a_library_prints_is_no_reply(limited: LimitedProcess) -> Non
     assert await limited.call("print", None) == "printed"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no autogroups")
+async def test_a_child_gives_way_and_shares_the_session_of_its_parent_but_not_its_signals(
+    limited: LimitedProcess,
+) -> None:
+    child = await limited.call("pid", None)
+
+    assert os.getpriority(os.PRIO_PROCESS, child) >= 10
+    assert os.sched_getscheduler(child) == os.SCHED_BATCH
+    assert os.getsid(child) == os.getsid(0)
+    assert os.getpgid(child) == child
+
+
 def test_children_end_with_a_parent_that_is_killed() -> None:
     program = (
         "import asyncio, os\n"

@@ -14,7 +14,7 @@ _MAX_PART = 128 * 2**20
 _MAX_FILES = 20_000
 #: Highest compression ratio; text does not compress better. Checked from `_RATIO_FROM` bytes on.
 _MAX_RATIO = 200
-_RATIO_FROM = 4 * 2**20
+_RATIO_FROM = 2**20
 #: First bytes of older formats and of password-protected files.
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 
@@ -46,10 +47,10 @@ class _Definition:
     name: str
 
 
-def read_code(body: bytes) -> ParsedDocument:
+def read_code(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read source code of any usual language; code outside of definitions has no heading."""
     lines = decode(body).expandtabs(4).split("\n")
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     begin = 0
     for definition in [*_definitions(lines), None]:
         end = definition.line if definition else len(lines)

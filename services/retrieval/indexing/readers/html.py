@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
@@ -44,7 +45,7 @@ _BLOCKS = frozenset(
 )
 
 
-def read_html(body: bytes) -> ParsedDocument:
+def read_html(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read HTML: the only `<main>` or `<article>` of the page, else its body; with title, language and links."""
     from selectolax.lexbor import LexborHTMLParser
 
@@ -54,8 +55,8 @@ def read_html(body: bytes) -> ParsedDocument:
     page.strip_tags(_UNSEEN)
     root = _main_part(page)
     if root is None:
-        return DocumentBuilder().finish(**metadata)
-    traversal = _Traversal()
+        return DocumentBuilder(len(body), limits).finish(**metadata)
+    traversal = _Traversal(DocumentBuilder(len(body), limits))
     traversal.run(root)
     return traversal.builder.finish(**metadata)
 
@@ -94,8 +95,8 @@ def _main_part(page: LexborHTMLParser) -> LexborNode | None:
 class _Traversal:
     """Visits the nodes in document order, without recursion: pages can be nested thousands deep."""
 
-    def __init__(self) -> None:
-        self.builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self.builder = builder
         self._text: list[str] = []
         self._opened: list[str] = []
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from services.retrieval.indexing.dates import first_day
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -23,7 +24,7 @@ _FRONT_MATTER_CHARS = 20_000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_markdown(body: bytes) -> ParsedDocument:
+def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read Markdown (CommonMark with tables); front matter gives `title`, `url`, `lang`, dates, `description`."""
     text = decode(body)
     front: dict[str, Any] = {}
@@ -31,7 +32,7 @@ def read_markdown(body: bytes) -> ParsedDocument:
     if matter:
         front = _front_matter(matter[1])
         text = text[matter.end() :]
-    visitor = _TokenVisitor()
+    visitor = _TokenVisitor(DocumentBuilder(len(body), limits))
     for token in _parser().parse(text):
         visitor.visit(token)
     metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}
@@ -73,8 +74,8 @@ def _parser() -> MarkdownIt:
 class _TokenVisitor:
     """Adds the text of the tokens of a document to a builder."""
 
-    def __init__(self) -> None:
-        self.builder = DocumentBuilder()
+    def __init__(self, builder: DocumentBuilder) -> None:
+        self.builder = builder
         self._lists = 0
         self._level = 0
         self._row: list[str] | None = None

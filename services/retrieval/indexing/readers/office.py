@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.archive import check_archive
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from services.retrieval.indexing.readers.table import write_rows
@@ -26,14 +27,18 @@ _MAX_CELLS = 5_000_000
 _DAMAGED = (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, RecursionError, AssertionError)
 
 
-def _guarded(read: Callable[[bytes], ParsedDocument]) -> Callable[[bytes], ParsedDocument]:
+class _Read(Protocol):
+    def __call__(self, body: bytes, limits: DocumentLimits = ..., /) -> ParsedDocument: ...
+
+
+def _guarded(read: _Read) -> _Read:
     """Checks the archive first, and converts the errors of the libraries into `DocumentError`."""
 
     @wraps(read)
-    def reader(body: bytes) -> ParsedDocument:
+    def reader(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
         check_archive(body)
         try:
-            return read(body)
+            return read(body, limits)
         except DocumentError:
             raise
         except ModuleNotFoundError as error:
@@ -55,7 +60,7 @@ def _guarded(read: Callable[[bytes], ParsedDocument]) -> Callable[[bytes], Parse
 
 
 @_guarded
-def read_docx(body: bytes) -> ParsedDocument:
+def read_docx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read a Word file: headings by style, paragraphs, lists, tables as records.
 
     Raises:
@@ -65,7 +70,7 @@ def read_docx(body: bytes) -> ParsedDocument:
     from docx.text.paragraph import Paragraph
 
     document = Document(io.BytesIO(body))
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     for block in document.iter_inner_content():
         if isinstance(block, Paragraph):
             _write_paragraph(builder, block)
@@ -75,7 +80,7 @@ def read_docx(body: bytes) -> ParsedDocument:
 
 
 @_guarded
-def read_pptx(body: bytes) -> ParsedDocument:
+def read_pptx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read a PowerPoint file: each slide under its title, with tables and notes; the anchor is the slide number.
 
     Raises:
@@ -84,7 +89,7 @@ def read_pptx(body: bytes) -> ParsedDocument:
     from pptx import Presentation
 
     deck = Presentation(io.BytesIO(body))
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     for number, slide in enumerate(deck.slides, start=1):
         builder.anchor = f"#slide={number}"
         title = slide.shapes.title
@@ -105,7 +110,7 @@ def read_pptx(body: bytes) -> ParsedDocument:
 
 
 @_guarded
-def read_xlsx(body: bytes) -> ParsedDocument:
+def read_xlsx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read an Excel file: each sheet under its name, each row a record, formulas as their last values.
 
     Raises:
@@ -114,7 +119,7 @@ def read_xlsx(body: bytes) -> ParsedDocument:
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(body), read_only=True, data_only=True, keep_links=False)
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     size = _WorkbookSize()
     for sheet in book.worksheets:
         builder.enter(2, sheet.title)
@@ -129,6 +134,8 @@ def read_xlsx(body: bytes) -> ParsedDocument:
 
 def _write_paragraph(builder: DocumentBuilder, paragraph: Paragraph) -> None:
     text = _line(paragraph.text)
+    if not text.strip():
+        return  # the look-up of its style takes longer than all else
     style = (paragraph.style.name or "") if paragraph.style is not None else ""
     if style == "Title":
         builder.heading(1, text)

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, MAX_CHARS, DocumentLimits
 from shared.contracts.errors import DocumentError
 
-#: Longest text of a document, in characters: some formats unfold a few bytes into any amount of text.
-MAX_CHARS = 10_000_000
 #: Most blocks (paragraphs, rows, headings) of a document.
 MAX_BLOCKS = 500_000
 #: Longest heading, and most levels of headings above a block.
@@ -59,8 +58,14 @@ class ParsedDocument:
 
 @dataclass
 class DocumentBuilder:
-    """Builds a `ParsedDocument` block by block and tracks the offsets."""
+    """Builds a `ParsedDocument` block by block and tracks the offsets.
 
+    `size` is the bytes of the document: with `limits` it bounds the text, so that a reader stops as soon as there is
+    too much.
+    """
+
+    size: int = MAX_CHARS
+    limits: DocumentLimits = DEFAULT_LIMITS
     parts: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
@@ -83,11 +88,9 @@ class DocumentBuilder:
             adjacent = kind in ("item", "record") and self.blocks[-1].kind == kind
             self._append("\n" if adjacent else "\n\n")
         start = self._length
-        if start + len(text) > MAX_CHARS or len(self.blocks) >= MAX_BLOCKS:
-            raise DocumentError(
-                f"this document has more than {MAX_CHARS} characters of text or {MAX_BLOCKS} paragraphs and rows; "
-                "split it and submit the parts"
-            )
+        self.limits.check_chars(start + len(text), self.size)
+        if len(self.blocks) >= MAX_BLOCKS:
+            raise DocumentError(f"this document has more than {MAX_BLOCKS} paragraphs and rows; split it")
         self._append(text)
         self.links += (DocumentLink(start, target) for target in self._targets)
         self._targets = []

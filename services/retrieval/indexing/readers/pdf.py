@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from services.retrieval.indexing.dates import first_day
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
 
@@ -19,7 +20,7 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_])")
 _MAX_PAGES = 5000
 
 
-def read_pdf(body: bytes) -> ParsedDocument:
+def read_pdf(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read the text of a PDF; the anchor is the page number.
 
     Raises:
@@ -35,7 +36,7 @@ def read_pdf(body: bytes) -> ParsedDocument:
             raise DocumentError("this PDF is encrypted; submit it without a password")
         if len(reader.pages) > _MAX_PAGES:
             raise DocumentError(f"this PDF has more than {_MAX_PAGES} pages; split it and submit the parts")
-        builder = DocumentBuilder()
+        builder = DocumentBuilder(len(body), limits)
         for number, page in enumerate(reader.pages, start=1):
             builder.anchor = f"#page={number}"
             for paragraph in re.split(r"\n[ \t]*\n", _HYPHENATED.sub("", page.extract_text())):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from collections.abc import Callable
 
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.code import read_code
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
@@ -15,18 +18,19 @@ from services.retrieval.indexing.readers.pdf import read_pdf
 from services.retrieval.indexing.readers.table import read_csv
 from shared.contracts.errors import DocumentError
 
-Reader = Callable[[bytes], ParsedDocument]
+Reader = Callable[[bytes, DocumentLimits], ParsedDocument]
 
 
-def read_plain(body: bytes) -> ParsedDocument:
+def read_plain(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read plain text; blank lines separate paragraphs."""
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     for paragraph in re.split(r"\n(?:[ \t]*\n)+", decode(body)):
         builder.add("paragraph", paragraph)
     return builder.finish()
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+_LIBRARIES = ("docx", "lxml", "markdown_it", "openpyxl", "pptx", "pypdf", "selectolax.lexbor", "yaml")
 _CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
 #: A new media type needs one line here and one reader.
 READERS: dict[str, Reader] = {
@@ -45,11 +49,11 @@ READERS: dict[str, Reader] = {
 }
 
 
-def read(body: bytes, media_type: str) -> ParsedDocument:
+def read(body: bytes, media_type: str, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Parse a document by its media type; parameters (`; charset=…`) are allowed.
 
     Raises:
-        DocumentError: no reader for the type, bytes that do not match it, or no text in the document.
+        DocumentError: no reader for the type, bytes that do not match it, no text in the document, or too much.
     """
     plain_type = media_type.partition(";")[0].strip().lower()
     reader = READERS.get(plain_type) or _reader_of_family(plain_type)
@@ -57,10 +61,17 @@ def read(body: bytes, media_type: str) -> ParsedDocument:
         raise DocumentError(
             f"unsupported media type {plain_type or '(none)'}; submit the document as one of {', '.join(READERS)}"
         )
-    document = reader(body)
+    document = reader(body, limits)
     if not document.blocks:
         raise DocumentError("the document has no text; submit one with text")
     return document
+
+
+def load_libraries() -> None:
+    """Import what the readers import when they need it, so that no document's time is spent on that."""
+    for name in _LIBRARIES:
+        with contextlib.suppress(ModuleNotFoundError):  # of an extra; its reader says so
+            importlib.import_module(name)
 
 
 def _reader_of_family(plain_type: str) -> Reader | None:

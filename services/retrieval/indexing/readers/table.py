@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 from shared.contracts.errors import DocumentError
@@ -15,14 +16,14 @@ _MAX_ROWS = 500_000
 _MAX_COLUMNS = 500
 
 
-def read_csv(body: bytes) -> ParsedDocument:
+def read_csv(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Read CSV with comma, semicolon, tab or bar, detected from its beginning; every row is a record.
 
     Raises:
         DocumentError: not a table, or too many rows.
     """
     text = decode(body)
-    builder = DocumentBuilder()
+    builder = DocumentBuilder(len(body), limits)
     try:
         write_rows(builder, csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
     except csv.Error as error:
