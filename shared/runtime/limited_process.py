@@ -1,8 +1,8 @@
 """Runs a function in child processes with limits of time and memory for each call, so that no input harms the worker.
 
 The parent starts `python -m MODULE`; that module calls `serve(function)`. Arguments and results cross a pipe, pickled;
-both sides are this program. A child that exceeds a limit is killed and replaced at the next call. Children get no
-settings of the worker: of its environment they see only what Python needs.
+both sides are this program. A child calls in a fork of itself, which is replaced when it exceeds a limit.
+Children get no settings of the worker: of its environment they see only what Python needs.
 
 Children give way to the workers: they have a low priority from their first moment. They stay in the session of
 the worker, as Linux shares processors among sessions first (autogroups): in one of its own, a child would get as much
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import itertools
 import math
 import os
 import pickle
@@ -51,7 +53,13 @@ _ROOT = Path(__file__).resolve().parents[2]
 #: Environment variables that children inherit; the others may hold credentials.
 _INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
 _NICENESS = 10
-#: A child is replaced once it has kept this share of its memory limit from earlier calls.
+#: No threads of numerical libraries: a fork has none of them.
+_ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+#: Exit codes of a fork: the parent has closed the requests; it has kept too much memory.
+_FINISHED, _WORN_OUT = 0, 75
+#: In place of the number of a call that a fork did not answer.
+_NO_CALL = -1
+#: A fork is replaced once it has kept this share of its memory limit from earlier calls.
 _WORN = 0.25
 
 
@@ -72,6 +80,7 @@ class LimitedProcess:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
         self._closed = False
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._free = asyncio.Semaphore(workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="limited")
@@ -112,7 +121,8 @@ class LimitedProcess:
         return value
 
     def _exchange(self, arguments: tuple[Any, ...], seconds: float) -> tuple[str, Any]:
-        payload = pickle.dumps((seconds, arguments))
+        number = next(self._numbers)
+        payload = pickle.dumps((number, seconds, arguments))
         try:
             child = self._idle.pop() if self._idle else self._start()
         except (OSError, EOFError):
@@ -127,16 +137,21 @@ class LimitedProcess:
         except (OSError, EOFError):
             with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its pipe and hangs: it is killed below
                 child.wait(1)
-            late = timer.expired or child.returncode == -signal.SIGXCPU
-            reason = f"it takes longer than {seconds:g} s" if late else self._reason(child)
+            code = -signal.SIGXCPU if timer.expired else child.returncode
+            reason = self._reason(code, seconds)
             self._discard(child)
             if self._closed:
                 return "raised", UnavailableError(f"the processes of {self._module} have been stopped")
             return "raised", LimitExceededError(reason)
-        outcome, value, worn = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
+        answered, outcome, value = pickle.loads(reply)  # noqa: S301 (our own child wrote it)
+        if answered not in (number, _NO_CALL):  # its fork was killed between two calls, and that was told to the last
+            self._discard(child)
+            return "raised", UnavailableError(f"a process of {self._module} was killed from outside")
         if outcome == "memory":
             outcome, value = "raised", LimitExceededError(self._too_large())
-        if worn or timer.expired:
+        elif outcome == "died":
+            outcome, value = "raised", LimitExceededError(self._reason(value, seconds))
+        if timer.expired:
             self._discard(child)
         else:
             self._idle.append(child)
@@ -145,8 +160,9 @@ class LimitedProcess:
     def _too_large(self) -> str:
         return f"it needs more than {self._memory_bytes >> 20} MB of memory"
 
-    def _reason(self, child: subprocess.Popen[bytes]) -> str:
-        code = child.returncode
+    def _reason(self, code: int | None, seconds: float) -> str:
+        if code == -signal.SIGXCPU:
+            return f"it takes longer than {seconds:g} s"
         if code is not None and -code == signal.SIGKILL:
             return self._too_large()
         return f"it ended the process that read it (exit code {code})"
@@ -160,7 +176,7 @@ class LimitedProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=_ROOT,
-                env={name: value for name, value in os.environ.items() if name.startswith(_INHERITED)},
+                env={**{name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}, **_ALONE},
                 process_group=0,  # Ctrl-C is for the worker, which finishes what runs
             )
             self._children.add(child)
@@ -226,27 +242,51 @@ class _Timer:
 
 
 def serve(function: Callable[..., Any]) -> None:
-    """The child's side: call the function for each request on standard input, until the parent closes it."""
+    """The child's side: call the function for each request on standard input, until the parent closes it.
+
+    The calls run in a fork, which a limit may end: another fork has all libraries at once, where a new process would
+    load them for a second or more.
+    """
     memory_bytes, parent = int(sys.argv[1]), int(sys.argv[2])
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
     _end_with(parent)
-    started_with = _limit(memory_bytes)
+    gc.collect()
+    gc.freeze()  # the forks share what has been loaded
     _write(replies, b"ready")
+    own = os.getpid()
+    while True:
+        fork = os.fork()
+        if not fork:
+            _end_with(own)
+            os._exit(_serve_calls(function, requests, replies, memory_bytes))
+        code = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+        if code == _FINISHED:
+            return
+        if code != _WORN_OUT:
+            _write(replies, pickle.dumps((_NO_CALL, "died", code)))
+
+
+def _serve_calls(function: Callable[..., Any], requests: IO[bytes], replies: IO[bytes], memory_bytes: int) -> int:
+    """Call the function until the parent closes the requests, or this process has kept too much memory."""
+    started_with = _limit(memory_bytes)
     while True:
         try:
-            seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
-        except EOFError:
-            return
+            number, seconds, arguments = pickle.loads(_read(requests))  # noqa: S301 (our own parent wrote it)
+        except (EOFError, MemoryError):  # of a request that was read in part, the rest is no request
+            return _FINISHED
         _limit_time(seconds)
         outcome, value = _called(function, arguments)
         del arguments
         worn = outcome == "memory" or _mapped() > started_with + memory_bytes * _WORN
         try:
-            reply = pickle.dumps((outcome, value, worn))
+            reply = pickle.dumps((number, outcome, value))
         except MemoryError:
-            reply = pickle.dumps(("memory", None, True))
+            worn, reply = True, pickle.dumps((number, "memory", None))
+        _limit_time(math.inf)  # a reply that has begun is finished
         _write(replies, reply)
+        if worn:
+            return _WORN_OUT
         del value, reply
 
 
@@ -278,9 +318,10 @@ def _give_way(pid: int) -> None:
 
 
 def _would_work(pid: int) -> bool:
-    """Whether the process runs or waits for a processor, rather than for anything else."""
+    """Whether a fork of the process runs or waits for a processor, rather than for anything else."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R"
+        forks = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+        return any(Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "R" for one in forks)
     except OSError:
         return False
 
@@ -298,7 +339,8 @@ def _limit(memory_bytes: int) -> int:
 def _limit_time(seconds: float) -> None:
     """End this process once it has worked for so long from now."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+    limit = most if seconds == math.inf else math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
 def _mapped() -> int:

@@ -16,6 +16,8 @@ def work(what: str, argument: Any) -> Any:
         return argument * 2
     if what == "pid":
         return os.getpid()
+    if what == "parent":
+        return os.getppid()
     if what == "print":
         print("a library that prints")
         sys.stdout.flush()

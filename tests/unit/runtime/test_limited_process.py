@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from shared.contracts.errors import DocumentError
+from shared.contracts.errors import DocumentError, UnavailableError
 from shared.runtime.limited_process import LimitedProcess, LimitExceededError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -84,7 +86,28 @@ async def test_a_child_gives_way_and_shares_the_session_of_its_parent_but_not_it
     assert os.getpriority(os.PRIO_PROCESS, child) >= 10
     assert os.sched_getscheduler(child) == os.SCHED_BATCH
     assert os.getsid(child) == os.getsid(0)
-    assert os.getpgid(child) == child
+    assert os.getpgid(child) != os.getpgid(0)
+
+
+async def test_a_call_that_is_ended_leaves_the_loaded_libraries_for_the_next(limited: LimitedProcess) -> None:
+    loaded = await limited.call("parent", None)
+    with pytest.raises(LimitExceededError, match="takes longer"):
+        await limited.call("loop", 0)
+
+    assert await limited.call("parent", None) == loaded
+
+
+async def test_a_child_that_is_killed_between_two_calls_never_gives_a_call_the_result_of_another(
+    limited: LimitedProcess,
+) -> None:
+    os.kill(await limited.call("pid", None), signal.SIGKILL)
+    results = []
+    for number in range(4):
+        with contextlib.suppress(LimitExceededError, UnavailableError):
+            results.append((number, await limited.call("double", number)))
+
+    assert results
+    assert all(result == 2 * number for number, result in results)
 
 
 def test_children_end_with_a_parent_that_is_killed() -> None:
