@@ -4,9 +4,9 @@ The parent starts `python -m MODULE`; that module calls `serve(function)`. Argum
 both sides are this program. A child calls in a fork of itself, which is replaced when it exceeds a limit.
 Children get no settings of the worker: of its environment they see only what Python needs.
 
-Children give way to the workers: they have a low priority from their first moment. They stay in the session of
-the worker, as Linux shares processors among sessions first (autogroups): in one of its own, a child would get as much
-as all workers of the session together, however nice it is.
+Children give way to the workers: they have a low priority from their first moment. Linux shares processors among
+sessions first (autogroups), and the niceness of a process counts within its session only. So children have sessions of
+their own, whose niceness is set as well: what they use is not taken from the share of the worker's session.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 #: Environment variables that children inherit; the others may hold credentials.
 _INHERITED = ("HOME", "LANG", "LC_", "LD_LIBRARY_PATH", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
 _NICENESS = 10
+#: Of the session of a child, where Linux has autogroups: a third of what another session gets.
+_GROUP_NICENESS = 5
 #: No threads of numerical libraries: a fork has none of them.
 _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 #: Exit codes of a fork: the parent has closed the requests; it has kept too much memory.
@@ -177,7 +179,7 @@ class LimitedProcess:
                 stdout=subprocess.PIPE,
                 cwd=_ROOT,
                 env={**{name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}, **_ALONE},
-                process_group=0,  # Ctrl-C is for the worker, which finishes what runs
+                start_new_session=True,  # Ctrl-C is for the worker, which finishes what runs
             )
             self._children.add(child)
         _give_way(child.pid)
@@ -313,6 +315,8 @@ def _give_way(pid: int) -> None:
         if hasattr(os, "SCHED_BATCH"):
             os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
+        if (group := Path(f"/proc/{pid}/autogroup")).exists():
+            group.write_text(str(_GROUP_NICENESS))
     except OSError:  # it has ended, or a sandbox forbids it: then it only takes part
         log.debug("a process keeps its priority", pid=pid)
 

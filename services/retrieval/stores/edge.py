@@ -38,7 +38,8 @@ from shared.contracts.errors import ConfigurationError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 T = TypeVar("T")
-_BATCH = 256
+#: Points per update: few, as searches wait for it.
+_BATCH = 64
 #: Seconds between flushes: one costs as much as indexing fifty passages. The write-ahead log survives a killed process;
 #: a power failure may lose the last documents together with their entries in the register.
 _FLUSH_SECONDS = 2.0
