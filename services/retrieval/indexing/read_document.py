@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.ports import DocumentGraph
 from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
-from services.retrieval.indexing.packed_reading import PackedReading, pack
+from services.retrieval.indexing.packed_document import PackedDocument, pack
 from services.retrieval.indexing.prepare import prepare
 from shared.contracts.domain import Document
 from shared.contracts.errors import DocumentError
@@ -34,7 +34,7 @@ class FailedReading:
 
 def read_document(
     document: Document, body: bytes, digest: str, version: str, shape: ReadingShape, graph: bool
-) -> PackedReading | FailedReading:
+) -> PackedDocument | FailedReading:
     """What the child does.
 
     Raises:

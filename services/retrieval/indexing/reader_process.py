@@ -14,7 +14,7 @@ import structlog
 
 from services.retrieval.graph.ports import DocumentGraph
 from services.retrieval.indexing.document_limits import DocumentLimits
-from services.retrieval.indexing.packed_reading import unpack
+from services.retrieval.indexing.packed_document import unpack
 from services.retrieval.indexing.prepare import PreparedDocument
 from services.retrieval.indexing.read_document import FailedReading, ReadingShape, read_document
 from services.retrieval.indexing.readers.registry import load_libraries

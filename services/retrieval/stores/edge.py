@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +41,8 @@ from shared.contracts.requests.retrieval import IndexedDocument
 T = TypeVar("T")
 #: Points per update: few, as searches wait for it.
 _BATCH = 64
+#: Seconds of the longest pause after a full batch.
+_MOST_PAUSE = 0.05
 #: Seconds between flushes: one costs as much as indexing fifty passages. The write-ahead log survives a killed process;
 #: a power failure may lose the last documents together with their entries in the register.
 _FLUSH_SECONDS = 2.0
@@ -217,9 +220,13 @@ class EdgeIndex:
 
         if not group:
             return
-        points = [point for write in group for point in self._points(write)]
-        for first in range(0, len(points), _BATCH):
-            self._update(edge.UpdateOperation.upsert_points(points[first : first + _BATCH]))
+        points = (point for write in group for point in self._points(write))
+        began = time.perf_counter()
+        while batch := list(islice(points, _BATCH)):
+            self._update(edge.UpdateOperation.upsert_points(batch))
+            if len(batch) == _BATCH:  # searches have the interpreter and the index for as long
+                time.sleep(min(_MOST_PAUSE, time.perf_counter() - began))
+            began = time.perf_counter()
         # A version belongs to one document only.
         sources, versions = zip(*((write.document.source, write.document.version) for write in group), strict=True)
         older = edge.Filter(

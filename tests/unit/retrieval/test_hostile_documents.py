@@ -9,7 +9,7 @@ import pytest
 
 from services.retrieval.graph.extract import extract
 from services.retrieval.indexing.document_limits import DEFAULT_LIMITS, DocumentLimits
-from services.retrieval.indexing.packed_reading import pack, unpack
+from services.retrieval.indexing.packed_document import pack, unpack
 from services.retrieval.indexing.prepare import PreparedDocument, prepare
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html

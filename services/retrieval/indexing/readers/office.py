@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
@@ -130,6 +131,14 @@ def read_xlsx(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     properties = _metadata(book.properties)
     book.close()
     return builder.finish(**properties)
+
+
+def load_office_libraries() -> None:
+    """Import the libraries of the extra, where it is installed; the readers say when it is not."""
+    with contextlib.suppress(ModuleNotFoundError):
+        import docx  # noqa: F401
+        import openpyxl  # noqa: F401
+        import pptx  # noqa: F401
 
 
 def _write_paragraph(builder: DocumentBuilder, paragraph: Paragraph) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import re
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ from services.retrieval.indexing.readers.code import read_code
 from services.retrieval.indexing.readers.decode import decode
 from services.retrieval.indexing.readers.html import read_html
 from services.retrieval.indexing.readers.markdown import read_markdown
-from services.retrieval.indexing.readers.office import read_docx, read_pptx, read_xlsx
+from services.retrieval.indexing.readers.office import load_office_libraries, read_docx, read_pptx, read_xlsx
 from services.retrieval.indexing.readers.parsed_document import DocumentBuilder, ParsedDocument
 from services.retrieval.indexing.readers.pdf import read_pdf
 from services.retrieval.indexing.readers.table import read_csv
@@ -30,7 +29,6 @@ def read_plain(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDo
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-_LIBRARIES = ("docx", "lxml", "markdown_it", "openpyxl", "pptx", "pypdf", "selectolax.lexbor", "yaml")
 _CODE = frozenset(["application/javascript", "application/sql", "application/typescript", "text/javascript"])
 #: A new media type needs one line here and one reader.
 READERS: dict[str, Reader] = {
@@ -68,10 +66,12 @@ def read(body: bytes, media_type: str, limits: DocumentLimits = DEFAULT_LIMITS) 
 
 
 def load_libraries() -> None:
-    """Import what the readers import when they need it, so that no document's time is spent on that."""
-    for name in _LIBRARIES:
-        with contextlib.suppress(ModuleNotFoundError):  # of an extra; its reader says so
-            importlib.import_module(name)
+    """Load what the readers import when they need it, so that no document's time is spent on that."""
+    load_office_libraries()
+    read_html(b"<p>a")
+    read_markdown(b"---\ntitle: a\n---\na")
+    with contextlib.suppress(DocumentError):
+        read_pdf(b"")
 
 
 def _reader_of_family(plain_type: str) -> Reader | None:

@@ -18,7 +18,7 @@ _PER_PIECE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class PackedReading:
+class PackedDocument:
     """A `PreparedDocument` and its `DocumentGraph` in pieces; their large fields are empty in `head`."""
 
     head: bytes
@@ -29,10 +29,10 @@ class PackedReading:
     words: tuple[bytes, ...]
 
 
-def pack(prepared: PreparedDocument, graph: DocumentGraph) -> PackedReading:
+def pack(prepared: PreparedDocument, graph: DocumentGraph) -> PackedDocument:
     """The pieces of what was read."""
     small = replace(graph, entities=(), definitions=(), texts=())
-    return PackedReading(
+    return PackedDocument(
         head=pickle.dumps((prepared.document, small)),
         passages=_pieces(prepared.passages),
         links=_pieces(list(prepared.links.items())),
@@ -42,7 +42,7 @@ def pack(prepared: PreparedDocument, graph: DocumentGraph) -> PackedReading:
     )
 
 
-def unpack(packed: PackedReading) -> tuple[PreparedDocument, DocumentGraph]:
+def unpack(packed: PackedDocument) -> tuple[PreparedDocument, DocumentGraph]:
     """What was packed; to be called on a thread."""
     document, graph = pickle.loads(packed.head)  # noqa: S301 (our own child wrote it)
     prepared = PreparedDocument(document, list(_joined(packed.passages)), dict(_joined(packed.links)))
