@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from services.gateway.mcp.local import LocalApi
+from services.gateway.mcp.ports import GatewayApi
 from services.gateway.state import Gateway
 
 PATH = "/mcp"
@@ -56,6 +56,7 @@ class McpEndpoint:
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> Any:
+        await asyncio.to_thread(import_module, "services.gateway.mcp.local")
         server = await asyncio.to_thread(import_module, "services.gateway.mcp.server")
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._serving = asyncio.create_task(self._serve(server.build(self._api), ready))
@@ -76,5 +77,7 @@ class McpEndpoint:
             ready.set_result(manager)
             await self._stop.wait()
 
-    def _api(self, context: Any) -> LocalApi:
+    def _api(self, context: Any) -> GatewayApi:
+        from services.gateway.mcp.local import LocalApi
+
         return LocalApi(self._app, self._gateway.questions, context.request.headers)

@@ -146,3 +146,17 @@ def test_run_without_an_ending_is_an_error_after_its_deadline() -> None:
 def test_an_id_of_another_server_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="Last-Event-ID"):
         RunCursor.parse(text)
+
+
+@pytest.mark.parametrize("kind", ["emergency", "expert_profiles", "expert_availability", "session_booked", "text"])
+def test_payload_is_a_custom_event_of_its_type_and_tools_are_calls(kind: str) -> None:
+    calls = ({"tool": "book_session", "arguments": {"slot": "s1"}, "took_ms": 2.0, "ok": False, "fault": "taken"},)
+    payload = {"type": kind, "topic": "sleep", "nothing": None}
+    asked_back = ClarificationRequested(question=QUESTION, clarification="When?", payload=payload, tool_calls=calls)
+    found = frames((), ending=asked_back)
+    client = client_of(found)
+
+    assert client.customs[kind] == [{"type": kind, "topic": "sleep", "options": [], "content": "When?"}]
+    assert client.tools == ["book_session"]
+    [result] = [frame.data for frame in found if frame.data["type"] == "TOOL_CALL_RESULT"]
+    assert result["content"] == '{"ok": false, "took_ms": 2.0, "fault": "taken"}'
