@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from services.answer.ports import AnswerTask
 from services.answer.prompts import passage_blocks
-from services.answer.tools.known_addresses import KnownAddresses
+from services.answer.tools.fetchable_addresses import FetchableAddresses
 from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
 from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError
@@ -52,7 +52,7 @@ class ToolExecutor:
     def __init__(self, tools: Iterable[AgentTool], task: AnswerTask) -> None:
         self._settings = task.settings
         self._history = task.history
-        self._addresses = KnownAddresses(_texts_of(task))
+        self._addresses = FetchableAddresses(_texts_of(task))
         self._context = ToolContext(task.question, task.run, task.settings, self._addresses)
         self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in task.settings.tools}
         self._seen: set[str] = set()

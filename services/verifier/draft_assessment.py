@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from services.verifier.groundedness import Reading, SentenceSupport, quoting_support
+from services.verifier.groundedness import SentenceSupport, SupportContext, quoting_support
 from services.verifier.judge import JudgeReply, ask_judge
 from services.verifier.settings import VerifierSettings
 from services.verifier.statements import misplaced_scope, reading_of, statement_support, statements
@@ -56,7 +56,7 @@ class Measures(NamedTuple):
     says_more: bool
     relevancy: float
     completeness: float
-    reading: Reading | None = None
+    reading: SupportContext | None = None
 
     def scores(self, unsupported: int) -> Scores:
         """The scores by rule when so many sentences are unsupported."""
@@ -326,7 +326,7 @@ def _compatible(language: str, other: str) -> bool:
 
 
 def support(
-    draft: AnswerDrafted, sentences: Iterable[Sentence], reading: Reading | None
+    draft: AnswerDrafted, sentences: Iterable[Sentence], reading: SupportContext | None
 ) -> tuple[SentenceSupport, ...]:
     """How much of each sentence stands in the passages that its citations name; without `reading` it must be quoted."""
     by_id = {passage.id: passage for passage in draft.passages}

@@ -62,7 +62,7 @@ class SentenceSupport(NamedTuple):
         return judged or (not self.fault and self.matched >= min_overlap * self.stems)
 
 
-class Reading(NamedTuple):
+class SupportContext(NamedTuple):
     """How sentences are compared: stems by the rules of `language`, not at all unless `comparable`.
 
     `known` is what the sentence may name beside its passages: the question, and what was said before it. `others` are
@@ -93,7 +93,7 @@ def quoting_support(sentence: str, passages: Sequence[Passage]) -> SentenceSuppo
     return SentenceSupport(quoted(sentence, passages))
 
 
-def sentence_support(sentence: str, passages: Sequence[Passage], reading: Reading) -> SentenceSupport:
+def sentence_support(sentence: str, passages: Sequence[Passage], reading: SupportContext) -> SentenceSupport:
     """How much of a sentence stands in the passages."""
     said = _unmarked(sentence)
     if _quoted_whole(said, passages):
@@ -112,7 +112,7 @@ def sentence_support(sentence: str, passages: Sequence[Passage], reading: Readin
 
 
 def _fault(
-    said: str, wanted: frozenset[str], near: Sequence[_Evidence], passages: Sequence[Passage], reading: Reading
+    said: str, wanted: frozenset[str], near: Sequence[_Evidence], passages: Sequence[Passage], reading: SupportContext
 ) -> str:
     """The first fault that is found, from the certain to the less certain."""
     language = reading.language
@@ -266,7 +266,7 @@ def _nearest(wanted: frozenset[str], passages: Iterable[Passage], language: str)
 
 
 def _other_is_better(
-    said: str, wanted: frozenset[str], near: Sequence[_Evidence], passages: Sequence[Passage], reading: Reading
+    said: str, wanted: frozenset[str], near: Sequence[_Evidence], passages: Sequence[Passage], reading: SupportContext
 ) -> bool:
     """Whether a passage that is not cited supports the sentence by far better than the cited ones."""
     cited = {passage.id for passage in passages}
@@ -288,7 +288,7 @@ _BETWEEN_CLAUSES = re.compile(
 )
 
 
-def _adds(said: str, passages: Sequence[Passage], reading: Reading) -> bool:
+def _adds(said: str, passages: Sequence[Passage], reading: SupportContext) -> bool:
     """Whether a clause of the sentence has next to nothing of the passages and of the question."""
     known = stem_set(reading.known, reading.language) | _title_stems(passages, reading.language)
     present = known.union(*(one.stems for passage in passages for one in _evidence(passage.text, reading.language)))
@@ -347,7 +347,7 @@ def _within_word(text: str, at: int) -> bool:
 # --- quantities and addresses ---
 
 
-def _quantities_found(said: str, passages: Sequence[Passage], reading: Reading) -> bool:
+def _quantities_found(said: str, passages: Sequence[Passage], reading: SupportContext) -> bool:
     """Whether every quantity of the sentence is one of the passages, in the same unit and the same bounds."""
     given = [one for passage in passages for text in (passage.text, passage.title) for one in quantities(text)]
     bare = _bare_numbers(passages, reading.language)
@@ -406,7 +406,7 @@ def _as_digits(one: Quantity, tokens: frozenset[str]) -> bool:
     return any(f"{value:.0f}" in tokens for value in one.values if value == int(value) and value < 1e12)
 
 
-def _addresses_found(said: str, passages: Sequence[Passage], reading: Reading) -> bool:
+def _addresses_found(said: str, passages: Sequence[Passage], reading: SupportContext) -> bool:
     if REMOVED in said and not any(REMOVED in passage.text for passage in passages):
         return False
     if not (stated := addresses(said)):
@@ -416,7 +416,7 @@ def _addresses_found(said: str, passages: Sequence[Passage], reading: Reading) -
     return all(address in known for address in stated)
 
 
-def _misplaced(said: str, passages: Sequence[Passage], reading: Reading) -> bool:
+def _misplaced(said: str, passages: Sequence[Passage], reading: SupportContext) -> bool:
     """Whether a quantity or a name stands where the passages have another one, and elsewhere themselves.
 
     What stands around a value tells what it belongs to. A rival that shares two stems more with the sentence, or all of
@@ -426,7 +426,7 @@ def _misplaced(said: str, passages: Sequence[Passage], reading: Reading) -> bool
     return _value_misplaced(said, sources, reading) or _name_misplaced(said, sources, reading)
 
 
-def _value_misplaced(said: str, sources: Sequence[str], reading: Reading) -> bool:
+def _value_misplaced(said: str, sources: Sequence[str], reading: SupportContext) -> bool:
     stated = [(one, _around(said, one.start, one.end, reading.language)) for one in quantities(said)]
     if not stated:
         return False
@@ -451,7 +451,9 @@ _FREE = re.compile(
 )
 
 
-def _free_instead_of_paid(said: str, wanted: frozenset[str], passages: Sequence[Passage], reading: Reading) -> bool:
+def _free_instead_of_paid(
+    said: str, wanted: frozenset[str], passages: Sequence[Passage], reading: SupportContext
+) -> bool:
     """Whether it says that something is free of which the passages name the price."""
     clause = next((one for one in _BETWEEN_CLAUSES.split(said) if _FREE.search(normalise(one))), "")
     if not clause:
@@ -486,7 +488,7 @@ def _rival_is_nearer(rivals: Sequence[frozenset[str]], own: Sequence[frozenset[s
     )
 
 
-def _name_misplaced(said: str, sources: Sequence[str], reading: Reading) -> bool:
+def _name_misplaced(said: str, sources: Sequence[str], reading: SupportContext) -> bool:
     spoken, known = frozenset(words(said)), frozenset(words(reading.known))
     names = {normalise(name) for name in _all_names(said, reading.language)} - known
     if not names:
@@ -543,7 +545,7 @@ _CAPITAL_NOUNS = frozenset(["deu"])
 _DEMONYM = ("an", "ian", "ese", "ish", "ch", "ais", "aise", "ien", "ienne", "er", "isch", "ano", "ana", "es", "s")
 
 
-def _names_found(names: Iterable[str], passages: Sequence[Passage], reading: Reading) -> bool:
+def _names_found(names: Iterable[str], passages: Sequence[Passage], reading: SupportContext) -> bool:
     """Whether the passages, or the question, have every one of the names."""
     text = " ".join((*(f"{p.title}\n{p.text} {p.url} {p.source}" for p in passages), reading.known))
     compact, spoken = _compact(text), frozenset(words(text))
@@ -597,7 +599,7 @@ def _proper_names(said: str, language: str) -> list[str]:
     return found
 
 
-def _subject_replaced(said: str, wanted: frozenset[str], near: Sequence[_Evidence], reading: Reading) -> bool:
+def _subject_replaced(said: str, wanted: frozenset[str], near: Sequence[_Evidence], reading: SupportContext) -> bool:
     """Whether the sentence begins with a word that is nowhere, where its evidence has a name that the sentence
     lacks."""
     first = next(iter(words(said)), "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from services.verifier.groundedness import Reading, SentenceSupport, sentence_support
+from services.verifier.groundedness import SentenceSupport, SupportContext, sentence_support
 from shared.contracts.domain import Passage, Sentence
 from shared.contracts.facts import AnswerDrafted
 from shared.text.addresses import KnownAddresses, addresses
@@ -40,17 +40,17 @@ _TABLE_HEAD = re.compile(r"\|[ \t]*:?-{2,}:?[ \t]*\|")
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*\n]{1,80}\*\*:?)$")
 
 
-def reading_of(draft: AnswerDrafted, language: str, *, comparable: bool) -> Reading:
+def reading_of(draft: AnswerDrafted, language: str, *, comparable: bool) -> SupportContext:
     """How the sentences of a draft are compared with passages in `language`."""
     question = draft.question
     earlier = [part for turn in question.turns for part in (turn.question, turn.answer)]
     known = [question.text, question.search_text, draft.context.standalone_question, *draft.context.notes, *earlier]
     if draft.effect:
         known.append(draft.effect.text)
-    return Reading(language, comparable, "\n".join(dict.fromkeys(known)), draft.passages)
+    return SupportContext(language, comparable, "\n".join(dict.fromkeys(known)), draft.passages)
 
 
-def statements(draft: AnswerDrafted, sentences: Sequence[Sentence], reading: Reading) -> tuple[Sentence, ...]:
+def statements(draft: AnswerDrafted, sentences: Sequence[Sentence], reading: SupportContext) -> tuple[Sentence, ...]:
     """The sentences that need a source; where none does, those that are not mere lead-ins."""
     needing = tuple(one for at, one in enumerate(sentences) if _needs_source(draft, sentences, at, reading))
     if needing or draft.answer.type == "not_found":
@@ -59,7 +59,11 @@ def statements(draft: AnswerDrafted, sentences: Sequence[Sentence], reading: Rea
 
 
 def statement_support(
-    draft: AnswerDrafted, sentences: Sequence[Sentence], sentence: Sentence, cited: Sequence[Passage], reading: Reading
+    draft: AnswerDrafted,
+    sentences: Sequence[Sentence],
+    sentence: Sentence,
+    cited: Sequence[Passage],
+    reading: SupportContext,
 ) -> SentenceSupport:
     """How far a sentence that needs a source has one in the passages it cites."""
     read = read_sentence(sentence.text)
@@ -72,13 +76,13 @@ def statement_support(
     return sentence_support(read.rest, cited, reading) if read.rest else SentenceSupport(False)
 
 
-def misplaced_scope(draft: AnswerDrafted, reading: Reading) -> bool:
+def misplaced_scope(draft: AnswerDrafted, reading: SupportContext) -> bool:
     """Whether a refusal says more than that the question belongs elsewhere: figures or names without a source."""
     known = f"{reading.known}\n{_text_of(draft.passages)}"
     return any(not _harmless(one.text, known, reading) for one in draft.answer.sentences)
 
 
-def _needs_source(draft: AnswerDrafted, sentences: Sequence[Sentence], at: int, reading: Reading) -> bool:
+def _needs_source(draft: AnswerDrafted, sentences: Sequence[Sentence], at: int, reading: SupportContext) -> bool:
     text = sentences[at].text
     read = read_sentence(text)
     if _FENCE.match(text.strip()):
@@ -98,7 +102,7 @@ def _needs_source(draft: AnswerDrafted, sentences: Sequence[Sentence], at: int, 
     return not (_harmless(text, known, reading) and (counted or not counts))
 
 
-def _harmless(text: str, known: str, reading: Reading) -> bool:
+def _harmless(text: str, known: str, reading: SupportContext) -> bool:
     """Whether it names nothing that is not known: no other address, figure or name, and no other subject."""
     has = KnownAddresses([known])
     if any(one not in has for one in addresses(text)):
@@ -129,7 +133,7 @@ def _agrees(
     sentence: Sentence,
     read: ReadSentence,
     cited: Sequence[Passage],
-    reading: Reading,
+    reading: SupportContext,
 ) -> bool:
     """Whether `yes` or `no` agrees with what is said next, or else with what the cited passages say of the question."""
     position = next((at for at, one in enumerate(sentences) if one.text == sentence.text), len(sentences))
@@ -153,7 +157,7 @@ def _agrees(
     return bool(claim) and bool(asked.negations or read.role is Role.YES)
 
 
-def _denied_somewhere(asked: Polarity, cited: Sequence[Passage], reading: Reading) -> bool:
+def _denied_somewhere(asked: Polarity, cited: Sequence[Passage], reading: SupportContext) -> bool:
     """Whether a sentence of the passages denies something of the question that is not in their titles."""
     for passage in cited:
         subject = (asked.denied | asked.positive) - PLAIN_STEMS - stem_set(passage.title, reading.language)
@@ -169,7 +173,7 @@ def _cited(draft: AnswerDrafted) -> tuple[Passage, ...]:
     return tuple(passage for passage in draft.passages if passage.id in cited)
 
 
-def _closest(question: str, cited: Sequence[Passage], reading: Reading) -> str:
+def _closest(question: str, cited: Sequence[Passage], reading: SupportContext) -> str:
     """The sentence of the cited passages that shares most with the question, if it shares half of it."""
     wanted = frozenset(stems(question, reading.language)) - PLAIN_STEMS
     best, most = "", 0
@@ -184,7 +188,7 @@ def _closest(question: str, cited: Sequence[Passage], reading: Reading) -> str:
 # --- what is lacking ---
 
 
-def _present(text: str, draft: AnswerDrafted, reading: Reading) -> bool:
+def _present(text: str, draft: AnswerDrafted, reading: SupportContext) -> bool:
     """Whether the passages say what the sentence says they lack."""
     subject = subject_of(text, reading.language)
     if not subject or not reading.comparable:

@@ -16,7 +16,7 @@ _DO = (
 )
 _ONLY = (
     r"(?:always |only |just |simply |exactly |now |then |immer |nur |stets |ausschliesslich |ab jetzt "
-    r"|toujours |uniquement |seulement |siempre |solo |solamente |unicamente )*+"
+    r"|toujours |uniquement |seulement |siempre |solo |solamente |unicamente ){0,6}+"
 )
 _MODEL = (
     r"(?:ai|a i|llms?|language models?|large language models?|assistants?|chat ?bots?|bots?|gpts?|chatgpt|copilot"
@@ -53,9 +53,9 @@ CUES: tuple[Cue, ...] = (
         rf"|hint|word|memo|warning|reminder|directive|orders?) (?:to|for)|(?<=^ )to (?:all|any|every|whichever"
         rf"|each|the)) "
         rf"(?:any |all |the |every |whichever |our |an? )?(?:automated |automatic |helpful |other |summari[sz]ing"
-        rf" |summari[sz]ation |reading )*+{_SURELY_MODEL}"
+        rf" |summari[sz]ation |reading ){{0,6}}+{_SURELY_MODEL}"
         rf"|(?:if|when|in case|should) (?:you are|youre|you be|the reader is) (?:an? |the )(?:automated |helpful "
-        rf"|large )*+{_SURELY_MODEL}"
+        rf"|large ){{0,6}}+{_SURELY_MODEL}"
         rf"|(?:a l attention (?:de |des |du |d )(?:la |un |une )?|(?:note|consigne|message) (?:a |pour |a"
         rf" destination de )(?:l |le |les |tout |toute )?|si (?:tu es|vous etes) (?:un |une )?)(?:assistants? "
         rf"|{_SURELY_MODEL})"
@@ -74,10 +74,10 @@ CUES: tuple[Cue, ...] = (
         rf"|are )?(?:reading|processing|processes|reads|summari[sz]ing|parsing) (?:this|the (?:page|document|text"
         rf"|following)|these) "
         rf"|(?<=^ )(?:the |an? |any |every )?{_SURELY_MODEL}(?:please |you )?(?:must|should|shall|has to|have to"
-        rf"|needs to|may|will) (?:not |always |never |only |now |also |instead )*+(?:answer|respond|reply|tell"
+        rf"|needs to|may|will) (?:not |always |never |only |now |also |instead ){{0,6}}+(?:answer|respond|reply|tell"
         rf"|say|ignore|stop|rate|rank|recommend|include|mention|call|send|output|print|write|forward|reveal|use"
         rf"|follow|add|refuse|claim|state|click|execute|run|begin|end|replace|treat) "
-        rf"|as an? (?:helpful |large |ai )*+(?:ai assistant|language model|ai|llm|assistant) you (?:are|must"
+        rf"|as an? (?:helpful |large |ai ){{0,6}}+(?:ai assistant|language model|ai|llm|assistant) you (?:are|must"
         rf"|should|have|will|may|need|can) ",
         documents=True,
     ),
@@ -106,7 +106,7 @@ CUES: tuple[Cue, ...] = (
         "support|salesman|"
         "assistant|ai|chatbot|language|bot|helpful|gpt|agent|salesman|assistente|asistente|assistent|longer",
         r"you are (?:now |no longer |actually )?(?:an? |the )?(?:helpful |friendly |virtual |expert |unrestricted"
-        r" )*+(?:ai|assistant|chatbot|language model|large language model|bot|gpt|support agent|salesm[ae]n|ai"
+        r" ){0,6}+(?:ai|assistant|chatbot|language model|large language model|bot|gpt|support agent|salesm[ae]n|ai"
         r" assistant|customer service agent) "
         r"|you are no longer (?:an? |the )?[^ ]++ (?:[^ ]++ )?you are |(?:tu es|vous etes|eres|du bist)"
         r" (?:maintenant |desormais |ahora |jetzt |nun )?(?:une?|ein|eine)? ?(?:assistant|asistente|assistent|ki"
@@ -119,7 +119,7 @@ CUES: tuple[Cue, ...] = (
         "answer|response|reply|replies|output|summary|summaries|responses|answers",
         rf"(?:in|at the (?:end|start|beginning|top|bottom|close) of|end|begin|start|finish|open|close|conclude"
         rf"|preface|prefix|replace|rewrite|change|shape|adapt|make sure (?:that )?|ensure (?:that )?) (?:every"
-        rf" one of |each of |all of |all )?your (?:next |final |entire |whole |own |future )*+{_ANSWER}(?!file"
+        rf" one of |each of |all of |all )?your (?:next |final |entire |whole |own |future ){{0,6}}+{_ANSWER}(?!file"
         rf"|dir|folder|format|stream|channel|device)"
         rf"|{_DO}(?:end|begin|start|finish|open|close|conclude|preface) (?:each|every|all|any|the) (?:of your "
         rf"|your )?{_ANSWER}"
@@ -140,7 +140,7 @@ CUES: tuple[Cue, ...] = (
         rf"|a tout) )?{_ONLY}(?:par|que|avec|en (?:anglais|vers)|[^ ]++ a toute) "
         rf"|{_DO}(?:responde|responda|respondan) {_ONLY}(?:(?:al usuario|a todo|a todas las preguntas) )?(?:con"
         rf"|que|en) |{_DO}(?:antworte|antwortet|antworten sie) {_ONLY}(?:(?:auf alle fragen|auf alles|dem nutzer"
-        rf"|noch) )*+(?:mit|dass|auf|noch) |rispondi (?:solo |sempre )?(?:con|che) ",
+        rf"|noch) ){{0,6}}+(?:mit|dass|auf|noch) |rispondi (?:solo |sempre )?(?:con|che) ",
         documents=True,
     ),
     cue(
@@ -214,7 +214,7 @@ CUES: tuple[Cue, ...] = (
         rf"|ing)|inform(?:ing)?|notify(?:ing)?|warn(?:ing)?|alert(?:ing)?|let(?:ting)?|refer(?:ring)? to) (?:[^"
         rf" ]++ ){{0,4}}?(?:the users?|users|this {_THIS_TEXT}|these {_THIS_TEXT}|to the user|that you (?:were"
         rf"|have been|are)) ?"
-        r"|(?:ne |sans )(?:le |la |jamais |pas )*+(?:mentionn\w{1,3}|parle[rz]?|revele[rz]?|dis|dites) (?:pas "
+        r"|(?:ne |sans )(?:le |la |jamais |pas ){0,6}+(?:mentionn\w{1,3}|parle[rz]?|revele[rz]?|dis|dites) (?:pas "
         r"|jamais )?(?:de |a )?(?:cette |ce |ces |cet )(?:consigne|message|note|remarque|texte|instruction"
         r"|instructions|commentaire) |no (?:menciones|mencione|reveles|digas) (?:nunca )?(?:este|esta|estas"
         r"|estos) |(?:erwahne|erwahnen sie|verrate|nenne) (?:[^ ]++ ){0,2}?(?:diese|diesen|dieses|diesem|es)"
@@ -228,9 +228,10 @@ CUES: tuple[Cue, ...] = (
         "conversation|chat|dialogue|credentials|password|passwords|keys|secrets|tokens"
         "|session|cookies|data|information|details|card|prompt|messages|question|history|inbox|emails",
         r"(?:send|forward|post|upload|transmit|e ?mail|submit|leak|exfiltrate|deliver|relay|encode|append|share)"
-        r" (?:[^ ]++ ){0,4}?(?:conversation|chat(?: history)?|chat logs?|dialogue|(?:users |user |their |the"
-        r" )(?:credentials|passwords?|question|data|email|input|messages|name|address)|api keys?|secret keys?"
-        r"|system prompt|contents of (?:this|the) (?:conversation|chat|inbox|mailbox)|user data|users? messages"
+        r" (?:[^ ]++ ){0,4}?(?:conversation|chat(?: history)?(?! completions?)|chat logs?|dialogue"
+        r"|(?:users |user |their |the )(?:credentials|passwords?|question|data|email|input|messages|name|address)"
+        r"|api keys?|secret keys?|system prompt|contents of (?:this|the) (?:conversation|chat|inbox|mailbox)"
+        r"|user data|users? messages"
         r"|conversation history) (?:[^ ]++ ){0,6}?(?:to|at|via|into|through|in (?:a |an |the )?(?:link|url|image"
         r"|base64)|and) (?!us |our |your |the (?:tax|office|authority|agency|bank))",
         documents=True,
@@ -349,13 +350,13 @@ CUES: tuple[Cue, ...] = (
     cue(
         "favour",
         2.0,
-        "prefer|assign|premium|advertise|cite|"
+        "prefer|assign|give|premium|advertise|cite|"
         "recommend|recommends|rate|rank|score|review|recommande|recommandez|recomienda|empfiehl"
         "|empfehlt|empfehlen|promote|praise|praises|hire|hiring|candidate|conseille|conseillez|endorse",
         rf"{_DO}{_ONLY}(?:recommend|promote|endorse|praise|push|advertise|cite|prefer) {_ONLY}(?:our|this|the"
         rf" premium|only this|us|[^ ]++ (?:over|above|as the (?:best|only))) (?!(?:guide|chapter|section|approach) )"
         r"|(?:give|assign|rate|rank|score) (?:this|the|it|us) (?:[^ ]++ ){0,3}?(?:as )?(?:a |an |the |as"
-        r" )*+(?:number one|perfect score|highest|best candidate|positive review|top|maximum|excellent|favorable"
+        r" ){0,6}+(?:number one|perfect score|highest|best candidate|positive review|top|maximum|excellent|favorable"
         r"|first|five stars|10 out of 10|best)|(?:candidate|applicant|resume|cv) (?:[^ ]++ ){0,5}?(?:recommend"
         r"|must be) (?:hir\w{2,3}|interview\w{0,3})"
         r"|(?:recommande|recommandez|conseille|conseillez) (?:toujours |uniquement |seulement |d acheter"
@@ -369,11 +370,11 @@ CUES: tuple[Cue, ...] = (
         2.0,
         "write|nothing|insist|pretend|assert|"
         "say|claim|claims|insist|output|state|deny|pretend|simply|affirme|sage|respond|print",
-        r"(?<=^ )(?:please |always |just |only |simply |you must |and |then )*+(?:say|claim|insist|pretend|deny"
+        r"(?<=^ )(?:please |always |just |only |simply |you must |and |then ){0,6}+(?:say|claim|insist|pretend|deny"
         r"|affirme|affirmez|assert) (?:that |the |it |nothing|to (?:the )?users?|so )(?!word|name|you |we |i )"
         r"|(?:claim|claims|insist|pretend) that (?:the|this|our|it|you) (?:[^ ]++ ){1,5}?(?:was|is|has been|were)"
         r" (?:retracted|closed|discontinued|cancell?ed|safe|free|illegal|fake|void|harmless)|(?<=^ )(?:please "
-        r"|just |only |simply |now )*+(?:output|print|say|write) (?:only |exactly |just )+(?:the )?(?:word|words"
+        r"|just |only |simply |now ){0,6}+(?:output|print|say|write) (?:only |exactly |just )+(?:the )?(?:word|words"
         r"|sentence|phrase|following|text)?",
         documents=True,
     ),

@@ -314,7 +314,7 @@ CUES: tuple[Cue, ...] = (
         r"(?:without|no|free (?:of|from)|ignor(?:e|ing)|remov(?:e|ing)|disabl(?:e|ing)|turn(?:ing)? off"
         r"|lift(?:ing)?|bypass(?:ing)?|circumvent(?:ing)?|evad(?:e|ing)"
         r"|get(?:ting)? around|regardless of|unbound by|not bound by|unconstrained by|outside) (?:any |all |your"
-        r" |the |its |of |my )*+"
+        r" |the |its |of |my ){0,6}+"
         r"(?:ethical|moral|content|safety|openai|censorship|built in|ai|usual|typical) (?:and \w+ |or \w+"
         r" )?(?:restrictions?|guidelines?|filters?|limits?|"
         r"limitations?|constraints?|polic(?:y|ies)|boundaries|rules|guardrails?|protocols?|mechanisms?"
@@ -323,7 +323,7 @@ CUES: tuple[Cue, ...] = (
         r"|rules|restrictions|programming|constraints|filters|limits) "
         r"|(?:safety|content|ethical|ethics|moral) (?:filters?|guards?|guidelines|restrictions|rules|checks"
         r"|protocols) (?:are |is |were |being )?(?:turned |switched )?(?:off|disabled|removed|lifted|suspended) "
-        r"|(?:prior |previous |your |ethical |all )++(?:restrictions|limitations|guidelines|safeguards) (?:are "
+        r"|(?:prior |previous |your |ethical |all ){1,6}+(?:restrictions|limitations|guidelines|safeguards) (?:are "
         r"|have been |were )(?:now )?(?:lifted|removed|disabled|waived) ",
         directed=True,
     ),
@@ -361,7 +361,7 @@ CUES: tuple[Cue, ...] = (
         2.0,
         "contrainte|restriction|filtre|limite|censure|morale|ethique|garde fou|regle",
         r"(?:sans|aucune?|leve|desactive[rz]?|contourne[rz]?|supprime[rz]?|ignore[rz]?) (?:aucune? |tes |vos "
-        r"|les |de |toute |tout |la )*+(?:(?:filtres?|"
+        r"|les |de |toute |tout |la ){0,6}+(?:(?:filtres?|"
         r"restrictions?|limites?|regles?|contraintes?) (?:ethiques?|moral\w{1,2}|de securite|de contenu)|censure"
         r"|garde fous?|filtre ni \w+|ethique ni \w+"
         r"|morale ni \w+)"

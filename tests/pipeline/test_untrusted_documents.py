@@ -25,6 +25,7 @@ from shared.contracts.requests.persistence import ExchangeRequest
 from shared.observability import telemetry
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
+from tests.support.platform import CORPUS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -41,10 +42,12 @@ async def bus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[MemoryB
     async with MemoryBus(*map(builder, STAGES), settings=settings, sections=sections) as stages:
         pipeline = stages.pipelines.current("default")
         assert pipeline
-        body = f"# Clinics\n\n{CLINIC} {PLANTED} Bring your health card to the clinic.\n"
-        submitted = DocumentSubmitted(document=Document(source="kb:clinic.md", media_type="text/markdown", text=body))
-        event = await stages.publish(opening("gateway", submitted, pipeline=pipeline, deadline_seconds=60))
-        assert stages.only(event.correlation_id, DocumentIndexed).chunks
+        clinics = f"# Clinics\n\n{CLINIC} {PLANTED} Bring your health card to the clinic.\n"
+        for name, body in {"clinic.md": clinics, **CORPUS}.items():
+            document = Document(source=f"kb:{name}", media_type="text/markdown", text=body)
+            submitted = DocumentSubmitted(document=document)
+            event = await stages.publish(opening("gateway", submitted, pipeline=pipeline, deadline_seconds=60))
+            assert stages.only(event.correlation_id, DocumentIndexed).chunks
         yield stages
 
 

@@ -51,18 +51,15 @@ def retrieval(
     from cli.output import run
     from shared.text.languages import code3
 
-    code = code3(language_option(language)) if language else ""
-    fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
-    names, code = comma_separated(retrievers), code3(language) if language else ""
+    names, code = comma_separated(retrievers), code3(language_option(language)) if language else ""
 
     async def work() -> tuple[RetrievalRun, Any]:
+        fields = {part: key for part, _, key in (one.partition("=") for one in field or [])}
         baseline = read_run(compare) if compare else None
         collection = read_collection(folder, corpus=corpus, queries=queries, qrels=qrels, gold=gold, fields=fields)
         with index_settings(data) as settings:
             async with open_retrieval(settings, read_pipeline_option(pipeline)) as stage:
-                measured = await evaluate(
-                    stage, collection, names, language=code, depth=depth, results=per_query, quiet=as_json
-                )
+                measured = await evaluate(stage, collection, names, code, depth=depth, results=per_query, quiet=as_json)
         measured.figures["problems"] = [f"{one.path}: {one.reason}" for one in collection.problems]
         return measured, baseline
 

@@ -41,7 +41,9 @@ _QUESTION_CUES: dict[AnswerKind, str] = {
         wie teuer|welche menge|wie lang|wie haufig|welche hohe|welche zahl
         quanto|quanta|quanti|quante|quale percentuale|che percentuale|quale numero|che eta|quale quota|quale importo
         quantos|quantas|que percentagem|qual a percentagem|qual o numero|qual e o numero|que idade
-        hoeveel|hoe lang|hoe oud|hoe ver|hoe groot|hoe hoog|hoe vaak|hoe snel|hoe diep|welk percentage|welk aantal""",
+        hoeveel|hoe lang|hoe oud|hoe ver|hoe groot|hoe hoog|hoe vaak|hoe snel|hoe diep|welk percentage|welk aantal
+        cost|costs|price|fee|fees|rent|coute|coutent|prix|tarif|frais|loyer|kostet|preis|gebuhr|miete
+        cuesta|cuestan|precio|tarifa|costa|costano|prezzo|tariffa|custa|custam|preco|kost|prijs""",
     AnswerKind.TIME: """
         when|what year|which year|what date|which date|what day|which day|what month|which month|what century
         which century|what decade|which decade|what time|what era|what period|since when|until when|what years
@@ -99,7 +101,16 @@ _SMALL_NUMBERS = (
     "veinte|treinta|cien|mil|millones|mitad|tercio|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|zwanzig|"
     "dreissig|hundert|tausend|millionen|milliarden|halfte|drittel|viertel|due|tre|quattro|cinque|sei|sette|otto|nove|"
     "dieci|undici|dodici|venti|cento|mila|milioni|meta|dois|duas|quatro|sete|oito|dez|vinte|milhoes|metade|twee|drie|"
-    "vijf|zes|zeven|negen|tien|twaalf|twintig|honderd|duizend|miljoen|helft"
+    "vijf|zes|zeven|negen|tien|twaalf|twintig|honderd|duizend|miljoen|helft|"
+    "free|gratis|gratuit|gratuite|gratuits|gratuites|gratuitement|kostenlos|kostenfrei|gratuito|gratuita"
+)
+#: Words that ask for an amount of money; a passage that answers may say `free` or name the amount without them.
+_PRICE = frozenset(
+    (
+        *("cost", "costs", "price", "prices", "fee", "fees", "coute", "coutent", "prix", "tarif", "tarifs", "frais"),
+        *("kostet", "kosten", "preis", "gebuhr", "cuesta", "cuestan", "precio", "tarifa", "costa", "costano"),
+        *("prezzo", "tariffa", "custa", "custam", "preco", "kost", "prijs"),
+    )
 )
 _AMOUNT = re.compile(rf"\d|\b(?:{_SMALL_NUMBERS})\b")
 _REASON = re.compile(
@@ -120,6 +131,11 @@ _NAME = re.compile(r"(?<=[\w,;:«(\"'’] )[\"'«(]?[^\W\d_a-z][\w'’-]+")
 def kind_of(question: str) -> AnswerKind:
     """What the question asks for."""
     return _kind_of(" ".join(normalise(question).replace("’", "'").split()))
+
+
+def price_words(question: str) -> list[str]:
+    """The words of the question that only say that it asks for a price."""
+    return [word for word in re.findall(r"\w+", normalise(question)) if word in _PRICE]
 
 
 @lru_cache(maxsize=1024)

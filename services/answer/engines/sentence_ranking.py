@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from services.answer.engines.question_type import AnswerKind, contains, kind_of
+from services.answer.engines.question_type import AnswerKind, contains, kind_of, price_words
 from services.answer.engines.related_terms import Related, related_stems, shares
 from services.answer.engines.statements import Statement, statements
 from shared.contracts.domain import Passage
@@ -158,12 +158,15 @@ def _query(
     A stem weighs log(1 + statements / (statements that say it + 1)); one that none says weighs most.
     """
     code = language if language in spoken or not spoken else spoken[0]
-    terms = question_terms(question, code)
+    terms, kind = question_terms(question, code), kind_of(question)
+    if kind == AnswerKind.AMOUNT:
+        prices = set(stems(" ".join(price_words(question)), code))
+        terms = tuple(stem for stem in terms if stem not in prices) or terms
     said = [statement.stems for found in stated for statement in found]
     related = tuple(related_stems(terms, frozenset().union(*said, *titles)))
     counts = [sum(not each.keys().isdisjoint(one) for one in said) for each in related]
     weights = tuple(math.log(1 + (len(said) + 1) / (count + 1)) for count in counts)
-    return QueryTerms(terms, weights, related, kind_of(question), frozenset(_NUMBER.findall(question)))
+    return QueryTerms(terms, weights, related, kind, frozenset(_NUMBER.findall(question)))
 
 
 def _evidence(

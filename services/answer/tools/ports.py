@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
-from services.answer.tools.known_addresses import KnownAddresses
+from services.answer.tools.fetchable_addresses import FetchableAddresses
 from shared.contracts.domain import Passage, Question
 from shared.contracts.payloads import Payload
 
@@ -25,7 +25,7 @@ class ToolContext(NamedTuple):
     question: Question
     run: QuestionRun
     settings: AnswerSettings
-    addresses: KnownAddresses
+    addresses: FetchableAddresses
 
 
 class ToolOutput(NamedTuple):

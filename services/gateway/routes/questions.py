@@ -39,6 +39,7 @@ IdempotencyKey = Annotated[
 ]
 #: Control characters that nobody types. The C1 range (U+0080 to U+009F) is allowed: it comes with badly converted text
 #: that people paste, and moderation removes it.
+_REGION = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?[-_]([A-Za-z]{2})(?![A-Za-z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 #: The form of a conversation's id.
 CONVERSATION_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
@@ -111,12 +112,22 @@ class QuestionIn(BaseModel):
             # As a code of a known language: the text as typed must not outlive the raw question.
             language=known_code(self.language),
             idempotency_key=key,
-            client={**{name[:64]: value[:2000] for name, value in self.client.items()}, "key": caller.name},
+            client={
+                **region_of_tag(self.language),
+                **{name[:64]: value[:2000] for name, value in self.client.items()},
+                "key": caller.name,
+            },
             lane=self.lane,
             turns=self.turns,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
         )
+
+
+def region_of_tag(tag: str) -> dict[str, str]:
+    """The region of a language tag such as `fr-CA`, as context of the question: it decides which services can help."""
+    found = _REGION.match(tag.strip())
+    return {"region": found[1].upper()} if found else {}
 
 
 class ScoresIn(BaseModel):

@@ -70,22 +70,6 @@ def prepare(
     size = whole if size < len(parsed.text) <= 2 * whole and not _has_headings(parsed) else size
     chunks = split(parsed, size, overlap)
     limits.check_passages(len(chunks), len(body), size)
-    changed = parsed.date or day(document.source.rpartition("/")[2]) or day(document.date)
-    passages = [
-        Passage(
-            id=passage_id(document.source, version, number),
-            source=document.source,
-            text=chunk.cut_from(parsed.text),
-            title=_titled(title, chunk),
-            url=f"{url}{chunk.anchor}" if url and "#" not in url else url,
-            language=language,
-            start=chunk.start,
-            end=chunk.end,
-            date=changed,
-        )
-        for number, chunk in enumerate(chunks)
-    ]
-    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))
     registered = IndexedDocument(
         source=document.source,
         digest=digest,
@@ -94,15 +78,35 @@ def prepare(
         url=url,
         language=language,
         collection=document.collection,
-        chunks=len(passages),
-        date=changed,
+        chunks=len(chunks),
+        date=parsed.date or day(document.source.rpartition("/")[2]) or day(document.date),
         description=describe(parsed, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
         prefix=document.prefix,
         origin=document.origin,
         submission=document.submission,
     )
+    passages = _passages(registered, parsed, chunks)
+    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))
     return PreparedDocument(registered, passages, _links_of(passages, parsed))
+
+
+def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequence[Chunk]) -> list[Passage]:
+    """A passage of each chunk, with what the document says of all of them."""
+    return [
+        Passage(
+            id=passage_id(document.source, document.version, number),
+            source=document.source,
+            text=chunk.cut_from(parsed.text),
+            title=_titled(document.title, chunk),
+            url=f"{document.url}{chunk.anchor}" if document.url and "#" not in document.url else document.url,
+            language=document.language,
+            start=chunk.start,
+            end=chunk.end,
+            date=document.date,
+        )
+        for number, chunk in enumerate(chunks)
+    ]
 
 
 def _links_of(passages: Sequence[Passage], parsed: ParsedDocument) -> dict[str, list[str]]:

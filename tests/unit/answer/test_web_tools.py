@@ -12,7 +12,7 @@ from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.check_url_status import CheckUrlStatus, CheckUrlStatusArguments
 from services.answer.tools.download_web_page import DownloadWebPage, DownloadWebPageArguments
-from services.answer.tools.known_addresses import KnownAddresses
+from services.answer.tools.fetchable_addresses import FetchableAddresses
 from services.answer.tools.ports import ToolContext, ToolOutput
 from services.answer.tools.web_clients import WebClients
 from shared.contracts.domain import Lane, Question
@@ -58,7 +58,7 @@ async def site() -> AsyncIterator[str]:
 
 def context(*read: str, **section: object) -> ToolContext:
     run = QuestionRun("0" * 32, "0" * 32, "default", "d", Lane.LIVE, 0, datetime.now(UTC) + timedelta(seconds=60))
-    return ToolContext(Question(text="?"), run, AnswerSettings.model_validate(section), KnownAddresses(read))
+    return ToolContext(Question(text="?"), run, AnswerSettings.model_validate(section), FetchableAddresses(read))
 
 
 async def download(url: str, *, inside: bool = True, **section: object) -> ToolOutput:

@@ -64,7 +64,8 @@ def test_a_silent_rejection_keeps_its_message_and_shows_none() -> None:
 def test_an_emergency_shows_its_resources_as_a_payload_too() -> None:
     outcome = outcome_of(QuestionEscalated(text="...", message="Call.", resources=(Link(url="tel:112"),)))
 
-    assert outcome.shown_answer.payload == {"type": "emergency", "resources": [{"url": "tel:112", "title": ""}]}
+    resources = [{"url": "tel:112", "title": "", "source": ""}]
+    assert outcome.shown_answer.payload == {"type": "emergency", "resources": resources}
 
 
 def test_a_clarification_is_remembered_with_its_options() -> None:

@@ -261,7 +261,7 @@ async def test_retry_searches_for_the_rewritten_question_and_hands_the_feedback_
     refuted = AnswerRefuted(question=question, rewritten_question="passport fee", feedback="cite the fee")
     told = await _retriever(index).retry(refuted, _envelope(refuted), SETTINGS)
     assert index.asked == [("passport fee", "eng", ())]
-    assert (told.feedback, told.context.standalone_question) == ("cite the fee", "passport fee")
+    assert (told.feedback, told.context.standalone_question) == ("cite the fee", "How much?")
 
 
 async def test_retrieve_is_retried_when_the_index_is_unavailable(index: ShelfIndex) -> None:

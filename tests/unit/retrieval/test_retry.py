@@ -64,7 +64,8 @@ async def test_the_rewritten_question_is_searched_for_and_the_feedback_passed_on
     said = await tried(refuted(), searcher)
 
     assert searcher.searched == ["water price"]
-    assert (said.feedback, said.context.standalone_question) == ("Say more.", "water price")
+    assert (said.feedback, said.context.standalone_question) == ("Say more.", said.question.search_text)
+    assert said.context.trace["searched"] == "water price"
     assert said.question.text == "Is water free?"
 
 

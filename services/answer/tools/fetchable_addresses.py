@@ -18,7 +18,7 @@ _PUNCTUATION = frozenset(".,:;!?")
 _JOINED = frozenset(".-_@%")
 
 
-class KnownAddresses:
+class FetchableAddresses:
     """The texts that were read for one answer."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:

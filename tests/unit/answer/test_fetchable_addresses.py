@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from services.answer.tools.known_addresses import KnownAddresses
+from services.answer.tools.fetchable_addresses import FetchableAddresses
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from services.answer.tools.known_addresses import KnownAddresses
     ],
 )
 def test_an_address_that_was_read_is_known(url: str, text: str) -> None:
-    assert url in KnownAddresses(["something else", text])
+    assert url in FetchableAddresses(["something else", text])
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_an_address_that_was_read_is_known(url: str, text: str) -> None:
     ],
 )
 def test_an_address_that_was_put_together_is_not(url: str, text: str) -> None:
-    assert url not in KnownAddresses([text])
+    assert url not in FetchableAddresses([text])
 
 
 def test_looking_takes_no_longer_than_reading() -> None:
-    texts = KnownAddresses(["aa.aa" * 200_000, "http://" * 100_000, "aa.aa/" * 100_000])
+    texts = FetchableAddresses(["aa.aa" * 200_000, "http://" * 100_000, "aa.aa/" * 100_000])
     began = time.process_time()
 
     assert "http://aa.aa/aa.aa/b" not in texts
