@@ -322,8 +322,8 @@ def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 
 def _side(listed: str) -> re.Pattern[str]:
-    forms = (re.escape(form[:-1]) + r"\w*" if form.endswith("~") else re.escape(form) for form in listed.split())
-    return re.compile(f"(?:{'|'.join(forms)})$")
+    forms = (re.escape(form[:-1]) + r"\w*+" if form.endswith("~") else re.escape(form) for form in listed.split())
+    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})$")
 
 
 def _having(spoken: Iterable[str], side: re.Pattern[str]) -> list[str]:
