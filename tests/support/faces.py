@@ -42,10 +42,10 @@ class Faces:
         self.working = asyncio.create_task(self.bus.serve())
 
     async def end(self) -> None:
-        if self.working:
+        # An event in work takes the cancellation for its own, as of a question that is withdrawn.
+        while self.working and not self.working.done():
             self.working.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.working
+            await asyncio.wait([self.working], timeout=0.05)
 
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
