@@ -42,7 +42,7 @@ _QUESTION_CUES: dict[AnswerKind, str] = {
         quanto|quanta|quanti|quante|quale percentuale|che percentuale|quale numero|che eta|quale quota|quale importo
         quantos|quantas|que percentagem|qual a percentagem|qual o numero|qual e o numero|que idade
         hoeveel|hoe lang|hoe oud|hoe ver|hoe groot|hoe hoog|hoe vaak|hoe snel|hoe diep|welk percentage|welk aantal
-        cost|costs|price|fee|fees|rent|coute|coutent|prix|tarif|frais|loyer|kostet|preis|gebuhr|miete
+        cost|costs|price|fee|fees|coute|coutent|prix|tarif|frais|kostet|preis|gebuhr
         cuesta|cuestan|precio|tarifa|costa|costano|prezzo|tariffa|custa|custam|preco|kost|prijs""",
     AnswerKind.TIME: """
         when|what year|which year|what date|which date|what day|which day|what month|which month|what century
