@@ -8,11 +8,8 @@ from typing import Any
 from services.gateway.ag_ui import events
 from services.gateway.ag_ui.cursor import RunCursor
 from services.gateway.ag_ui.events import AgentRun
-from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame
-from shared.contracts.envelope import Event
-from shared.contracts.facts import Fact
-from shared.contracts.signals import Token
+from services.gateway.translated_presenter import TranslatedPresenter
 
 #: The stage that works while a question has this status: the step of the run.
 STEPS = {
@@ -23,7 +20,7 @@ STEPS = {
 }
 
 
-class RunPresenter:
+class RunPresenter(TranslatedPresenter):
     """Begins with RUN_STARTED, ends with RUN_FINISHED or RUN_ERROR, and closes every message and step before.
 
     A draft that is taken back is closed and removed by a MESSAGES_SNAPSHOT; what replaces it is a new message. The id
@@ -35,20 +32,7 @@ class RunPresenter:
         self._run = run
         self._at = cursor or RunCursor()
         self._begun = cursor is not None
-        self._native = QuestionPresenter(self._at.position)
-
-    @property
-    def ended(self) -> bool:
-        return self._native.ended
-
-    def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
-        return self._translated(self._native.fact(event, sequence))
-
-    def token(self, token: Token) -> list[Frame]:
-        return self._translated(self._native.token(token))
-
-    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
-        return self._translated(self._native.overdue(correlation_id, conversation_id))
+        super().__init__(self._at.position)
 
     def _translated(self, native: list[Frame]) -> list[Frame]:
         frames: list[Frame] = []

@@ -12,12 +12,8 @@ from typing import Any
 
 from services.gateway.openai.answer_parts import content_of, extension_of, tokens_of, url_citations
 from services.gateway.openai.bodies import Streaming
-from services.gateway.openai.chat import TAKEN_BACK
-from services.gateway.presenter import QuestionPresenter
+from services.gateway.openai.irrevocable_text import TAKEN_BACK, IrrevocableTextPresenter
 from services.gateway.stream import Frame
-from shared.contracts.envelope import Event
-from shared.contracts.facts import Fact
-from shared.contracts.signals import Token
 
 PREFIX = "resp_"
 #: The `sequence_number` of the last event before the text.
@@ -114,44 +110,20 @@ def _annotations(question: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "url_citation", **one} for one in url_citations(question)]
 
 
-class ResponsePresenter:
-    """The events of one response, made from the frames of the native stream; those up to `after` are left out."""
+class ResponsePresenter(IrrevocableTextPresenter):
+    """The events of one response; those up to `after` are left out."""
 
     def __init__(self, question: dict[str, Any], created: int, options: ResponseOptions) -> None:
         """`question` is the native JSON of the question when the stream begins."""
-        self._native = QuestionPresenter()
+        super().__init__(options.streaming)
         self._options = options
         self._created = created
         self._question = {key: value for key, value in question.items() if key != "result"}
         self._cid = question["id"]
-        self._begun = False
         self._in_text = False
-        self._broken = False
-        self._sent = ""
-
-    @property
-    def ended(self) -> bool:
-        return self._broken or self._native.ended
-
-    def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
-        return self._translated(self._native.fact(event, sequence))
-
-    def token(self, token: Token) -> list[Frame]:
-        return self._translated(self._native.token(token))
-
-    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
-        return self._translated(self._native.overdue(correlation_id, conversation_id))
 
     def _translated(self, native: list[Frame]) -> list[Frame]:
-        frames: list[Frame] = []
-        for frame in native:
-            if self._broken:
-                break
-            if not self._begun:
-                self._begun = True
-                frames += self._beginning()
-            frames += self._one(frame)
-        return [frame for frame in frames if frame.data["sequence_number"] > self._options.after]
+        return [one for one in super()._translated(native) if one.data["sequence_number"] > self._options.after]
 
     def _beginning(self) -> list[Frame]:
         response = response_json(self._question, self._created, self._options)
@@ -160,18 +132,7 @@ class ResponsePresenter:
             _event(1, "response.in_progress", response=response),
         ]
 
-    def _one(self, frame: Frame) -> list[Frame]:
-        draft = self._options.streaming == "draft"
-        match frame.event:
-            case "token" if draft:
-                return self._text(frame.data["text"])
-            case "reset" if draft and self._sent:
-                return self._taken_back()
-            case "result":
-                return self._result(frame.data)
-        return []
-
-    def _text(self, text: str) -> list[Frame]:
+    def _text(self, text: str, frame_id: str = "") -> list[Frame]:
         """The delta; of a text that the client has in part, the rest."""
         frames = [] if self._in_text else self._message_begins()
         known = max(0, min(len(text), self._options.after - _BEFORE_TEXT - len(self._sent)))
@@ -197,21 +158,20 @@ class ResponsePresenter:
     def _after_text(self) -> int:
         return _BEFORE_TEXT + len(self._sent)
 
-    def _result(self, question: dict[str, Any]) -> list[Frame]:
-        response = response_json(question, self._created, self._options)
+    def _result(self, frame: Frame) -> list[Frame]:
+        response = response_json(frame.data, self._created, self._options)
         if response["status"] == "cancelled":
             return [_event(self._after_text + 1, "response.incomplete", response=response)]
-        text = content_of(question, sources=self._options.sources)
+        item, part = response["output"][0], response["output"][0]["content"][0]
+        text = part["text"]
         if not text.startswith(self._sent):
-            return self._taken_back()
+            return self._broken_off()
         frames = self._text(text[len(self._sent) :])
-        annotations = _annotations(question)
         number = self._after_text
-        for index, annotation in enumerate(annotations):
+        for index, annotation in enumerate(part["annotations"]):
             number += 1
             place = self._place | {"annotation_index": index, "annotation": annotation}
             frames.append(_event(number, "response.output_text.annotation.added", **place))
-        item, part = response["output"][0], response["output"][0]["content"][0]
         ending = "response.failed" if response["status"] == "failed" else "response.completed"
         return [
             *frames,
@@ -222,7 +182,6 @@ class ResponsePresenter:
         ]
 
     def _taken_back(self) -> list[Frame]:
-        self._broken = True
         message = TAKEN_BACK.format(link=f"/v1/responses/{response_id(self._cid)}")
         return [_event(self._after_text + 1, "error", code="draft_refused", message=message, param=None)]
 

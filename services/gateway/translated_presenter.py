@@ -1,0 +1,36 @@
+"""What the presenters of other protocols have in common: they translate the frames of the native stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from services.gateway.cursor import StreamCursor
+from services.gateway.presenter import QuestionPresenter
+from services.gateway.stream import Frame
+from shared.contracts.envelope import Event
+from shared.contracts.facts import Fact
+from shared.contracts.signals import Token
+
+
+class TranslatedPresenter(ABC):
+    """Order, repetition, resets and resuming are those of the native stream, so that all protocols show one text."""
+
+    def __init__(self, cursor: StreamCursor | None = None) -> None:
+        self._native = QuestionPresenter(cursor)
+
+    @property
+    def ended(self) -> bool:
+        return self._native.ended
+
+    def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
+        return self._translated(self._native.fact(event, sequence))
+
+    def token(self, token: Token) -> list[Frame]:
+        return self._translated(self._native.token(token))
+
+    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
+        return self._translated(self._native.overdue(correlation_id, conversation_id))
+
+    @abstractmethod
+    def _translated(self, native: list[Frame]) -> list[Frame]:
+        """The frames of the protocol for those of the native stream."""
