@@ -12,9 +12,11 @@ from zlib import crc32
 
 from services.gateway.cursor import StreamCursor
 from services.gateway.stream import Frame
+from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import facts
 from shared.contracts.domain import Answer, Timing, Usage
 from shared.contracts.envelope import Event
+from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact
 from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.requests.persistence import Exchange
@@ -98,6 +100,23 @@ def status_of(fact: Fact) -> str:
     if fact.terminal:
         return outcome_of(fact).traits.status
     return _STATUS[type(fact)]
+
+
+def steps_of(stored: list[StoredEvent]) -> list[Event[Fact]]:
+    """The events of a question that change its status, as far as they can be decoded.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    steps = [event for event in decodable_events(stored) if not event.payload.out_of_band]
+    if not steps:
+        raise NotFoundError("no event of this question can be read; ask it again")
+    return steps
+
+
+def state_of(steps: Sequence[Event[Fact]]) -> Event[Fact]:
+    """The event that decides the status: the terminal one, else the newest."""
+    return next((event for event in steps if event.payload.terminal), steps[-1])
 
 
 def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from services.moderation.checks.language import detect_language
 from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import Link
-from shared.text.languages import LANGUAGES, UNKNOWN, code2, code3, localised
+from shared.text.languages import LANGUAGES, UNKNOWN, code2, code3, localised, region_of_tag
 
 #: ISO 639-3 -> the language's own name.
 OWN_NAMES = {language.code3: language.own_name for language in LANGUAGES}
@@ -23,13 +23,7 @@ def message_for(kind: str, language: str, settings: ModerationSettings) -> str:
 
 def region_of(client: Mapping[str, str], hint: str) -> str:
     """The asker's region (ISO 3166): `region` of the client context, else that of a hint like `fr-CA`, else empty."""
-    region = client.get("region", "").strip()
-    if not region:
-        region = (
-            hint.split(",", 1)[0].split(";", 1)[0].replace("_", "-").strip().rpartition("-")[2]
-            if "-" in hint.replace("_", "-")
-            else ""
-        )
+    region = client.get("region", "").strip() or region_of_tag(hint)
     return region.upper() if len(region) == 2 and region.isalpha() else ""
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -76,6 +77,9 @@ _ALIASES = {
     "slo": "slk", "wel": "cym",
 }  # fmt: skip
 
+#: Language, script, region: the first three parts of a tag (RFC 5646).
+_REGION = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?[-_]([A-Za-z]{2})(?![A-Za-z0-9])")
+
 _BY_CODE3 = {language.code3: language for language in LANGUAGES}
 _CODES = (
     {language.code2: language.code3 for language in LANGUAGES}
@@ -106,6 +110,12 @@ def code2(language: str) -> str:
     """ISO 639-1 of a code, tag or name; empty for a language that is not in the table."""
     known = _BY_CODE3.get(code3(language))
     return known.code2 if known else ""
+
+
+def region_of_tag(tag: str) -> str:
+    """The region (ISO 3166) of a language tag: `CA` for `fr-CA`, `fr_ca` or `zh-Hant-CA`; empty where it has none."""
+    found = _REGION.match(tag.strip())
+    return found[1].upper() if found else ""
 
 
 def english_name(language: str) -> str:

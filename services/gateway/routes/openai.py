@@ -17,11 +17,10 @@ from services.gateway.openai.chat import ChatOptions, ChatPresenter, completion_
 from services.gateway.openai.errors import OpenAIRoute
 from services.gateway.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
 from services.gateway.owner import OwnerOfRequest
-from services.gateway.presenter import overdue_json, question_json
+from services.gateway.presenter import overdue_json, question_json, state_of, steps_of
 from services.gateway.problems import HttpProblem
 from services.gateway.routes.questions import IdempotencyKey
 from services.gateway.state import CurrentGateway, Gateway
-from shared.bus.ports import decodable_events
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked
@@ -158,10 +157,8 @@ async def _events_of(questions: QuestionService, response_id: str, owner: Owner)
         stored = await questions.find_question(response_id.removeprefix(PREFIX), owner)
     except NotFoundError:
         raise NotFoundError(f"there is no response {response_id}; create one with POST /v1/responses") from None
-    events = [event for event in decodable_events(stored) if not event.payload.out_of_band]
-    if not events:
-        raise NotFoundError(f"no event of the response {response_id} can be read")
-    return events[0], next((event for event in events if event.payload.terminal), events[-1])
+    steps = steps_of(stored)
+    return steps[0], state_of(steps)
 
 
 def _options(first: Event[Fact]) -> ResponseOptions:

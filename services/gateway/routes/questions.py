@@ -14,16 +14,22 @@ from services.gateway.auth import Caller, Client
 from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
 from services.gateway.owner import OwnerOfRequest
-from services.gateway.presenter import QuestionPresenter, exchange_json, links, overdue_json, question_json
+from services.gateway.presenter import (
+    QuestionPresenter,
+    exchange_json,
+    links,
+    overdue_json,
+    question_json,
+    state_of,
+    steps_of,
+)
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
-from shared.bus.ports import decodable_events
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
-from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
-from shared.contracts.facts import Fact, FeedbackGiven
-from shared.text.languages import known_code
+from shared.contracts.facts import FeedbackGiven
+from shared.text.languages import known_code, region_of_tag
 from shared.text.time_zones import is_time_zone
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
@@ -39,7 +45,6 @@ IdempotencyKey = Annotated[
 ]
 #: Control characters that nobody types. The C1 range (U+0080 to U+009F) is allowed: it comes with badly converted text
 #: that people paste, and moderation removes it.
-_REGION = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?[-_]([A-Za-z]{2})(?![A-Za-z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 #: The form of a conversation's id.
 CONVERSATION_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
@@ -113,7 +118,8 @@ class QuestionIn(BaseModel):
             language=known_code(self.language),
             idempotency_key=key,
             client={
-                **region_of_tag(self.language),
+                # Which services can help an asker depends on where they are.
+                **({"region": region} if (region := region_of_tag(self.language)) else {}),
                 **{name[:64]: value[:2000] for name, value in self.client.items()},
                 "key": caller.name,
             },
@@ -122,12 +128,6 @@ class QuestionIn(BaseModel):
             collections=tuple(self.collections),
             time_zone=self.time_zone,
         )
-
-
-def region_of_tag(tag: str) -> dict[str, str]:
-    """The region of a language tag such as `fr-CA`, as context of the question: it decides which services can help."""
-    found = _REGION.match(tag.strip())
-    return {"region": found[1].upper()} if found else {}
 
 
 class ScoresIn(BaseModel):
@@ -184,10 +184,7 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client,
     except NotFoundError:
         exchange = await gateway.questions.find_exchange(question_id, owner)
         return _json(exchange_json(exchange, origin=_sees_origin(caller)))
-    events = decodable_events(stored)
-    if not events:
-        raise NotFoundError(f"no event of {question_id} can be read; see: answerbus events show {question_id}")
-    return _json(question_json(_newest(events), origin=_sees_origin(caller)))
+    return _json(question_json(state_of(steps_of(stored)), origin=_sees_origin(caller)))
 
 
 @router.get("/questions/{question_id}/events")
@@ -231,12 +228,6 @@ async def rate(
 def _sees_origin(caller: Caller) -> bool:
     """Whether the caller may know whose answer was reused."""
     return caller.role == "operator"
-
-
-def _newest(events: list[Event[Fact]]) -> Event[Fact]:
-    """The terminal fact, else the newest step; facts out of band do not change the status."""
-    steps = [event for event in events if not event.payload.out_of_band]
-    return next((event for event in steps if event.payload.terminal), steps[-1] if steps else events[-1])
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
