@@ -8,17 +8,17 @@ without models. Words are compared without case, accents and punctuation.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.evaluation.json_lines import json_lines
 from cli.evaluation.retrieval import RetrievalStage, open_retrieval
 from cli.host.catalogue import builder, offline_context
 from shared.contracts.domain import Document, PipelineRef, Question
@@ -91,7 +91,7 @@ def read_folder(folder: Path) -> tuple[list[Document], list[AnswerCase]]:
             language=code3(str(record.get("language") or "")),
             text=str(record["text"]),
         )
-        for record in _records(folder / "documents.jsonl", "id", "text")
+        for _, record in json_lines(folder / "documents.jsonl", "id", "text")
     ]
     cases = [
         AnswerCase(
@@ -102,28 +102,11 @@ def read_folder(folder: Path) -> tuple[list[Document], list[AnswerCase]]:
             answers=tuple(map(str, record.get("answers") or ())),
             answerable=bool(record.get("answerable", bool(record.get("answers")))),
         )
-        for number, record in enumerate(_records(folder / "questions.jsonl", "question"), start=1)
+        for number, record in json_lines(folder / "questions.jsonl", "question")
     ]
     if not documents or not cases:
         raise RefusedError(f"{folder}: no {'questions' if documents else 'documents'}")
     return documents, cases
-
-
-def _records(path: Path, *required: str) -> Iterator[dict[str, Any]]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise RefusedError(f"{path}: {error.strerror}") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            raise RefusedError(f"{path}:{number}: not JSON") from None
-        if not isinstance(record, dict) or any(not record.get(key) for key in required):
-            raise RefusedError(f"{path}:{number}: expected an object with {', '.join(required)}")
-        yield record
 
 
 class AnswerStages:

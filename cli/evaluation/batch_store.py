@@ -86,7 +86,7 @@ class BatchStore:
         whole = data[: data.rfind(b"\n") + 1]
         if whole != data:
             path.write_bytes(whole)
-        for line in whole.decode("utf-8").splitlines():
+        for line in whole.decode("utf-8").split("\n")[:-1]:
             self._merge(json.loads(line))
 
     def _merge(self, row: Mapping[str, Any]) -> None:

@@ -7,13 +7,13 @@ under `gold_ids` (a list) or `gold_id`, and have their text under `question` or 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cli.crawler.files import CollectedDocument, Collector, SourceProblem
+from cli.evaluation.json_lines import json_lines
 from shared.contracts.errors import RefusedError
 
 _TEXTS = ("text", "question", "query")
@@ -56,7 +56,7 @@ def read_collection(
     known = {_id(one) for one in documents}
     judged = _read_grades(folder / qrels) if qrels else None
     usable = []
-    for number, record in enumerate(_records(folder / queries), start=1):
+    for number, record in json_lines(folder / queries):
         query_id = str(record.get("_id") or record.get("id") or number)
         relevant = judged.get(query_id, {}) if judged is not None else _gold(record, gold)
         text = next((record[key] for key in _TEXTS if isinstance(record.get(key), str)), "")
@@ -78,7 +78,9 @@ def _id(one: CollectedDocument) -> str:
 def _read_grades(path: Path) -> dict[str, dict[str, int]]:
     """Grade by document by query; only grades above zero."""
     grades: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), start=1):
+        if not line.strip():
+            continue
         cells = line.split("\t")
         if len(cells) == 4:  # the format of trec_eval: query, iteration, document, grade
             del cells[1]
@@ -95,16 +97,3 @@ def _gold(record: Mapping[str, Any], key: str) -> dict[str, int]:
     named = next((record[name] for name in ((key,) if key else _GOLD) if record.get(name)), ())
     ids = named if isinstance(named, list) else (named,) if isinstance(named, str | int) else ()
     return {str(one): 1 for one in ids}
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except ValueError:
-                raise RefusedError(f"{path}:{number}: not JSON") from None
-            if isinstance(record, dict):
-                yield record

@@ -7,14 +7,14 @@ BLEU of the unchanged questions for comparison, and how many of the questions th
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.evaluation.json_lines import json_lines
 from cli.host.catalogue import question_reader
 from shared.contracts.domain import Question, Turn
 from shared.contracts.errors import ConfigurationError, RefusedError
@@ -113,17 +113,10 @@ def read_cases(path: Path) -> list[FollowupCase]:
     Raises:
         RefusedError: the file cannot be read.
     """
-    try:
-        records = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-    except OSError as error:
-        raise RefusedError(f"{path}: {error.strerror}") from None
-    except ValueError:
-        raise RefusedError(f"{path}: expected JSON lines in UTF-8") from None
-    return [case for case in map(_case, records) if case is not None]
+    return [case for _, record in json_lines(path) if (case := _case(record)) is not None]
 
 
-def _case(record: Any) -> FollowupCase | None:
-    values = record if isinstance(record, dict) else {}
+def _case(values: Mapping[str, Any]) -> FollowupCase | None:
     raw, rewrite = (next((str(values[key]) for key in keys if values.get(key)), "") for keys in (_RAW, _REWRITE))
     history = values.get("history")
     if not raw or not rewrite or not isinstance(history, list):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.evaluation.json_lines import json_objects
 from shared.contracts.errors import RefusedError
 
 #: Most characters of a text in the file.
@@ -46,7 +46,8 @@ def read_items(path: Path) -> list[QuestionItem]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise RefusedError(f"{path}: line {line}: not UTF-8; save the file as UTF-8") from None
-    rows = _json_rows(path, text) if path.suffix.lower() in (".jsonl", ".ndjson", ".json") else _csv_rows(path, text)
+    is_json = path.suffix.lower() in (".jsonl", ".ndjson", ".json")
+    rows = json_objects(path, io.StringIO(text)) if is_json else _csv_rows(path, text)
     items = [_item(path, line, row) for line, row in rows]
     if not items:
         raise RefusedError(f"{path}: no question in it")
@@ -59,19 +60,6 @@ def chains(items: list[QuestionItem]) -> list[list[QuestionItem]]:
     for item in items:
         conversations.setdefault(f"c {item.conversation}" if item.conversation else f"l {item.line}", []).append(item)
     return list(conversations.values())
-
-
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise RefusedError(f"{path}: line {number}: not JSON ({str(error).partition(':')[0]})") from None
-        if not isinstance(row, dict):
-            raise RefusedError(f"{path}: line {number}: expected an object with a key question")
-        yield number, row
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

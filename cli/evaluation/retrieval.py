@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.evaluation.beir import Collection, JudgedQuery
+from cli.evaluation.json_lines import json_lines
 from cli.evaluation.patience import FinishedQueries, patiently
 from cli.evaluation.ranking_metrics import intervals, means, measures
 from cli.host.catalogue import builder, offline_context
@@ -256,12 +257,10 @@ def read_run(path: Path) -> Mapping[str, Mapping[str, float]]:
     Raises:
         RefusedError: the file is not one that `--per-query` wrote.
     """
-    import json
-
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        return {str(row["query"]): {str(name): float(value) for name, value in row["metrics"].items()} for row in rows}
-    except OSError as error:
-        raise RefusedError(f"{path}: {error.strerror}") from None
+        return {
+            str(row["query"]): {str(name): float(value) for name, value in row["metrics"].items()}
+            for _, row in json_lines(path)
+        }
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RefusedError(f"{path}: not what --per-query writes") from None

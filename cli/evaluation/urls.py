@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from cli.evaluation.json_lines import json_lines
 from shared.contracts.errors import RefusedError
 from shared.web.policy import AddressRefusedError, FetchTarget, InvalidAddressError, Policy
 
@@ -35,7 +36,7 @@ def evaluate(path: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             return _names(json.loads(path.read_text("utf-8")))
         if path.suffix == ".jsonl":
-            return _addresses([json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()])
+            return _addresses([record for _, record in json_lines(path)])
         return _redirects([line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()])
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None
