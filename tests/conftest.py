@@ -8,8 +8,11 @@ import hypothesis
 import pytest
 import structlog
 
-# On a busy machine an example takes as long as it takes: what must be fast is measured by tests of its own.
-hypothesis.settings.register_profile("tests", deadline=None)
+# On a busy machine an example takes as long as it takes: what must be fast is measured by tests of its own. A build
+# shows the same for the same code: the examples are those of the test's name. `--hypothesis-profile=random` looks for
+# others.
+hypothesis.settings.register_profile("tests", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", deadline=None)
 hypothesis.settings.load_profile("tests")
 
 

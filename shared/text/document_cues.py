@@ -69,7 +69,8 @@ CUES: tuple[Cue, ...] = (
         "addressee",
         2.0,
         "agents|assistants|processing|summarising|reads|"
-        "ai|llm|llms|language|assistant|chatbot|chat|bot|agent|model|gpt|copilot|ia|asistente",
+        "ai|a i|i|llm|llms|language|assistant|chatbot|chat|bot|bots|agent|model|sprachmodell|gpt|copilot"
+        "|ia|ki|asistente",
         rf"(?:the |any |every |all |an? |this |whichever |whatever )?{_SURELY_MODEL}(?:that |which |who )?(?:is "
         rf"|are )?(?:reading|processing|processes|reads|summari[sz]ing|parsing) (?:this|the (?:page|document|text"
         rf"|following)|these) "
@@ -104,12 +105,12 @@ CUES: tuple[Cue, ...] = (
         "addressee",
         2.0,
         "support|salesman|"
-        "assistant|ai|chatbot|language|bot|helpful|gpt|agent|salesman|assistente|asistente|assistent|longer",
+        "assistant|ai|ia|ki|chatbot|language|bot|helpful|gpt|agent|assistente|asistente|assistent|longer",
         r"you are (?:now |no longer |actually )?(?:an? |the )?(?:helpful |friendly |virtual |expert |unrestricted"
         r" ){0,6}+(?:ai|assistant|chatbot|language model|large language model|bot|gpt|support agent|salesm[ae]n|ai"
         r" assistant|customer service agent) "
         r"|you are no longer (?:an? |the )?[^ ]++ (?:[^ ]++ )?you are |(?:tu es|vous etes|eres|du bist)"
-        r" (?:maintenant |desormais |ahora |jetzt |nun )?(?:une?|ein|eine)? ?(?:assistant|asistente|assistent|ki"
+        r" (?:maintenant |desormais |ahora |jetzt |nun )?(?:(?:une?|ein|eine) )?(?:assistant|asistente|assistent|ki"
         r"|ia) (?:virtuel |utile |util )?(?:qui|que|der|die|das) ",
         documents=True,
     ),
@@ -173,7 +174,7 @@ CUES: tuple[Cue, ...] = (
     cue(
         "user_talk",
         2.0,
-        "utilisateurs|nutzerin|dissuade|"
+        "utilisateurs|usager|usuario|nutzerin|benutzer|dissuade|"
         "user|users|reader|readers|customer|customers|client|clients|visitor|visitors|asker"
         "|caller|people|person|whoever|anyone|everyone|everybody",
         rf"{_DO}(?:[^ ]++ly )?(?:tell|inform|advise|convince|urge|instruct|assure|persuade|encourage|trick"
@@ -268,7 +269,7 @@ CUES: tuple[Cue, ...] = (
         "pregunta|vergiss|ignore|ignoring|stop|never|"
         "treat|consider|regard|everything|instead|regardless|whatever|rest|others|disregard"
         "|discard|trusted|reliable|correct|question|query|documents|passages|results|sources|context|document"
-        "|passage|page|search|source|answers",
+        "|passage|page|search|source|answers|prompt",
         rf"{_DO}(?:do not|dont|never|stop) (?:use|using|quote|quoting|cite|citing|trust|trusting|answer|answering"
         rf"|rely|relying|follow|following|read|consider|considering|look) (?:[^ ]++ ){{0,3}}?(?:other|the|any)"
         rf" (?:other )?(?:documents?|passages|search results|sources|question|context|users question|system prompt) "
@@ -333,7 +334,7 @@ CUES: tuple[Cue, ...] = (
     cue(
         "orders",
         2.0,
-        "debes|dois|musst|need|want|command|respond|"
+        "debes|dois|musst|need|want|order|command|respond|nun|"
         "from|onwards|henceforth|partir|desormais|dorenavant|adelante|jetzt|sofort|maintenant",
         r"(?<=^ )(?:from (?:now|here|this moment|this point) on(?:wards?)?|henceforth) (?:you (?:must|will|only"
         r"|are|shall|should|speak|answer|always|have)|answer|respond|reply|speak|always|only|call|talk|write|end"
@@ -350,9 +351,10 @@ CUES: tuple[Cue, ...] = (
     cue(
         "favour",
         2.0,
-        "prefer|assign|give|premium|advertise|cite|"
+        "prefer|push|assign|give|premium|advertise|cite|"
         "recommend|recommends|rate|rank|score|review|recommande|recommandez|recomienda|empfiehl"
-        "|empfehlt|empfehlen|promote|praise|praises|hire|hiring|candidate|conseille|conseillez|endorse",
+        "|empfehlt|empfehlen|promote|praise|praises|hire|hiring|candidate|applicant|resume|cv|conseille"
+        "|conseillez|endorse",
         rf"{_DO}{_ONLY}(?:recommend|promote|endorse|praise|push|advertise|cite|prefer) {_ONLY}(?:our|this|the"
         rf" premium|only this|us|[^ ]++ (?:over|above|as the (?:best|only))) (?!(?:guide|chapter|section|approach) )"
         r"|(?:give|assign|rate|rank|score) (?:this|the|it|us) (?:[^ ]++ ){0,3}?(?:as )?(?:a |an |the |as"
@@ -381,8 +383,9 @@ CUES: tuple[Cue, ...] = (
     cue(
         "tools",
         1.5,
-        "funktion|fonction|benutze|invoke|rufe|trigger|"
-        "tool|tools|function|functions|plugin|command|shell|outil|herramienta|werkzeug|funds|account",
+        "funktion|fonction|benutze|verwende|invoke|ruf|rufe|trigger|"
+        "tool|tools|function|functions|plugin|command|shell|outil|herramienta|werkzeug|funds|account|email"
+        "|money|access",
         rf"{_DO}(?:call|invoke|use|trigger|execute|run) (?:the |your |a )?(?:[^ ]++ ){{1,3}}?(?:tool|function"
         rf"|plugin|shell tool) (?:to |with |and |now |for |on )|(?:appelle|utilise) (?:l outil|la fonction|ton"
         rf" outil) |(?:usa|llama a|utiliza) (?:la herramienta|la funcion) |(?:rufe?|benutze|verwende) (?:das"

@@ -119,8 +119,9 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     found += [Instruction(one.start(), one.end(), ("template",)) for one in _TEMPLATE.finditer(head)]
     found += [Instruction(one.start(), one.end(), ("exfiltration",)) for one in _BEACON.finditer(head)]
     for start, end, payload in _payloads(head):
-        cues = {cue for one in _sentences(payload, documents=True) for cue in one.weights}
-        if any(_kinds(one.weights, DOCUMENT_THRESHOLD) for one in _sentences(payload, documents=True)):
+        weights = [one.weights for one in _sentences(payload, documents=True)]
+        if any(_kinds(one, DOCUMENT_THRESHOLD) for one in weights):
+            cues = {cue for one in weights for cue in one}
             found.append(Instruction(start, end, ("encoded", *sorted(cues))))
     return tuple(_joined(sorted(found)))
 
@@ -128,15 +129,14 @@ def instructions(text: str) -> tuple[Instruction, ...]:
 def without_instructions(text: str) -> tuple[str, int]:
     """The text without the instructions to a model that are in it, and how many there were."""
     found = instructions(text)
+    if not found:
+        return text, 0
     kept = []
     position = 0
     for one in found:
         kept.append(text[position : one.start].rstrip(" \t"))
         position = one.end
-    rest = text[position:]
-    if not found:
-        return text, 0
-    kept.append(rest.lstrip(" \t"))
+    kept.append(text[position:].lstrip(" \t"))
     return " ".join(part for part in kept if part).strip(), len(found)
 
 

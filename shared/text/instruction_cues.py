@@ -310,7 +310,7 @@ CUES: tuple[Cue, ...] = (
         "mechanisms|unconstrained|standards|"
         "safety|content|programming|safeguards|restriction|guideline|filter|limit|constraint|polic"
         "|boundar|rules|guardrail|protocol|moderation|censor|ethic"
-        "|moral|norms",
+        "|moral|norms|concerns",
         r"(?:without|no|free (?:of|from)|ignor(?:e|ing)|remov(?:e|ing)|disabl(?:e|ing)|turn(?:ing)? off"
         r"|lift(?:ing)?|bypass(?:ing)?|circumvent(?:ing)?|evad(?:e|ing)"
         r"|get(?:ting)? around|regardless of|unbound by|not bound by|unconstrained by|outside) (?:any |all |your"
@@ -428,7 +428,7 @@ CUES: tuple[Cue, ...] = (
     cue(
         "coercion",
         2.0,
-        "always|forced|say|regardless|generate|must|will|shall|have|answer|question|respond|anything|whatever",
+        "always|forced|say|regardless|generate|must|will|shall|have|answer|question|respond|anything|whatever|any|every|all",
         r"(?:you (?:now )?(?:must|have to|will|shall|are forced to|are required to|can)|must|forced to) (?:now"
         r" )?(?:always )?(?:answer|respond to|reply to|do|say|generate) "
         r"(?:any|every|all|anything|whatever) (?:[^ ]++ ){0,4}?(?:questions?|prompts?|request|i ask|i say|i want"
@@ -516,7 +516,7 @@ CUES: tuple[Cue, ...] = (
     cue(
         "trick",
         2.0,
-        "wechsle|active|activez|passez|passe|aktiviere|entra|entre|restricciones|developpeur|debug|dan|entwickler|administrateur|desarrollador|filtre|dieu|"
+        "wechsle|dios|active|activez|passez|passe|aktiviere|entra|entre|restricciones|developpeur|debug|dan|entwickler|administrateur|desarrollador|filtre|dieu|"
         "mode|acces|modo|modus",
         r"(?:active|activez|passe en|passez en|entre en|tu es en|activa|entra en|aktiviere|wechsle in(?: den)?)"
         r" (?:le |la |el |den )?(?:mode|modo|modus)?(?: )?(?:developpeur|administrateur|dieu|debug|sans"

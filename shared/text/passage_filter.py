@@ -41,10 +41,10 @@ def screened_passages(passages: Sequence[Passage], policy: ScreeningPolicy) -> S
 
 def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
     """The text as it may be read, and how many instructions were in it."""
-    found = len(instructions(text))
+    rest, found = without_instructions(text)
     if not found or policy == "keep":
         return text, found
-    return ("" if policy == "drop" else without_instructions(text)[0]), found
+    return ("" if policy == "drop" else rest), found
 
 
 def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
