@@ -186,6 +186,18 @@ def test_an_inline_evaluation_is_found_in_the_answer() -> None:
     assert evaluation_in(events) == {"evaluation": {"scores": SCORES}, "evaluation_cost_usd": 0.0}
 
 
+def test_an_answer_with_a_line_separator_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "q.csv"
+    file.write_text("question\n")
+    BatchStore.open(tmp_path / "out", file, PIPELINES).put(PIPELINES[0], 2, answer="one\u2028two")
+
+    assert BatchStore.open(tmp_path / "out", file, PIPELINES).get(PIPELINES[0], 2) == {
+        "pipeline": "default",
+        "line": 2,
+        "answer": "one\u2028two",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "pipelines", "complaint"),
     [

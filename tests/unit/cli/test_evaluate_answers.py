@@ -97,5 +97,5 @@ def test_a_folder_of_another_form_is_refused_by_name_and_line(tmp_path: Path) ->
     with pytest.raises(RefusedError, match=r"documents\.jsonl"):
         read_folder(tmp_path)
     (tmp_path / "documents.jsonl").write_text('{"id": "a"}\n')
-    with pytest.raises(RefusedError, match=r"documents\.jsonl:1: expected an object with id, text"):
+    with pytest.raises(RefusedError, match=r"documents\.jsonl: line 1: expected an object with id, text"):
         read_folder(tmp_path)

@@ -116,7 +116,7 @@ def test_collection_tells_which_queries_ask_for_what_is_not_there(folder: Path) 
     [
         ("qrels.tsv", "q1\td1\t1\nbroken\n", r"qrels\.tsv:2: expected query, document and grade"),
         ("qrels.tsv", "other\td1\t1\n", "no queries with relevant documents"),
-        ("queries.jsonl", "{not json}\n", r"queries\.jsonl:1: not JSON"),
+        ("queries.jsonl", "{not json}\n", r"queries\.jsonl: line 1: not JSON"),
     ],
 )
 def test_collection_that_cannot_be_read_names_the_place(folder: Path, name: str, content: str, told: str) -> None:

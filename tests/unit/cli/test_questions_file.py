@@ -71,6 +71,12 @@ def test_a_bad_file_is_one_line_that_names_the_line(
     assert "\n" not in str(found.value)
 
 
+def test_a_line_ends_where_lines_of_files_end(tmp_path: Path) -> None:
+    [item] = read_items(written(tmp_path, "q.jsonl", '{"question": "When\u2028exactly?"}\r\n'))
+
+    assert item.question == "When\u2028exactly?"
+
+
 def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="No such file"):
         read_items(tmp_path / "none.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.text.languages import LANGUAGES, code2, code3, english_name, localised
+from shared.text.languages import LANGUAGES, code2, code3, english_name, localised, region_of_tag
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,14 @@ def test_codes_are_unique_and_lead_to_one_another() -> None:
     for language in LANGUAGES:
         assert code3(language.code2) == code3(language.own_name) == language.code3
         assert code2(language.code3) == language.code2
+
+
+@pytest.mark.parametrize(
+    ("tag", "region"),
+    [("fr-CA", "CA"), (" fr_ca ", "CA"), ("zh-Hant-TW", "TW"), ("fr-CA,fr;q=0.9", "CA"), ("fr", ""), ("call-me-x", "")],
+)
+def test_a_tag_may_name_a_region(tag: str, region: str) -> None:
+    assert region_of_tag(tag) == region
 
 
 def test_names_are_english_also_for_an_unknown_language() -> None:
