@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+#: Stages without which questions are answered all the same: what they are to do waits in the log.
+FOLLOWING = frozenset({"persistence"})
 #: Seconds for which the workers' reports are used.
 CACHE_SECONDS = 2.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,15 @@ from services.persistence.rollups import Rollup, RollupKey
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.observability.store_monitor import StoreMonitor
 
 if TYPE_CHECKING:
     from services.persistence.sql import Database
 
 #: Ids in one statement; databases limit the number of parameters.
 MOST_IDS = 500
+#: Seconds in which the database answers the cheapest statement.
+PROBE_SECONDS = 5.0
 
 
 class SqlRecord:
@@ -29,6 +33,7 @@ class SqlRecord:
         self._on_commit = on_commit
         self._commits: GroupCommit[Entry] = GroupCommit(self._write)
         self._database: Database | None = None
+        self._monitor = StoreMonitor("record", self._probe)
         #: Keys of entries that were dropped by their commit because they are erased, until `save` has returned.
         self._dropped: set[str] = set()
 
@@ -44,9 +49,14 @@ class SqlRecord:
             # If the migration fails, no connection (and no thread) may stay open; reads and writes open their own.
             await database.close()
         self._database = database
+        await self._monitor.open()
+
+    def not_ready(self) -> str:
+        return self._monitor.not_ready()
 
     async def close(self) -> None:
         """Wait for running commits, then close the connections."""
+        await self._monitor.close()
         if self._database is not None:
             await self._commits.drain()
             await self._database.close()
@@ -152,6 +162,15 @@ class SqlRecord:
             raise PermanentError(f"the record refused an entry ({error_name(error)})", kind="record") from None
         self._dropped |= dropped
         self._on_commit(totals)
+
+    async def _probe(self) -> None:
+        from services.persistence import sql
+
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._read(sql.PROBE)
+        except TimeoutError:
+            raise UnavailableError("the record cannot be read (TimeoutError)") from None
 
     async def _read(self, statement: Any) -> Sequence[dict[str, Any]]:
         from services.persistence.sql import ERRORS, error_name

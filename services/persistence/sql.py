@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Column, Select, event, func, select, text
+from sqlalchemy import Column, Select, event, func, literal, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -123,6 +123,10 @@ def create_engine(url: str, *, reading: bool = False) -> AsyncEngine:
         return engine(parsed, **(_ALONE if reading else {}))
     except ModuleNotFoundError as error:
         raise ConfigurationError("ANSWERBUS_RECORD_URL needs the extra: pip install 'answerbus[postgres]'") from error
+
+
+#: The cheapest statement: whether the database answers.
+PROBE = select(literal(1))
 
 
 def exchange(exchange_id: str) -> Select[Any]:

@@ -60,15 +60,29 @@ async def test_questions_are_answered_while_postgres_is_away_and_on_record_once_
         until = time.monotonic() + AWAY
         during = [asyncio.create_task(ask(number)) for number in range(QUESTIONS // 3, QUESTIONS)]
         ids = await asyncio.gather(*before, *during)
+        await _health(client, "degraded")
         platform.kill(platform.worker("persistence"))
         await asyncio.sleep(max(0.0, until - time.monotonic()))
         await asyncio.to_thread(postgres.start)
 
         found = await _recorded(client, QUESTIONS)
+        await _health(client, "ok")
         stats = (await client.get("/api/v1/stats")).json()
     assert sorted(found) == sorted(ids)
     assert stats["outcomes"] == {"answered": QUESTIONS}
     assert stats["pipelines"][0]["total"] == QUESTIONS
+
+
+async def _health(client: httpx.AsyncClient, status: str) -> None:
+    """Wait until the platform says so of itself; questions are answered all the time."""
+    until = time.monotonic() + 30
+    while True:
+        reply = await client.get("/health", headers={"Accept": "application/json"})
+        if reply.json()["status"] == status:
+            assert reply.status_code == 200
+            return
+        assert time.monotonic() < until, reply.text
+        await asyncio.sleep(0.2)
 
 
 async def _recorded(client: httpx.AsyncClient, count: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from services.gateway.auth import Client, Operator
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
+from services.gateway.stage_health import FOLLOWING
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
@@ -40,24 +41,27 @@ async def readyz(gateway: CurrentGateway) -> Response:
 async def health(gateway: CurrentGateway, request: Request) -> Response:
     """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
 
-    Plain text, or `{"status", "detail"}` where `Accept` asks for JSON.
+    `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
+    where `Accept` asks for JSON.
     """
-    detail = await _fault(gateway)
-    status = 503 if detail else 200
+    state, detail = await _health(gateway)
+    status = 503 if state == "unavailable" else 200
     if "application/json" in request.headers.get("accept", ""):
-        return JSONResponse({"status": "unavailable" if detail else "ok", "detail": detail}, status)
-    return PlainTextResponse(f"{detail or 'ok'}\n", status)
+        return JSONResponse({"status": state, "detail": detail}, status)
+    return PlainTextResponse(f"{detail or state}\n", status)
 
 
-async def _fault(gateway: Gateway) -> str:
-    """Why questions cannot be answered now; empty where they can."""
+async def _health(gateway: Gateway) -> tuple[Literal["ok", "degraded", "unavailable"], str]:
+    """Whether questions can be answered now, and what does not work."""
     try:
         stages = await gateway.stage_health.not_ready() if gateway.context.is_connected() else None
     except UnavailableError:
         stages = None
     if stages is None:
-        return "NATS is unavailable"
-    return f"not ready: {', '.join(stages)}" if stages else ""
+        return "unavailable", "NATS is unavailable"
+    if not stages:
+        return "ok", ""
+    return "degraded" if FOLLOWING.issuperset(stages) else "unavailable", f"not ready: {', '.join(stages)}"
 
 
 @router.get("/api/v1/caller")

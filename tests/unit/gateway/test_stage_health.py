@@ -55,6 +55,20 @@ async def test_health_names_the_stage_that_cannot_work_and_nothing_about_its_ser
         assert (await here.http.get("/readyz")).status_code == 200
 
 
+async def test_health_is_degraded_when_only_the_record_cannot_follow() -> None:
+    async with running_gateway() as here:
+        made = Stage("persistence")
+        made.opens(Store("the record cannot be read (OSError)"))
+        here.bus.stages.append(made)
+
+        reply = await here.http.get("/health", headers={"Accept": "application/json"})
+        assert (reply.status_code, reply.json()) == (200, {"status": "degraded", "detail": "not ready: persistence"})
+        here.bus.stages.append(stage(REASON))
+        here.gateway.stage_health._until = 0.0
+        reply = await here.http.get("/health", headers={"Accept": "application/json"})
+        assert (reply.status_code, reply.json()["status"]) == (503, "unavailable")
+
+
 def test_stage_is_not_ready_only_when_none_of_its_workers_is() -> None:
     def worker(name: str, reason: str, of: str = "retrieval") -> WorkerReport:
         return WorkerReport(stage=of, worker=name, pid=1, host="h", started_at=0, not_ready=reason)
