@@ -17,7 +17,6 @@ from nats.js.api import (
     ConsumerConfig,
     DeliverPolicy,
     DiscardPolicy,
-    KeyValueConfig,
     ObjectStoreConfig,
     RePublish,
     RetentionPolicy,
@@ -49,6 +48,8 @@ DUPLICATE_WINDOW = 3600
 MAX_ACK_PENDING = 4096
 #: The largest message in bytes: of the log, of the dead letters (an event with its reasons), of a key-value bucket.
 MAX_EVENT, MAX_DEAD_LETTER, MAX_VALUE = 4 * 2**20, 5 * 2**20, 2**20
+#: Consumers of a bucket at once: each worker watches the pipelines with one.
+MOST_WATCHERS = 1000
 #: Seconds for which a command tries to connect, to all servers together.
 CONNECT_SECONDS = 10.0
 NOT_PROVISIONED = "NATS is not provisioned; run: answerbus bus provision"
@@ -274,10 +275,7 @@ async def _buckets(
             action = await _update_storage(jetstream, f"KV_{bucket}", settings.replicas, version)
             changes.append(ProvisionedResource("bucket", bucket, action))
         except NotFoundError:
-            replicas = settings.replicas
-            config = KeyValueConfig(bucket=bucket, history=history, ttl=ttl or None, replicas=replicas, direct=True)
-            config.max_value_size = MAX_VALUE
-            await jetstream.create_key_value(config)
+            await jetstream.add_stream(_bucket(bucket, history, ttl, settings.replicas))
             changes.append(ProvisionedResource("bucket", bucket, "created"))
     try:
         action = await _update_storage(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas, version)
@@ -287,6 +285,25 @@ async def _buckets(
         await jetstream.create_object_store(subjects.DOCUMENTS_BUCKET, config=store)
         changes.append(ProvisionedResource("object store", subjects.DOCUMENTS_BUCKET, "created"))
     return changes
+
+
+def _bucket(bucket: str, history: int, ttl: int, replicas: int) -> StreamConfig:
+    """A bucket as nats-py makes it, with a limit on watchers: services may create consumers on some of them."""
+    return StreamConfig(
+        name=f"KV_{bucket}",
+        subjects=[f"$KV.{bucket}.>"],
+        discard=DiscardPolicy.NEW,
+        max_age=ttl,
+        max_consumers=MOST_WATCHERS,
+        max_msgs_per_subject=history,
+        max_msg_size=MAX_VALUE,
+        num_replicas=replicas,
+        duplicate_window=120,
+        allow_direct=True,
+        allow_msg_ttl=True,
+        allow_rollup_hdrs=True,
+        deny_delete=True,
+    )
 
 
 async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: int, version: Version | None) -> str:

@@ -42,6 +42,14 @@ async def test_provisioning_again_changes_nothing(rig: Rig) -> None:
     assert [change.name for change in again] == [change.name for change in first]
 
 
+async def test_a_service_cannot_create_watchers_without_end(rig: Rig) -> None:
+    await bus.provision(rig.client, rig.settings(), stages())
+
+    jetstream = rig.client.jetstream()
+    for bucket in (subjects.PIPELINES_BUCKET, subjects.CANDIDATES_BUCKET):
+        assert (await jetstream.stream_info(f"KV_{bucket}")).config.max_consumers == bus.MOST_WATCHERS
+
+
 async def test_every_subscription_has_a_durable_for_each_lane(rig: Rig) -> None:
     await bus.provision(rig.client, rig.settings(), stages())
 
