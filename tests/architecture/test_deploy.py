@@ -82,6 +82,7 @@ NOT_IN_COMPOSE = {
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
     "data_dir": "goes with the volumes",
     "record_url": "is made of POSTGRES_PASSWORD",
+    "key_value_url": "is made of REDIS_PASSWORD",
 }
 #: Settings that the runtime reads in every stage; `models` and `model` only where a stage has models.
 _RUNTIME = ("shared/runtime/", "shared/bus/", "shared/stores/", "shared/observability/")
@@ -110,6 +111,28 @@ def _read_by(stage: str) -> set[str]:
     return models | (web if "shared.web.client" in sources else set())
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_reaches_only_the_stores_that_it_uses(compose: dict[str, Any], stage: str) -> None:
+    """NATS is for all; sessions and answers that are kept, the index and the record are not."""
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "services" / stage).rglob("*.py"))
+    container = compose["services"][stage]
+    uses = {
+        "values": "stores.key_value(" in sources,
+        "index": stage == "retrieval",
+        "record": stage == "persistence",
+    }
+
+    assert {network for network, used in uses.items() if used} == set(container["networks"]) - {
+        "inside",
+        "out",
+        "front",
+    }
+    assert ("ANSWERBUS_KEY_VALUE_URL" in container["environment"]) == uses["values"]
+    stores = {name: compose["services"][name]["networks"] for name in ("redis", "qdrant", "postgres", "neo4j")}
+    assert stores == {"redis": ["values"], "qdrant": ["index"], "postgres": ["record"], "neo4j": ["index"]}
+    assert "requirepass" in str(compose["services"]["redis"]["command"])
+
+
 def test_every_setting_can_be_set_for_some_container_or_is_listed(compose: dict[str, Any]) -> None:
     passed = {
         name.removeprefix("ANSWERBUS_").lower()
@@ -122,7 +145,7 @@ def test_every_setting_can_be_set_for_some_container_or_is_listed(compose: dict[
 
 
 def test_settings_that_are_passed_on_have_the_default_of_the_program(compose: dict[str, Any]) -> None:
-    servers = {"ANSWERBUS_NATS_URL", "ANSWERBUS_KEY_VALUE_URL", "ANSWERBUS_VECTOR_URL"}
+    servers = {"ANSWERBUS_NATS_URL", "ANSWERBUS_VECTOR_URL"}
     for stage in (*STAGES, "provision"):
         for name, value in compose["services"][stage]["environment"].items():
             found = re.fullmatch(rf"\$\{{{name}:-(.*)\}}", str(value))
