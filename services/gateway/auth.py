@@ -1,4 +1,6 @@
-"""Authentication by API keys with roles, compared in constant time; without keys, only loopback is served."""
+"""Authentication by API keys with roles, compared in constant time, and by tokens; without either, only loopback is
+served.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
+from shared.observability import telemetry
 from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
@@ -22,16 +25,45 @@ _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5
 
 @dataclass(frozen=True)
 class Caller:
-    """`name` is the key's name, never the key."""
+    """Who sends a request: `name` is the key's name (never the key) or that of the token's issuer.
+
+    `user`, `groups` and `tenant` are what a token says; empty for an API key.
+    """
 
     name: str
     role: Role
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    tenant: str = ""
+
+    def user_or(self, named: str) -> str:
+        """Whose questions a request concerns that names this user: the token's own, whatever it names.
+
+        A caller without a user of its own acts for whom it names, and so do operators.
+        """
+        return named or self.user if self.role == "operator" else self.user or named
+
+
+class Tokens(Protocol):
+    """Verifies tokens of an issuer; see `services.gateway.oidc`."""
+
+    async def caller(self, token: str) -> Caller:
+        """Who sends this token.
+
+        Raises:
+            HttpProblem: 401 or 403, it is not valid here.
+            UnavailableError: that cannot be found out now.
+        """
 
 
 class Authenticator:
-    """Compares SHA-256 digests of the keys, so that not even their lengths can be measured."""
+    """Identifies callers by API key or token.
 
-    def __init__(self, settings: Settings) -> None:
+    It compares SHA-256 digests of the keys, so that not even their lengths can be measured.
+    """
+
+    def __init__(self, settings: Settings, tokens: Tokens | None = None) -> None:
+        self._tokens = tokens
         self._keys: list[tuple[bytes, str, str]] = [
             (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
             for label, secrets in settings.api_keys.items()
@@ -40,30 +72,44 @@ class Authenticator:
 
     @property
     def open(self) -> bool:
-        """Whether no keys are configured: every caller on this machine is an operator."""
-        return not self._keys
+        """Whether neither keys nor tokens are configured: every caller on this machine is an operator."""
+        return not self._keys and self._tokens is None
 
-    def caller(self, request: Request) -> Caller:
-        """Identify the caller by its key.
+    async def caller(self, request: Request) -> Caller:
+        """Identify the caller by its key or token.
 
         Raises:
-            HttpProblem: 401 without a valid key; without configured keys 403 when `Host` or `Origin` is not localhost
-                (DNS rebinding, or a page of another site).
+            HttpProblem: 401 without a valid key or token; without configured keys 403 when `Host` or `Origin` is not
+                localhost (DNS rebinding, or a page of another site).
+            UnavailableError: the keys of the tokens' issuer cannot be fetched.
         """
         if self.open:
             host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
             if not (_is_local(f"http://{host}") and _is_local(origin)):
                 raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
             return Caller("local", "operator")
-        given = hashlib.sha256(_key_of(request).encode()).digest()
+        text = _key_of(request)
+        if found := self._by_key(text):
+            return found
+        if self._tokens and text.count(".") == 2:
+            return await self._tokens.caller(text)
+        detail = "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'."
+        raise HttpProblem(401, detail, {"WWW-Authenticate": "Bearer"})
+
+    def _by_key(self, text: str) -> Caller | None:
+        given = hashlib.sha256(text.encode()).digest()
         found: Caller | None = None
         for digest, name, role in self._keys:  # always all of them, so that the time reveals nothing
             if hmac.compare_digest(digest, given):
                 found = Caller(name, role)  # type: ignore[arg-type]
-        if found is None:
-            challenge = {"WWW-Authenticate": "Bearer"}
-            raise HttpProblem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)
         return found
+
+
+def token_refused(detail: str, reason: str) -> HttpProblem:
+    """The 401 for a key or token that is not valid (RFC 6750), counted by its reason."""
+    telemetry.TOKENS_REFUSED.labels(reason).inc()
+    challenge = f'Bearer error="invalid_token", error_description="{detail.rstrip(".")}"'
+    return HttpProblem(401, detail, {"WWW-Authenticate": challenge})
 
 
 def _is_local(address: str) -> bool:
@@ -82,6 +128,15 @@ def _key_of(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
+async def caller_of(request: Request) -> Caller:
+    """The caller of a request, identified once; raises as `Authenticator.caller`."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is None:
+        authenticator: Authenticator = request.app.state.gateway.authenticator
+        known = request.state.caller = await authenticator.caller(request)
+    return known
+
+
 class RoleCheck:
     """A FastAPI dependency that admits callers of at least this role."""
 
@@ -93,9 +148,9 @@ class RoleCheck:
 
         Raises:
             HttpProblem: 401 or 403, it is unknown or has a lower role.
+            UnavailableError: that cannot be found out now.
         """
-        authenticator: Authenticator = request.app.state.gateway.authenticator
-        caller = authenticator.caller(request)
+        caller = await caller_of(request)
         if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         return caller

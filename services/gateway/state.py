@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from services.gateway.admission import Admission
-from services.gateway.auth import Authenticator
+from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.question_ids import QuestionIds
@@ -17,6 +17,7 @@ from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
 from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,20 @@ def gateway_of(context: StageContext) -> Gateway:
         context=context,
         questions=questions,
         feed=feed,
-        authenticator=Authenticator(context.settings),
+        authenticator=Authenticator(context.settings, _tokens(context.settings)),
         admission=admission,
         stage_health=StageHealth(context.stages_not_ready),
         streams=StreamLimit(context.settings.streams_per_key),
     )
+
+
+def _tokens(settings: Settings) -> Tokens | None:
+    """The verifier of tokens, where an issuer is configured."""
+    if not settings.oidc_issuer:
+        return None
+    from services.gateway.oidc import TokenVerifier
+
+    return TokenVerifier(settings)
 
 
 #: The parameter by which a route gets the gateway.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -25,6 +26,11 @@ from shared.llm.settings import ModelsSettings, read_models
 from shared.web.hosts import host_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
+#: The roles that a claim of a token may stand for.
+TokenRole = Literal["client", "editor", "operator"]
+#: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.
+TOKEN_ALGORITHMS = (*(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
 
 class Settings(BaseSettings):
@@ -162,6 +168,47 @@ class Settings(BaseSettings):
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
         "have several keys, all of which are valid.",
     )
+    oidc_issuer: str = Field(
+        default="",
+        description="Issuer (OpenID Connect) whose tokens are accepted beside API keys, as its tokens spell it; "
+        "empty: none.",
+    )
+    oidc_audience: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Audiences, by commas, one of which a token must name; required with an issuer."
+    )
+    oidc_jwks_url: str = Field(
+        default="", description="URL of the issuer's keys (JWKS); empty: from the issuer's discovery document."
+    )
+    oidc_algorithms: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Signature algorithms of tokens, by commas; empty: RS, PS and ES with 256, 384 and 512, and EdDSA.",
+    )
+    oidc_leeway_seconds: float = Field(
+        default=30, ge=0, le=300, description="Difference in seconds that the clocks of issuer and gateway may have."
+    )
+    oidc_cache_seconds: float = Field(
+        default=600, ge=1, description="Seconds after which the issuer's keys are fetched again."
+    )
+    oidc_user_claim: str = Field(
+        default="sub", min_length=1, description="Claim of a token that names its user; `a.b` is the claim b within a."
+    )
+    oidc_roles_claim: str = Field(
+        default="", description="Claim with the token's roles, e.g. realm_access.roles; empty: only the default role."
+    )
+    oidc_roles: Annotated[dict[str, TokenRole], NoDecode] = Field(
+        default_factory=dict,
+        description="Values of that claim as value=role, separated by commas; the highest role counts.",
+    )
+    oidc_default_role: TokenRole | Literal["none"] = Field(
+        default="client", description="Role of a token that no value gives another one; `none`: it is refused."
+    )
+    oidc_groups_claim: str = Field(default="", description="Claim with the groups of a token's user; empty: none.")
+    oidc_tenant_claim: str = Field(default="", description="Claim with the tenant of a token; empty: none.")
+    public_url: str = Field(
+        default="",
+        description="Address under which clients reach the gateway, e.g. https://answers.example.org; empty: the one "
+        "that each request names.",
+    )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
@@ -223,6 +270,41 @@ class Settings(BaseSettings):
             raise ValueError("must have at least 16 characters, or be empty")
         return value
 
+    @field_validator("oidc_audience", "oidc_algorithms", mode="before")
+    @classmethod
+    def _read_list(cls, value: object) -> object:
+        """`a, b` -> ("a", "b")."""
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("oidc_algorithms")
+    @classmethod
+    def _with_public_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if foreign := [name for name in value if name not in TOKEN_ALGORITHMS]:
+            raise ValueError(f"{', '.join(foreign)}: only {', '.join(TOKEN_ALGORITHMS)} are accepted")
+        return value
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _read_roles(cls, value: object) -> object:
+        """`staff=editor, admins=operator` -> {"staff": "editor", "admins": "operator"}."""
+        if not isinstance(value, str):
+            return value
+        entries = filter(None, map(str.strip, value.split(",")))
+        return {name: role for name, _, role in (entry.rpartition("=") for entry in entries)}
+
+    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        if value and not _WEB_ADDRESS.fullmatch(value):
+            raise ValueError("must be an address that begins with https:// or http://, without query and fragment")
+        return value
+
+    @model_validator(mode="after")
+    def _tokens_are_for_somebody(self) -> Settings:
+        if self.oidc_issuer and not self.oidc_audience:
+            raise ValueError("oidc_issuer needs oidc_audience: a token for another service must not be accepted here")
+        return self
+
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")
     @classmethod
     def _read_hosts(cls, value: object) -> object:
@@ -252,6 +334,11 @@ class Settings(BaseSettings):
     @cached_property
     def nats_servers(self) -> list[str]:
         return [url.strip() for url in self.nats_url.split(",") if url.strip()]
+
+    @property
+    def requires_credentials(self) -> bool:
+        """Whether callers need an API key or a token; if not, only this machine is served."""
+        return bool(self.api_keys or self.oidc_issuer)
 
     @property
     def database_url(self) -> str:

@@ -29,6 +29,7 @@ from services.gateway.state import CurrentGateway
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven
+from shared.contracts.pseudonyms import USER
 from shared.text.languages import known_code, region_of_tag
 from shared.text.time_zones import is_time_zone
 
@@ -121,6 +122,7 @@ class QuestionIn(BaseModel):
                 # Which services can help an asker depends on where they are.
                 **({"region": region} if (region := region_of_tag(self.language)) else {}),
                 **{name[:64]: value[:2000] for name, value in self.client.items()},
+                **({USER: user} if (user := caller.user_or(self.client.get(USER, "")[:2000])) else {}),
                 "key": caller.name,
             },
             lane=self.lane,
