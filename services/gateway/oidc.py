@@ -65,7 +65,7 @@ class TokenVerifier:
         except (jwt.PyJWTError, ValueError, RecursionError):
             raise token_refused("The token is no JSON Web Token.", "malformed") from None
         algorithm, kid = header.get("alg"), header.get("kid", "")
-        if algorithm not in self._algorithms:
+        if not isinstance(algorithm, str) or algorithm not in self._algorithms:
             raise token_refused("The token is signed by an algorithm that is not accepted here.", "algorithm")
         for key in await self._keys.find(kid, algorithm):
             try:

@@ -12,10 +12,17 @@ from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.question_ids import QuestionIds
+from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.subjects import (
+    ANSWERS_BUCKET,
+    DOCUMENTS_BUCKET,
+    LIMITS_BUCKET,
+    SECRETS_BUCKET,
+    SESSIONS_BUCKET,
+)
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
 
@@ -29,6 +36,7 @@ class Gateway:
     admission: Admission
     stage_health: StageHealth
     streams: StreamLimit
+    limits: RateLimits
 
     @property
     def erasures(self) -> ErasureService:
@@ -44,7 +52,8 @@ async def current_gateway(request: Request) -> Gateway:
 
 def gateway_of(context: StageContext) -> Gateway:
     """The use cases and ports of the HTTP layer over a worker's context."""
-    feed = LiveFeed(context.log)
+    limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
+    feed = LiveFeed(context.log, on_ending=limits.ended)
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     questions = QuestionService(
         settings=context.settings,
@@ -57,6 +66,7 @@ def gateway_of(context: StageContext) -> Gateway:
         bodies=context.stores.objects(DOCUMENTS_BUCKET),
         answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
+        limits=limits,
         ids=QuestionIds(context.settings, context.stores.key_value(SECRETS_BUCKET)),
     )
     return Gateway(
@@ -67,6 +77,7 @@ def gateway_of(context: StageContext) -> Gateway:
         admission=admission,
         stage_health=StageHealth(context.stages_not_ready),
         streams=StreamLimit(context.settings.streams_per_key),
+        limits=limits,
     )
 
 

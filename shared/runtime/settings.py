@@ -230,6 +230,24 @@ class Settings(BaseSettings):
         ge=0,
         description="Streams (SSE, NDJSON) that one API key may have open at a gateway; 0: no limit.",
     )
+    rate_key_per_minute: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Questions and searches a minute of one API key, over all gateways; 0: no limit.",
+    )
+    rate_user_per_minute: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Questions and searches a minute of one user: of a token, or named by `client.user`; 0: no limit.",
+    )
+    rate_key_in_flight: int = Field(
+        default=0, ge=0, le=5000, description="Questions of one API key that have not ended, at once; 0: no limit."
+    )
+    rate_user_in_flight: int = Field(
+        default=0, ge=0, le=5000, description="Questions of one user that have not ended, at once; 0: no limit."
+    )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
     )

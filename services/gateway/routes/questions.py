@@ -25,6 +25,7 @@ from services.gateway.presenter import (
 )
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
+from services.gateway.rate_limits import limited_askers
 from services.gateway.state import CurrentGateway
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
@@ -129,6 +130,7 @@ class QuestionIn(BaseModel):
             turns=self.turns,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
+            limited=limited_askers(caller, self.client.get(USER, "")),
         )
 
 
