@@ -1,5 +1,6 @@
-"""Authentication by API keys with roles, compared in constant time, and by tokens; without either, only loopback is
-served.
+"""Authentication by API keys with roles, compared in constant time, and by tokens of an issuer or of a session.
+
+Without keys and issuer, only loopback is served.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from shared.runtime.settings import Settings
 Role = Literal["client", "editor", "operator"]
 #: Roles in the order of their rights.
 ROLE_RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
+#: The name of callers with an anonymous session (no API key can have it, as it contains a colon), and how their tokens
+#: begin.
+SESSION, SESSION_PREFIX = "anonymous:session", "as1."
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 
@@ -43,9 +47,29 @@ class Caller:
         """
         return named or self.user if self.role == "operator" else self.user or named
 
+    @property
+    def account(self) -> str:
+        """Whose limits count: the key's, or those of the user of a token."""
+        return f"{self.name}\x1f{self.user}" if self.user else self.name
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether it is an anonymous session; its user is the conversation to which it is bound."""
+        return self.name == SESSION
+
+    def conversation(self, named: str) -> str:
+        """The conversation of a question that names this one (empty: none).
+
+        Raises:
+            HttpProblem: 403, an anonymous session names another than its own.
+        """
+        if self.anonymous and named not in ("", self.user):
+            raise HttpProblem(403, "conversation_id: leave it out; a session may ask in its own conversation only.")
+        return self.user if self.anonymous else named
+
 
 class Tokens(Protocol):
-    """Verifies tokens of an issuer; see `services.gateway.oidc`."""
+    """Verifies tokens: of an issuer (`services.gateway.oidc`), or of anonymous sessions."""
 
     async def caller(self, token: str) -> Caller:
         """Who sends this token.
@@ -62,8 +86,9 @@ class Authenticator:
     It compares SHA-256 digests of the keys, so that not even their lengths can be measured.
     """
 
-    def __init__(self, settings: Settings, tokens: Tokens | None = None) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens | None = None, sessions: Tokens | None = None) -> None:
         self._tokens = tokens
+        self._sessions = sessions
         self._keys: list[tuple[bytes, str, str]] = [
             (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
             for label, secrets in settings.api_keys.items()
@@ -87,10 +112,13 @@ class Authenticator:
             host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
             if not (_is_local(f"http://{host}") and _is_local(origin)):
                 raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
-            return Caller("local", "operator")
         text = _key_of(request)
         if found := self._by_key(text):
             return found
+        if self._sessions and text.startswith(SESSION_PREFIX):
+            return await self._sessions.caller(text)
+        if self.open:
+            return Caller("local", "operator")
         if self._tokens and text.count(".") == 2:
             return await self._tokens.caller(text)
         detail = "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'."
@@ -137,11 +165,16 @@ async def caller_of(request: Request) -> Caller:
     return known
 
 
-class RoleCheck:
-    """A FastAPI dependency that admits callers of at least this role."""
+#: What is said to a session that wants something else.
+ANONYMOUS = "An anonymous session may ask in its conversation, and read, stream and rate its own questions."
 
-    def __init__(self, role: Role) -> None:
+
+class RoleCheck:
+    """A FastAPI dependency that admits callers of at least this role; anonymous sessions only where `sessions` is."""
+
+    def __init__(self, role: Role, *, sessions: bool = False) -> None:
         self.role = role
+        self.sessions = sessions
 
     async def __call__(self, request: Request) -> Caller:
         """The caller.
@@ -151,6 +184,8 @@ class RoleCheck:
             UnavailableError: that cannot be found out now.
         """
         caller = await caller_of(request)
+        if caller.anonymous and not self.sessions:
+            raise HttpProblem(403, ANONYMOUS)
         if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         return caller
@@ -158,5 +193,7 @@ class RoleCheck:
 
 #: Parameters by which a route demands a role.
 Client = Annotated[Caller, Depends(RoleCheck("client"))]
+#: As `Client`, and open to anonymous sessions: these routes see to it that each concerns its own questions.
+Asker = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
 Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
 Operator = Annotated[Caller, Depends(RoleCheck("operator"))]

@@ -25,6 +25,7 @@ from services.gateway.routes import (
     protected_resource,
     questions,
     record,
+    sessions,
 )
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
@@ -47,7 +48,7 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
     problems.install(app)
-    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui):
+    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui, sessions):
         app.include_router(module.router)
     app.include_router(protected_resource.router)
 
@@ -90,6 +91,7 @@ class HttpServer:
             lifespan="off",
             log_config=None,
             access_log=False,
+            forwarded_allow_ips=settings.trusted_proxies,
             ws="none",
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from services.gateway.auth import Client
+from services.gateway.auth import Asker
 from services.gateway.handler import Owner
 from services.gateway.state import CurrentGateway
 from shared.contracts.pseudonyms import asker_id
@@ -16,7 +16,7 @@ User = Annotated[
 ]
 
 
-async def owner_of_request(gateway: CurrentGateway, caller: Client, user: User = "") -> Owner:
+async def owner_of_request(gateway: CurrentGateway, caller: Asker, user: User = "") -> Owner:
     """The asker whose questions this request may concern; None for operators, who may read all."""
     if caller.role == "operator":
         return None

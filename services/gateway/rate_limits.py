@@ -26,7 +26,7 @@ from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
-Policy = Literal["key", "user"]
+Policy = Literal["key", "user", "address"]
 T = TypeVar("T")
 
 #: Seconds for which a request waits for the store, and for which the store is left alone after a failure.
@@ -39,7 +39,7 @@ RETRY_IN_FLIGHT = 2
 
 @dataclass(frozen=True)
 class LimitedAsker:
-    """Whose limits count: those of an API key, or those of one user."""
+    """Whose limits count: those of an API key, of one user, or of the address of a visitor."""
 
     policy: Policy
     id: str
@@ -77,8 +77,12 @@ class RateLimits:
     """Measures requests by the limits of the settings."""
 
     def __init__(self, settings: Settings, store: KeyValue, clock: Callable[[], float] = time.time) -> None:
-        self._per_minute = {"key": settings.rate_key_per_minute, "user": settings.rate_user_per_minute}
-        self._at_once = {"key": settings.rate_key_in_flight, "user": settings.rate_user_in_flight}
+        self._per_minute = {
+            "key": settings.rate_key_per_minute,
+            "user": settings.rate_user_per_minute,
+            "address": settings.anonymous_sessions_per_minute,
+        }
+        self._at_once = {"key": settings.rate_key_in_flight, "user": settings.rate_user_in_flight, "address": 0}
         self._tenant = settings.tenant
         self._clock = clock
         self._buckets = _Recent(
@@ -164,7 +168,7 @@ class RateLimits:
         seconds = max([*pauses.values(), *full.values()])
         policy = next(iter(pauses or full))
         telemetry.RATE_LIMITED.labels(policy if pauses else f"{policy}-in-flight").inc()
-        whose = "this API key" if policy == "key" else "this user"
+        whose = {"key": "this API key", "user": "this user", "address": "your address"}[policy]
         most = f"{self._per_minute[policy]} requests a minute" if pauses else f"{self._at_once[policy]} open questions"
         return QuotaExceededError(
             f"{whose} may have {most}; try again in {seconds} s", retry_after=seconds, quotas=quotas

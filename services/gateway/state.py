@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from services.gateway.admission import Admission
+from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
@@ -37,6 +38,7 @@ class Gateway:
     stage_health: StageHealth
     streams: StreamLimit
     limits: RateLimits
+    sessions: AnonymousSessions
 
     @property
     def erasures(self) -> ErasureService:
@@ -55,6 +57,8 @@ def gateway_of(context: StageContext) -> Gateway:
     limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
     feed = LiveFeed(context.log, on_ending=limits.ended)
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
+    secrets = context.stores.key_value(SECRETS_BUCKET)
+    sessions = AnonymousSessions(context.settings, secrets)
     questions = QuestionService(
         settings=context.settings,
         pipelines=context.pipelines,
@@ -67,17 +71,18 @@ def gateway_of(context: StageContext) -> Gateway:
         answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
         limits=limits,
-        ids=QuestionIds(context.settings, context.stores.key_value(SECRETS_BUCKET)),
+        ids=QuestionIds(context.settings, secrets),
     )
     return Gateway(
         context=context,
         questions=questions,
         feed=feed,
-        authenticator=Authenticator(context.settings, _tokens(context.settings)),
+        authenticator=Authenticator(context.settings, _tokens(context.settings), sessions),
         admission=admission,
         stage_health=StageHealth(context.stages_not_ready),
         streams=StreamLimit(context.settings.streams_per_key),
         limits=limits,
+        sessions=sessions,
     )
 
 

@@ -248,6 +248,19 @@ class Settings(BaseSettings):
     rate_user_in_flight: int = Field(
         default=0, ge=0, le=5000, description="Questions of one user that have not ended, at once; 0: no limit."
     )
+    anonymous_session_seconds: int = Field(
+        default=0,
+        ge=0,
+        le=86_400,
+        description="Seconds for which a visitor without a key may ask in one conversation; 0: no anonymous sessions.",
+    )
+    anonymous_sessions_per_minute: int = Field(
+        default=10, ge=0, description="Anonymous sessions that one address may start in a minute; 0: no limit."
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses and networks of proxies, by commas, that may say for whom they send a request.",
+    )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
     )

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from services.gateway.auth import caller_of
+from services.gateway.auth import ANONYMOUS, caller_of
 from services.gateway.mcp.authorization import challenged
 from services.gateway.mcp.ports import GatewayApi
 from services.gateway.problems import HttpProblem
@@ -42,6 +42,8 @@ class McpEndpoint:
             caller = await caller_of(request)
         except HttpProblem as problem:
             raise challenged(problem, request, self._gateway.context.settings) from None
+        if caller.anonymous:
+            raise HttpProblem(403, ANONYMOUS)
         manager = await self._started()
         # A session belongs to the key, and to the user of the token, that opened it.
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response
 
-from services.gateway.auth import Caller, Client
+from services.gateway.auth import Asker, Caller, Client
 from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
 from services.gateway.owner import OwnerOfRequest
@@ -103,7 +103,8 @@ class QuestionIn(BaseModel):
         """The question as `QuestionService` takes it.
 
         Raises:
-            HttpProblem: 403 where a client asks on the background lane, 422 where a live question has turns.
+            HttpProblem: 403 where a client asks on the background lane, or a session in another conversation; 422 where
+                a live question has turns.
         """
         if self.lane is not Lane.LIVE and caller.role != "operator":
             raise HttpProblem(403, f"lane: background needs a key with the role operator, not {caller.role}.")
@@ -115,7 +116,7 @@ class QuestionIn(BaseModel):
         return NewQuestion(
             text=self.question,
             pipeline=self.pipeline,
-            conversation_id=self.conversation_id,
+            conversation_id=caller.conversation(self.conversation_id),
             # As a code of a known language: the text as typed must not outlive the raw question.
             language=known_code(self.language),
             idempotency_key=key,
@@ -155,7 +156,7 @@ class FeedbackIn(BaseModel):
 
 
 @router.post("/questions", status_code=202)
-async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = "") -> Response:
+async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = "") -> Response:
     """Ask a question: 202 as soon as it is stored, with links to its stream and its answer."""
     event = await gateway.questions.ask(body.new_question(key, caller))
     headers = {"Location": links(event.correlation_id)["self"]}
@@ -164,14 +165,14 @@ async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: Id
 
 @router.post("/query")
 async def query(
-    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream."""
     question = body.new_question(key, caller)
     media_type = wants_stream(request)
     if media_type:
         presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-        with gateway.streams.take(caller.name) as slot:
+        with gateway.streams.take(caller.account) as slot:
             event = await gateway.questions.ask(question)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
     asked, ending = await gateway.questions.ask_and_wait(question)
@@ -181,7 +182,7 @@ async def query(
 
 
 @router.get("/questions/{question_id}")
-async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
+async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
         stored = await gateway.questions.find_question(question_id, owner)
@@ -193,11 +194,11 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client,
 
 @router.get("/questions/{question_id}/events")
 async def watch(
-    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
     presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-    with gateway.streams.take(caller.name) as slot:
+    with gateway.streams.take(caller.account) as slot:
         await gateway.questions.find_question(question_id, owner)
         return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE, slot)
 
@@ -211,7 +212,7 @@ async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Cli
 
 @router.post("/questions/{question_id}/feedback", status_code=202)
 async def rate(
-    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:
     """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations."""
     if body.scores and caller.role == "client":
