@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
@@ -15,7 +17,7 @@ from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
 from shared.observability import telemetry
-from shared.runtime.settings import Settings
+from shared.runtime.settings import Settings, key_and_expiry
 
 Role = Literal["client", "editor", "operator"]
 #: Roles in the order of their rights.
@@ -80,17 +82,41 @@ class Tokens(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class _ApiKey:
+    """`digest` is the SHA-256 of the key; it expires at a time in seconds since 1970."""
+
+    digest: bytes
+    caller: Caller
+    expires: float
+
+    @classmethod
+    def read(cls, text: str, label: str) -> _ApiKey:
+        """The key of an entry of the settings."""
+        key, expiry = key_and_expiry(text)
+        name, _, role = label.partition(":")
+        expires = expiry.timestamp() if expiry else float("inf")
+        return cls(hashlib.sha256(key.encode()).digest(), Caller(name, role), expires)  # type: ignore[arg-type]
+
+
 class Authenticator:
     """Identifies callers by API key or token.
 
     It compares SHA-256 digests of the keys, so that not even their lengths can be measured.
     """
 
-    def __init__(self, settings: Settings, tokens: Tokens | None = None, sessions: Tokens | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: Tokens | None = None,
+        sessions: Tokens | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._tokens = tokens
         self._sessions = sessions
-        self._keys: list[tuple[bytes, str, str]] = [
-            (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
+        self._clock = clock
+        self._keys = [
+            _ApiKey.read(secret.get_secret_value(), label)
             for label, secrets in settings.api_keys.items()
             for secret in secrets
         ]
@@ -101,7 +127,7 @@ class Authenticator:
         return not self._keys and self._tokens is None
 
     async def caller(self, request: Request) -> Caller:
-        """Identify the caller by its key or token.
+        """Identify the caller by its key or token; an expired key is told so.
 
         Raises:
             HttpProblem: 401 without a valid key or token; without configured keys 403 when `Host` or `Origin` is not
@@ -126,11 +152,15 @@ class Authenticator:
 
     def _by_key(self, text: str) -> Caller | None:
         given = hashlib.sha256(text.encode()).digest()
-        found: Caller | None = None
-        for digest, name, role in self._keys:  # always all of them, so that the time reveals nothing
-            if hmac.compare_digest(digest, given):
-                found = Caller(name, role)  # type: ignore[arg-type]
-        return found
+        found: _ApiKey | None = None
+        for key in self._keys:  # always all of them, so that the time reveals nothing
+            if hmac.compare_digest(key.digest, given):
+                found = key
+        if found is None:
+            return None
+        if self._clock() >= found.expires:
+            raise token_refused("This API key has expired; send its successor.", "expired_key")
+        return found.caller
 
 
 def token_refused(detail: str, reason: str) -> HttpProblem:
@@ -144,11 +174,6 @@ def _is_local(address: str) -> bool:
     """Whether it is the origin of a page on this machine: scheme, host, perhaps a port, and nothing else."""
     found = _ORIGIN.fullmatch(address)
     return bool(found and found[1].lower() in _LOCAL_NAMES and int(found[2] or 0) <= 65535)
-
-
-def _name_and_role(label: str) -> tuple[str, str]:
-    name, _, role = label.partition(":")
-    return name, role
 
 
 def _key_of(request: Request) -> str:

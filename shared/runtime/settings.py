@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,13 +31,29 @@ CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 TokenRole = Literal["client", "editor", "operator"]
 #: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.
 TOKEN_ALGORITHMS = (*(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA")
+#: The end of an API key that has a date of expiry: a day, until whose end it is valid, or a moment, both in UTC.
+_EXPIRY = re.compile(r"@([0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?Z)?)$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
+
+
+def key_and_expiry(text: str) -> tuple[str, datetime | None]:
+    """An API key as it is configured, without its date, and the moment from which it is not valid; None: never.
+
+    Raises:
+        ValueError: there is no such day or time.
+    """
+    found = _EXPIRY.search(text)
+    if not found:
+        return text, None
+    day = "T" not in found[1]
+    moment = datetime.fromisoformat(found[1].removesuffix("Z")).replace(tzinfo=UTC)
+    return text[: found.start()], moment + timedelta(days=1) if day else moment
 
 
 class Settings(BaseSettings):
     """The settings of one process: addresses, credentials, limits."""
 
-    model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False)
+    model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False, hide_input_in_errors=True)
 
     data_dir: Path = Field(default=Path("data"), description="Folder for all data of the embedded platform.")
     tenant: str = Field(default="default", description="Name of the tenant, written into every event.")
@@ -166,7 +183,7 @@ class Settings(BaseSettings):
     api_keys: Annotated[dict[str, tuple[SecretStr, ...]], NoDecode] = Field(
         default_factory=dict,
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
-        "have several keys, all of which are valid.",
+        "have several keys, all of which are valid. `@2027-01-31` behind a key is the last day on which it is valid.",
     )
     oidc_issuer: str = Field(
         default="",
@@ -286,13 +303,24 @@ class Settings(BaseSettings):
         for entry in filter(None, (part.strip() for part in value.split(","))):
             name, _, rest = entry.partition(":")
             role, _, key = rest.partition(":")
-            if role not in ("client", "editor", "operator") or len(key) < 16:
+            if role not in ("client", "editor", "operator") or len(_EXPIRY.sub("", key)) < 16:
                 raise ValueError(
                     "each API key is name:role:key with role client, editor or operator and 16+ characters"
                 )
             label = f"{name}:{role}"
             keys[label] = (*keys.get(label, ()), SecretStr(key))
         return keys
+
+    @field_validator("api_keys")
+    @classmethod
+    def _dates_exist(cls, value: dict[str, tuple[SecretStr, ...]]) -> dict[str, tuple[SecretStr, ...]]:
+        for label, keys in value.items():
+            for key in keys:
+                try:
+                    key_and_expiry(key.get_secret_value())
+                except (ValueError, OverflowError):
+                    raise ValueError(f"{label}: a key ends with a date that does not exist") from None
+        return value
 
     @field_validator("idempotency_secret")
     @classmethod
