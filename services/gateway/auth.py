@@ -16,6 +16,7 @@ from typing import Annotated, Literal, Protocol
 from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
+from shared.contracts.pseudonyms import asker_id
 from shared.observability import telemetry
 from shared.runtime.settings import Settings, key_and_expiry
 
@@ -53,6 +54,12 @@ class Caller:
     def account(self) -> str:
         """Whose limits count: the key's, or those of the user of a token."""
         return f"{self.name}\x1f{self.user}" if self.user else self.name
+
+    def voter(self, tenant: str) -> str:
+        """Who rates: the key, or each user of an issuer, by a pseudonym; all anonymous sessions together are one."""
+        if not self.user or self.anonymous:
+            return self.name
+        return f"{self.name}#{asker_id(tenant, self.name, self.user)[-16:]}"
 
     @property
     def anonymous(self) -> bool:

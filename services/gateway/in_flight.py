@@ -87,8 +87,7 @@ class InFlight:
 
         def change(current: bytes | None) -> bytes:
             nonlocal admitted, held
-            stored: dict[str, float] = orjson.loads(current) if current else {}
-            held = {cid: until for cid, until in stored.items() if until > now}
+            held = {cid: until for cid, until in _read(current).items() if until > now}
             admitted = [self._changed(held, entry) for entry in entries]
             return orjson.dumps(held)
 
@@ -109,6 +108,14 @@ class InFlight:
         else:
             held[entry.cid] = entry.until
         return "new"
+
+
+def _read(value: bytes | None) -> dict[str, float]:
+    """The questions and when they expire; none where the value is damaged."""
+    try:
+        return {str(cid): float(until) for cid, until in orjson.loads(value or b"{}").items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
 
 
 def _retrieved(outcome: asyncio.Future[Entered]) -> None:

@@ -93,8 +93,9 @@ class TokenBucket:
 
 
 def _read(value: bytes | None, limit: int, now: float) -> tuple[float, float]:
-    """The tokens and the time at which there were so many; a new bucket is full."""
-    if not value:
+    """The tokens and the time at which there were so many; a new bucket, or one that is damaged, is full."""
+    try:
+        stored = orjson.loads(value or b"null")
+        return float(stored["tokens"]), float(stored["at"])
+    except (ValueError, TypeError, KeyError):
         return float(limit), now
-    stored = orjson.loads(value)
-    return float(stored["tokens"]), float(stored["at"])

@@ -222,7 +222,7 @@ async def rate(
         rating=1 if body.rating == "up" else -1,
         reason=body.reason,
         comment=body.comment,
-        by=caller.name,
+        by=caller.voter(gateway.context.settings.tenant),
         sentence_scores=scores.sentences,
         citation_scores=scores.citations,
     )

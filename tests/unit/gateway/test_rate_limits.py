@@ -271,6 +271,15 @@ async def test_without_limits_the_store_is_not_used() -> None:
     assert telemetry.RATE_LIMITS_SKIPPED._value.get() == before
 
 
+@pytest.mark.parametrize("damage", [b"", b"x", b"[]", b"7", b"null", b'{"tokens": "many"}'])
+async def test_a_damaged_value_is_no_reason_to_refuse(damage: bytes) -> None:
+    store = MemoryKeyValue()
+    await store.put("b", damage)
+    await store.put("f", damage)
+    assert await TokenBucket(store, "b", 5, Clock()).take() == 0
+    assert await InFlight(store, "f", 5, Clock()).enter("q", 30) == "new"
+
+
 async def test_no_name_is_kept_in_the_store() -> None:
     store = MemoryKeyValue()
     limits = RateLimits(Settings(rate_user_per_minute=5, rate_user_in_flight=5), store)

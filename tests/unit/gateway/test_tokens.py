@@ -18,6 +18,7 @@ from services.gateway.issuer_keys import IssuerKeys
 from services.gateway.oidc import TokenVerifier, claim
 from services.gateway.problems import MEDIA_TYPE
 from shared.contracts.errors import UnavailableError
+from shared.contracts.facts import FeedbackGiven
 from shared.observability import telemetry
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, issuer_server, new_key
@@ -285,6 +286,23 @@ async def test_an_api_key_cannot_have_the_name_of_token_callers(issuer: Issuer) 
     assert all(label.count(":") == 1 for label in keys)
 
 
+async def test_users_of_an_issuer_rate_each_for_themselves_and_are_not_named(issuer: Issuer) -> None:
+    async with running_gateway(**issuer.settings) as here:
+        joined(here)
+        voters = set()
+        for user in ("zoe@example.org", "yan@example.org"):
+            headers = bearer(issuer.token(sub=user))
+            asked = (await here.http.post("/api/v1/questions", json={"question": "When?"}, headers=headers)).json()
+            for _ in range(2):
+                path = f"/api/v1/questions/{asked['id']}/feedback"
+                assert (await here.http.post(path, json={"rating": "up"}, headers=headers)).status_code == 202
+            voters |= {
+                one.payload.by for one in here.bus.history(asked["id"]) if isinstance(one.payload, FeedbackGiven)
+            }
+    assert len(voters) == 2
+    assert "example.org" not in "".join(voters)
+
+
 # Keys of the issuer
 
 
@@ -418,6 +436,35 @@ async def test_a_client_of_mcp_learns_where_to_get_a_token(issuer: Issuer) -> No
             described = (await here.http.get(path)).json()
             assert described["resource"] == "http://localhost/mcp"
             assert described["authorization_servers"] == [issuer.url]
+
+
+async def test_the_metadata_of_mcp_is_what_the_official_client_reads(issuer: Issuer) -> None:
+    from mcp.shared.auth import ProtectedResourceMetadata
+
+    async with running_gateway(**issuer.settings) as here:
+        reply = await here.http.get("/.well-known/oauth-protected-resource/mcp")
+    read = ProtectedResourceMetadata.model_validate_json(reply.content)
+    assert [str(one) for one in read.authorization_servers] == [issuer.url]
+
+
+async def test_a_session_of_mcp_belongs_to_the_user_of_the_token_that_opened_it(issuer: Issuer) -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with running_gateway(**issuer.settings) as here:
+        zoe, yan = (
+            {**bearer(issuer.token(sub=user)), "Accept": "application/json, text/event-stream"}
+            for user in ("zoe", "yan")
+        )
+        opened = await here.http.post("/mcp", json=opening, headers=zoe)
+        session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
+        assert (await here.http.post("/mcp", json=listing, headers={**zoe, **session})).status_code == 200
+        assert (await here.http.post("/mcp", json=listing, headers={**yan, **session})).status_code == 404
+        again = {**zoe, **session, **bearer(issuer.token(sub="zoe", jti="a later one"))}
+        assert (await here.http.post("/mcp", json=listing, headers=again)).status_code == 200
+        expired = {**zoe, **session, **bearer(issuer.token(sub="zoe", exp=1000))}
+        assert (await here.http.post("/mcp", json=listing, headers=expired)).status_code == 401
+        await here.http._transport.app.state.mcp.close()  # type: ignore[attr-defined]
 
 
 async def test_the_address_of_mcp_is_the_public_one_where_it_is_set(issuer: Issuer) -> None:
