@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import httpx
 import pytest
 
 from services.gateway.auth import Caller
@@ -169,6 +170,28 @@ async def test_every_route_that_asks_or_searches_is_limited(path: str, body: dic
             assert "2 requests a minute" in refused.json()["detail"]
         for headers in (SHOP, OPERATOR):
             assert (await here.http.post(path, json=body, headers=headers)).status_code != 429
+
+
+async def test_the_tools_of_mcp_are_limited_as_the_routes_are() -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    headers = {**WEB, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+
+    async def call(method: str, params: dict[str, Any]) -> httpx.Response:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return await here.http.post("/mcp", json=message, headers=headers)
+
+    async with running_gateway(api_keys=KEYS, rate_key_per_minute=1) as here:
+        joined(here)
+        opened = await call("initialize", client)
+        headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        found = await call("tools/call", {"name": "search", "arguments": {"query": "hours"}})
+        refused = await call("tools/call", {"name": "ask", "arguments": {"question": "When?"}})
+        await here.http._transport.app.state.mcp.close()  # type: ignore[attr-defined]
+
+        assert "1 requests a minute" not in found.text
+        assert '"isError":true' in refused.text
+        assert "1 requests a minute" in refused.text
+        assert here.bus.log.stored == []
 
 
 async def test_reading_and_streaming_are_not_counted() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from services.gateway.issuer_keys import IssuerKeys
@@ -167,6 +169,36 @@ async def test_a_deeply_nested_header_is_refused(issuer: Issuer) -> None:
     header = base64.urlsafe_b64encode(b'{"alg": ' + b"[" * 30_000).rstrip(b"=").decode()
     async with running_gateway(**issuer.settings) as here:
         assert (await get(here, f"{header}.e30.e30")).status_code == 401
+
+
+_PARTS = st.one_of(
+    st.binary(max_size=40),
+    st.dictionaries(
+        st.sampled_from(["alg", "kid", "typ", "crit", "b64", "jwk", "x5u"]),
+        st.one_of(
+            st.none(), st.integers(), st.sampled_from(["ES256", "none", "HS256", "first", "RS256"]), st.lists(st.text())
+        ),
+    ).map(lambda header: json.dumps(header).encode()),
+)
+
+
+async def test_no_text_in_the_place_of_a_token_is_let_in_or_an_error_of_the_server(issuer: Issuer) -> None:
+    async with running_gateway(api_keys=KEYS, **issuer.settings, anonymous_session_seconds=60) as here:
+        statuses: set[int] = set()
+        texts: list[bytes] = []
+
+        @settings(max_examples=400, derandomize=True, database=None)
+        @given(st.sampled_from([b"", b"as1."]), st.lists(_PARTS, min_size=1, max_size=4), st.booleans())
+        def collect(prefix: bytes, parts: list[bytes], encoded: bool) -> None:
+            shown = [base64.urlsafe_b64encode(part).rstrip(b"=") if encoded else part for part in parts]
+            texts.append(prefix + b".".join(shown))
+
+        collect()
+        for text in texts:
+            reply = await here.http.get(PATH, headers=[(b"Authorization", b"Bearer " + text)])
+            statuses.add(reply.status_code)
+    assert len(texts) >= 300
+    assert statuses == {401}
 
 
 def test_only_algorithms_with_public_keys_can_be_configured(issuer: Issuer) -> None:
