@@ -56,7 +56,8 @@ class NewQuestion:
 
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
-    conversation. `collections` limits the question to documents of these. `limited` are those whose limits count.
+    conversation. `collections` limits the question to documents of these. `limited` are those whose limits count;
+    `anonymous`: an anonymous session asks, which may not choose among all pipelines.
     """
 
     text: str
@@ -71,6 +72,7 @@ class NewQuestion:
     client_turns: tuple[Turn, ...] = ()
     time_zone: str = ""
     limited: tuple[LimitedAsker, ...] = ()
+    anonymous: bool = False
 
     @property
     def digest(self) -> str:
@@ -149,7 +151,7 @@ class QuestionService:
             RefusedError: unknown pipeline, question too long, or another question under the same idempotency key.
             UnavailableError: NATS did not store it.
         """
-        pipeline, section = await self._pipeline(question.pipeline)
+        pipeline, section = await self._pipeline(question.pipeline, anonymous=question.anonymous)
         if len(question.text) > section.max_question_chars:
             raise RefusedError(
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
@@ -341,9 +343,11 @@ class QuestionService:
         """The pseudonym of who asks."""
         return asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, ""))
 
-    async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
-        name = name or self._settings.default_pipeline
-        ref = None if is_candidate(name) else self._pipelines.current(name)
+    async def _pipeline(self, name: str, *, anonymous: bool = False) -> tuple[PipelineRef, GatewaySettings]:
+        public = self._settings.anonymous_pipelines or (self._settings.default_pipeline,)
+        name = name or (public[0] if anonymous else self._settings.default_pipeline)
+        hidden = is_candidate(name) or (anonymous and name not in public)
+        ref = None if hidden else self._pipelines.current(name)
         if ref is None:
             raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)

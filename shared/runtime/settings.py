@@ -274,6 +274,11 @@ class Settings(BaseSettings):
     anonymous_sessions_per_minute: int = Field(
         default=10, ge=0, description="Anonymous sessions that one address may start in a minute; 0: no limit."
     )
+    anonymous_pipelines: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Pipelines, by commas, that anonymous sessions may ask, the first by default; empty: the default "
+        "pipeline.",
+    )
     trusted_proxies: str = Field(
         default="127.0.0.1",
         description="Addresses and networks of proxies, by commas, that may say for whom they send a request.",
@@ -329,7 +334,7 @@ class Settings(BaseSettings):
             raise ValueError("must have at least 16 characters, or be empty")
         return value
 
-    @field_validator("oidc_audience", "oidc_algorithms", mode="before")
+    @field_validator("oidc_audience", "oidc_algorithms", "anonymous_pipelines", mode="before")
     @classmethod
     def _read_list(cls, value: object) -> object:
         """`a, b` -> ("a", "b")."""

@@ -103,11 +103,13 @@ class QuestionIn(BaseModel):
         """The question as `QuestionService` takes it.
 
         Raises:
-            HttpProblem: 403 where a client asks on the background lane, or a session in another conversation; 422 where
-                a live question has turns.
+            HttpProblem: 403 where a client asks on the background lane, or a session names a conversation or collection
+                that is not its own; 422 where a live question has turns.
         """
         if self.lane is not Lane.LIVE and caller.role != "operator":
             raise HttpProblem(403, f"lane: background needs a key with the role operator, not {caller.role}.")
+        if self.collections and caller.anonymous:
+            raise HttpProblem(403, "collections: leave them out; a session gets answers from those of the pipeline.")
         if self.turns and self.lane is Lane.LIVE:
             raise HttpProblem(
                 422,
@@ -132,6 +134,7 @@ class QuestionIn(BaseModel):
             collections=tuple(self.collections),
             time_zone=self.time_zone,
             limited=limited_askers(caller, self.client.get(USER, "")),
+            anonymous=caller.anonymous,
         )
 
 

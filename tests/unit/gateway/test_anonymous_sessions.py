@@ -66,9 +66,16 @@ async def test_a_visitor_asks_in_the_conversation_of_the_session_and_reads_and_r
             {"threadId": "t-1", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "When?"}]},
         ),
         (QUESTIONS, {**ASK, "lane": "background"}),
+        (QUESTIONS, {**ASK, "collections": ["internal"]}),
+        (
+            "/v1/chat/completions",
+            {"messages": [{"role": "user", "content": "When?"}], "answerbus": {"collections": ["internal"]}},
+        ),
     ],
 )
-async def test_a_visitor_may_not_ask_in_another_conversation(path: str, body: dict[str, Any]) -> None:
+async def test_a_visitor_may_not_ask_in_another_conversation_lane_or_collection(
+    path: str, body: dict[str, Any]
+) -> None:
     async with running_gateway(**ON) as here:
         joined(here)
         visitor, _ = await started(here)
@@ -76,6 +83,25 @@ async def test_a_visitor_may_not_ask_in_another_conversation(path: str, body: di
 
         assert reply.status_code == 403
         assert here.bus.log.stored == []
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "asked"), [("", {"": "default", "default": "default"}), ("public,faq", {"": "public", "faq": "faq"})]
+)
+async def test_a_visitor_may_ask_the_pipelines_for_visitors_only(pipelines: str, asked: dict[str, str]) -> None:
+    async with running_gateway(**ON, anonymous_pipelines=pipelines) as here:
+        joined(here)
+        for name in ("public", "faq", "internal"):
+            here.bus.pipelines.apply(name, {})
+        visitor, _ = await started(here)
+        for name in ("", "default", "public", "faq", "internal"):
+            reply = await here.http.post(QUESTIONS, json={**ASK, "pipeline": name}, headers=visitor)
+            if name in asked or (pipelines and name == "public"):
+                (event,) = here.bus.history(reply.json()["id"])
+                assert event.pipeline.name == asked.get(name, name)
+            else:
+                assert reply.status_code == 422
+                assert "there is no" in reply.json()["detail"]
 
 
 async def test_other_protocols_ask_in_the_conversation_of_the_session() -> None:
