@@ -26,6 +26,8 @@ DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5, connect=3)
 #: Most bytes of a document of the issuer, and most keys of it that are used.
 MAX_BYTES, MAX_KEYS = 2**20, 100
+#: Shorter RSA keys are not accepted (RFC 7518, section 3.3).
+MIN_RSA_BITS = 2048
 #: Seconds between two fetches: after one that succeeded (an unknown key is asked for), and after one that failed.
 REFETCH_SECONDS, RETRY_SECONDS = 10.0, 5.0
 #: Seconds for which a token that cached keys can verify waits for newer ones.
@@ -150,7 +152,7 @@ async def _json(http: httpx.AsyncClient, url: str) -> Mapping[str, Any]:
 
 
 def usable_key(entry: object) -> IssuerKey | None:
-    """The key of an entry of a JWKS (RFC 7517); None for one that cannot verify tokens: secret, encrypting, unknown."""
+    """The key of an entry of a JWKS (RFC 7517); None where it is secret, weak, unknown or not for signatures."""
     if not isinstance(entry, dict) or entry.get("kty") == "oct" or entry.get("use", "sig") != "sig":
         return None
     operations = entry.get("key_ops", ["verify"])
@@ -158,7 +160,10 @@ def usable_key(entry: object) -> IssuerKey | None:
         return None
     try:
         key = jwt.PyJWK(entry)
-    except (jwt.PyJWTError, ValueError, TypeError, AttributeError):
+    except Exception as error:  # of several libraries, for whatever stands in the document
+        log.debug("a key of the issuer is not usable", error=type(error).__name__)
+        return None
+    if entry["kty"] == "RSA" and key.key.key_size < MIN_RSA_BITS:
         return None
     # An RSA key without an algorithm serves all of RSA; other keys have one algorithm by their curve.
     shared = entry["kty"] == "RSA" and not entry.get("alg")

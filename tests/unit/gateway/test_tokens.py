@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -429,9 +430,23 @@ async def test_keys_that_cannot_verify_are_left_out(issuer: Issuer) -> None:
     secret = {"kty": "oct", "kid": "s", "k": base64.urlsafe_b64encode(b"x" * 32).decode(), "alg": "HS256"}
     encrypting = {**new_key("e", "RS256").public, "use": "enc"}
     odd = {**new_key("o", "RS256").public, "alg": "HS256"}
-    issuer.foreign_keys = [secret, encrypting, odd, 7, {}, {"kty": "XYZ"}, {"kty": "EC", "crv": "P-256", "x": 1}]
+    weak = new_key("w", "RS256")
+    weak.private = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    curve = {"kty": "EC", "kid": "c", "crv": "P-256", "x": "AAAA", "y": "AAAA"}
+    issuer.foreign_keys = [
+        secret,
+        encrypting,
+        odd,
+        weak.public,
+        curve,
+        7,
+        {},
+        {"kty": "XYZ"},
+        {"kty": "EC", "crv": "P-256", "x": 1},
+    ]
     async with running_gateway(**issuer.settings) as here:
         assert (await get(here, issuer.token())).status_code == 200
+        assert (await get(here, issuer.token(key=weak))).status_code == 401
         now = int(time.time())
         claims = {"iss": issuer.url, "aud": AUDIENCE, "sub": "zoe", "exp": now + 300}
         assert (await get(here, by_secret({"kid": "s"}, claims, b"x" * 32))).status_code == 401
