@@ -113,7 +113,7 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool, wait:
 
 def _check_port(settings: Settings) -> None:
     """Fail now, rather than in the log of a worker, if the port is taken or the gateway would be open without keys."""
-    check_address(settings.host, has_keys=bool(settings.api_keys))
+    check_address(settings.host, has_keys=settings.requires_credentials)
     if settings.port == 0:
         settings.port = free_port()
     listen(settings.host, settings.port).close()

@@ -62,6 +62,7 @@ _BUCKETS = (
     subjects.SESSIONS_BUCKET,
     subjects.ANSWERS_BUCKET,
     subjects.SECRETS_BUCKET,
+    subjects.LIMITS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -323,12 +324,16 @@ async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: in
 
 
 def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
-    """Buckets with text of users, whose values can be erased; buckets made by nats-py deny erasure.
+    """Buckets whose values can be erased, as they are of users; buckets made by nats-py deny erasure.
 
     A session is rewritten with every turn, and overwritten values stay in a file for a while. So sessions are kept in
-    memory; the record has the turns as well.
+    memory; the record has the turns as well. Limits on requests change with every request and last for a minute.
     """
-    storage = {subjects.SESSIONS_BUCKET: StorageType.MEMORY, subjects.ANSWERS_BUCKET: StorageType.FILE}
+    storage = {
+        subjects.SESSIONS_BUCKET: StorageType.MEMORY,
+        subjects.ANSWERS_BUCKET: StorageType.FILE,
+        subjects.LIMITS_BUCKET: StorageType.MEMORY,
+    }
     return [
         StreamConfig(
             name=f"KV_{bucket}",

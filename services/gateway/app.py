@@ -12,6 +12,7 @@ from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import (
     ANSWERS_BUCKET,
     DOCUMENTS_BUCKET,
+    LIMITS_BUCKET,
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
     STREAM_SUBJECTS,
@@ -22,7 +23,7 @@ from shared.runtime.context import StageContext
 
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
-    keeps=(SECRETS_BUCKET,),
+    keeps=(SECRETS_BUCKET, LIMITS_BUCKET),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,

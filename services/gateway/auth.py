@@ -1,69 +1,180 @@
-"""Authentication by API keys with roles, compared in constant time; without keys, only loopback is served."""
+"""Authentication by API keys with roles, compared in constant time, and by tokens of an issuer or of a session.
+
+Without keys and issuer, only loopback is served.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
-from shared.runtime.settings import Settings
+from shared.contracts.pseudonyms import asker_id
+from shared.observability import telemetry
+from shared.runtime.settings import Settings, key_and_expiry
 
 Role = Literal["client", "editor", "operator"]
 #: Roles in the order of their rights.
 ROLE_RANK: dict[str, int] = {"client": 0, "editor": 1, "operator": 2}
+#: The name of callers with an anonymous session (no API key can have it, as it contains a colon), and how their tokens
+#: begin.
+SESSION, SESSION_PREFIX = "anonymous:session", "as1."
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """`name` is the key's name, never the key."""
+    """Who sends a request: `name` is the key's name (never the key) or that of the token's issuer.
+
+    `user`, `groups` and `tenant` are what a token says; empty for an API key.
+    """
 
     name: str
     role: Role
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    tenant: str = ""
+
+    def user_or(self, named: str) -> str:
+        """Whose questions a request concerns that names this user: the token's own, whatever it names.
+
+        A caller without a user of its own acts for whom it names, and so do operators.
+        """
+        return named or self.user if self.role == "operator" else self.user or named
+
+    @property
+    def account(self) -> str:
+        """Whose limits count: the key's, or those of the user of a token."""
+        return f"{self.name}\x1f{self.user}" if self.user else self.name
+
+    def voter(self, tenant: str) -> str:
+        """Who rates: the key, or each user of an issuer, by a pseudonym; all anonymous sessions together are one."""
+        if not self.user or self.anonymous:
+            return self.name
+        return f"{self.name}#{asker_id(tenant, self.name, self.user)[-16:]}"
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether it is an anonymous session; its user is the conversation to which it is bound."""
+        return self.name == SESSION
+
+    def conversation(self, named: str) -> str:
+        """The conversation of a question that names this one (empty: none).
+
+        Raises:
+            HttpProblem: 403, an anonymous session names another than its own.
+        """
+        if self.anonymous and named not in ("", self.user):
+            raise HttpProblem(403, "conversation_id: leave it out; a session may ask in its own conversation only.")
+        return self.user if self.anonymous else named
+
+
+class Tokens(Protocol):
+    """Verifies tokens: of an issuer (`services.gateway.oidc`), or of anonymous sessions."""
+
+    async def caller(self, token: str) -> Caller:
+        """Who sends this token.
+
+        Raises:
+            HttpProblem: 401 or 403, it is not valid here.
+            UnavailableError: that cannot be found out now.
+        """
+
+
+@dataclass(frozen=True)
+class _ApiKey:
+    """`digest` is the SHA-256 of the key; it expires at a time in seconds since 1970."""
+
+    digest: bytes
+    caller: Caller
+    expires: float
+
+    @classmethod
+    def read(cls, text: str, label: str) -> _ApiKey:
+        """The key of an entry of the settings."""
+        key, expiry = key_and_expiry(text)
+        name, _, role = label.partition(":")
+        expires = expiry.timestamp() if expiry else float("inf")
+        return cls(hashlib.sha256(key.encode()).digest(), Caller(name, role), expires)  # type: ignore[arg-type]
 
 
 class Authenticator:
-    """Compares SHA-256 digests of the keys, so that not even their lengths can be measured."""
+    """Identifies callers by API key or token.
 
-    def __init__(self, settings: Settings) -> None:
-        self._keys: list[tuple[bytes, str, str]] = [
-            (hashlib.sha256(secret.get_secret_value().encode()).digest(), *_name_and_role(label))
+    It compares SHA-256 digests of the keys, so that not even their lengths can be measured.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: Tokens | None = None,
+        sessions: Tokens | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._tokens = tokens
+        self._sessions = sessions
+        self._clock = clock
+        self._keys = [
+            _ApiKey.read(secret.get_secret_value(), label)
             for label, secrets in settings.api_keys.items()
             for secret in secrets
         ]
 
     @property
     def open(self) -> bool:
-        """Whether no keys are configured: every caller on this machine is an operator."""
-        return not self._keys
+        """Whether neither keys nor tokens are configured: every caller on this machine is an operator."""
+        return not self._keys and self._tokens is None
 
-    def caller(self, request: Request) -> Caller:
-        """Identify the caller by its key.
+    async def caller(self, request: Request) -> Caller:
+        """Identify the caller by its key or token; an expired key is told so.
 
         Raises:
-            HttpProblem: 401 without a valid key; without configured keys 403 when `Host` or `Origin` is not localhost
-                (DNS rebinding, or a page of another site).
+            HttpProblem: 401 without a valid key or token; without configured keys 403 when `Host` or `Origin` is not
+                localhost (DNS rebinding, or a page of another site).
+            UnavailableError: the keys of the tokens' issuer cannot be fetched.
         """
         if self.open:
             host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
             if not (_is_local(f"http://{host}") and _is_local(origin)):
                 raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
+        text = _key_of(request)
+        if found := self._by_key(text):
+            return found
+        if self._sessions and text.startswith(SESSION_PREFIX):
+            return await self._sessions.caller(text)
+        if self.open:
             return Caller("local", "operator")
-        given = hashlib.sha256(_key_of(request).encode()).digest()
-        found: Caller | None = None
-        for digest, name, role in self._keys:  # always all of them, so that the time reveals nothing
-            if hmac.compare_digest(digest, given):
-                found = Caller(name, role)  # type: ignore[arg-type]
+        if self._tokens and text.count(".") == 2:
+            return await self._tokens.caller(text)
+        detail = "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'."
+        raise HttpProblem(401, detail, {"WWW-Authenticate": "Bearer"})
+
+    def _by_key(self, text: str) -> Caller | None:
+        given = hashlib.sha256(text.encode()).digest()
+        found: _ApiKey | None = None
+        for key in self._keys:  # always all of them, so that the time reveals nothing
+            if hmac.compare_digest(key.digest, given):
+                found = key
         if found is None:
-            challenge = {"WWW-Authenticate": "Bearer"}
-            raise HttpProblem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)
-        return found
+            return None
+        if self._clock() >= found.expires:
+            raise token_refused("This API key has expired; send its successor.", "expired_key")
+        return found.caller
+
+
+def token_refused(detail: str, reason: str) -> HttpProblem:
+    """The 401 for a key or token that is not valid (RFC 6750), counted by its reason."""
+    telemetry.TOKENS_REFUSED.labels(reason).inc()
+    challenge = f'Bearer error="invalid_token", error_description="{detail.rstrip(".")}"'
+    return HttpProblem(401, detail, {"WWW-Authenticate": challenge})
 
 
 def _is_local(address: str) -> bool:
@@ -72,30 +183,41 @@ def _is_local(address: str) -> bool:
     return bool(found and found[1].lower() in _LOCAL_NAMES and int(found[2] or 0) <= 65535)
 
 
-def _name_and_role(label: str) -> tuple[str, str]:
-    name, _, role = label.partition(":")
-    return name, role
-
-
 def _key_of(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
-class RoleCheck:
-    """A FastAPI dependency that admits callers of at least this role."""
+async def caller_of(request: Request) -> Caller:
+    """The caller of a request, identified once; raises as `Authenticator.caller`."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is None:
+        authenticator: Authenticator = request.app.state.gateway.authenticator
+        known = request.state.caller = await authenticator.caller(request)
+    return known
 
-    def __init__(self, role: Role) -> None:
+
+#: What is said to a session that wants something else.
+ANONYMOUS = "An anonymous session may ask in its conversation, and read, stream and rate its own questions."
+
+
+class RoleCheck:
+    """A FastAPI dependency that admits callers of at least this role; anonymous sessions only where `sessions` is."""
+
+    def __init__(self, role: Role, *, sessions: bool = False) -> None:
         self.role = role
+        self.sessions = sessions
 
     async def __call__(self, request: Request) -> Caller:
         """The caller.
 
         Raises:
             HttpProblem: 401 or 403, it is unknown or has a lower role.
+            UnavailableError: that cannot be found out now.
         """
-        authenticator: Authenticator = request.app.state.gateway.authenticator
-        caller = authenticator.caller(request)
+        caller = await caller_of(request)
+        if caller.anonymous and not self.sessions:
+            raise HttpProblem(403, ANONYMOUS)
         if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         return caller
@@ -103,5 +225,7 @@ class RoleCheck:
 
 #: Parameters by which a route demands a role.
 Client = Annotated[Caller, Depends(RoleCheck("client"))]
+#: As `Client`, and open to anonymous sessions: these routes see to it that each concerns its own questions.
+Asker = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
 Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
 Operator = Annotated[Caller, Depends(RoleCheck("operator"))]

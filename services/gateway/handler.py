@@ -16,6 +16,7 @@ from services.gateway.client_turns import moderated
 from services.gateway.conversation_history import ConversationHistory
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.question_ids import QuestionIds
+from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
@@ -55,7 +56,8 @@ class NewQuestion:
 
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
-    conversation. `collections` limits the question to documents of these.
+    conversation. `collections` limits the question to documents of these. `limited` are those whose limits count;
+    `anonymous`: an anonymous session asks, which may not choose among all pipelines.
     """
 
     text: str
@@ -69,6 +71,8 @@ class NewQuestion:
     collections: tuple[str, ...] = ()
     client_turns: tuple[Turn, ...] = ()
     time_zone: str = ""
+    limited: tuple[LimitedAsker, ...] = ()
+    anonymous: bool = False
 
     @property
     def digest(self) -> str:
@@ -108,6 +112,7 @@ class QuestionService:
         bodies: ObjectStore,
         answers: KeyValue,
         admit: Callable[[], None],
+        limits: RateLimits,
         ids: QuestionIds,
     ) -> None:
         """`admit` raises `OverloadedError` while no further questions are accepted for the stages."""
@@ -122,6 +127,7 @@ class QuestionService:
         self._bodies = bodies
         self._answer_cache = AnswerCacheReader(answers, settings.tenant)
         self._admit = admit
+        self._limits = limits
         self._ids = ids
 
     async def correlation_id(self, question: NewQuestion) -> str:
@@ -140,16 +146,32 @@ class QuestionService:
         """Accept the question: it is durable when this returns, and has ended where its answer was cached.
 
         Raises:
-            OverloadedError: too many questions wait before it; never for a cached answer.
+            OverloadedError: too many questions wait before it (never for a cached answer), or its asker has used up a
+                limit.
             RefusedError: unknown pipeline, question too long, or another question under the same idempotency key.
             UnavailableError: NATS did not store it.
         """
-        pipeline, section = await self._pipeline(question.pipeline)
+        pipeline, section = await self._pipeline(question.pipeline, anonymous=question.anonymous)
         if len(question.text) > section.max_question_chars:
             raise RefusedError(
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
             )
         cid = correlation_id or await self.correlation_id(question)
+        counted = await self._limits.admit_question(question.limited, cid, section.deadline_seconds)
+        try:
+            event, new = await self._accept(question, cid, pipeline, section)
+        except BaseException:
+            if counted:
+                self._limits.ended(cid)
+            raise
+        if counted and not new:
+            self._limits.ended(cid)
+        return event
+
+    async def _accept(
+        self, question: NewQuestion, cid: str, pipeline: PipelineRef, section: GatewaySettings
+    ) -> tuple[Event[Fact], bool]:
+        """Publish the question: its first event, and whether it is a new one. Raises as `ask`."""
         turns = await self._turns(question, pipeline, section)
         key, reused = "", None
         if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
@@ -183,8 +205,8 @@ class QuestionService:
         if result is PublishResult.NEW:
             if event.lane is Lane.LIVE:
                 self._conversations.note_question(event.conversation_id, cid, event.asker)
-            return event
-        return await self._first_event(cid, question)
+            return event, True
+        return await self._first_event(cid, question), False
 
     async def ask_and_wait(self, question: NewQuestion) -> tuple[Event[Fact], Event[Fact] | None]:
         """Ask, then wait for the terminal fact until the deadline: (first event, terminal fact or None)."""
@@ -321,9 +343,11 @@ class QuestionService:
         """The pseudonym of who asks."""
         return asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, ""))
 
-    async def _pipeline(self, name: str) -> tuple[PipelineRef, GatewaySettings]:
-        name = name or self._settings.default_pipeline
-        ref = None if is_candidate(name) else self._pipelines.current(name)
+    async def _pipeline(self, name: str, *, anonymous: bool = False) -> tuple[PipelineRef, GatewaySettings]:
+        public = self._settings.anonymous_pipelines or (self._settings.default_pipeline,)
+        name = name or (public[0] if anonymous else self._settings.default_pipeline)
+        hidden = is_candidate(name) or (anonymous and name not in public)
+        ref = None if hidden else self._pipelines.current(name)
         if ref is None:
             raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)

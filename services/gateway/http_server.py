@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from services.gateway import problems
 from services.gateway.body_limit import BodyLimit
-from services.gateway.mcp.endpoint import PATH, McpEndpoint
+from services.gateway.mcp.authorization import PATH
+from services.gateway.mcp.endpoint import McpEndpoint
 from services.gateway.request_pacer import RequestPacer
 from services.gateway.routes import (
     ag_ui,
@@ -21,8 +22,10 @@ from services.gateway.routes import (
     events,
     openai,
     operations,
+    protected_resource,
     questions,
     record,
+    sessions,
 )
 from services.gateway.state import Gateway
 from shared.observability.health import QuietServer
@@ -45,8 +48,9 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
     problems.install(app)
-    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui):
+    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui, sessions):
         app.include_router(module.router)
+    app.include_router(protected_resource.router)
 
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
@@ -72,10 +76,11 @@ class HttpServer:
         """Start listening.
 
         Raises:
-            ConfigurationError: the address is not loopback and there are no API keys, or the port is in use.
+            ConfigurationError: the address is not loopback and there are neither API keys nor an issuer of tokens, or
+                the port is in use.
         """
         settings = self._gateway.context.settings
-        check_address(settings.host, has_keys=bool(settings.api_keys))
+        check_address(settings.host, has_keys=settings.requires_credentials)
         sock = listen(settings.host, settings.port)
         self.port = sock.getsockname()[1]
         await self._gateway.feed.open()
@@ -86,6 +91,7 @@ class HttpServer:
             lifespan="off",
             log_config=None,
             access_log=False,
+            forwarded_allow_ips=settings.trusted_proxies,
             ws="none",
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,

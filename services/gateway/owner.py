@@ -1,4 +1,4 @@
-"""Who owns questions and conversations: the API key that asked, and the user it asked for."""
+"""Who owns questions and conversations: the API key that asked and the user it asked for, or the user of a token."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from services.gateway.auth import Client
+from services.gateway.auth import Asker
 from services.gateway.handler import Owner
 from services.gateway.state import CurrentGateway
 from shared.contracts.pseudonyms import asker_id
@@ -16,11 +16,11 @@ User = Annotated[
 ]
 
 
-async def owner_of_request(gateway: CurrentGateway, caller: Client, user: User = "") -> Owner:
+async def owner_of_request(gateway: CurrentGateway, caller: Asker, user: User = "") -> Owner:
     """The asker whose questions this request may concern; None for operators, who may read all."""
     if caller.role == "operator":
         return None
-    return asker_id(gateway.context.settings.tenant, caller.name, user)
+    return asker_id(gateway.context.settings.tenant, caller.name, caller.user_or(user))
 
 
 #: The parameter by which a route gets the owner.

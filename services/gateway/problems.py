@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from services.gateway.quotas import QuotaExceededError, quota_headers
 from shared.contracts.errors import (
     AnswerbusError,
     ConfigurationError,
@@ -62,7 +63,8 @@ def status_of_error(error: AnswerbusError) -> int:
 def headers_of(error: AnswerbusError) -> dict[str, str]:
     """When the client may try again, where that helps."""
     if isinstance(error, OverloadedError):
-        return {"Retry-After": str(error.retry_after)}
+        quotas = error.quotas if isinstance(error, QuotaExceededError) else ()
+        return {"Retry-After": str(error.retry_after), **quota_headers(quotas)}
     return {"Retry-After": "5"} if status_of_error(error) == 503 else {}
 
 

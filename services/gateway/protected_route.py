@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from services.gateway.auth import RoleCheck
+from services.gateway.quotas import MEASURED, quota_headers
 
 #: Bytes from which JSON is parsed in a thread.
 LARGE = 65_536
@@ -50,7 +51,10 @@ class ProtectedRoute(APIRoute):
         async def admit(request: Request) -> Response:
             for check in self.role_checks:
                 await check(request)
-            return await handle(ProtectedRequest(request.scope, request.receive))
+            MEASURED.set(())
+            response = await handle(ProtectedRequest(request.scope, request.receive))
+            response.headers.update(quota_headers(MEASURED.get()))
+            return response
 
         return admit
 

@@ -8,15 +8,24 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from services.gateway.admission import Admission
-from services.gateway.auth import Authenticator
+from services.gateway.anonymous_sessions import AnonymousSessions
+from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.question_ids import QuestionIds
+from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
+from shared.contracts.subjects import (
+    ANSWERS_BUCKET,
+    DOCUMENTS_BUCKET,
+    LIMITS_BUCKET,
+    SECRETS_BUCKET,
+    SESSIONS_BUCKET,
+)
 from shared.runtime.context import StageContext
+from shared.runtime.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class Gateway:
     admission: Admission
     stage_health: StageHealth
     streams: StreamLimit
+    limits: RateLimits
+    sessions: AnonymousSessions
 
     @property
     def erasures(self) -> ErasureService:
@@ -43,8 +54,11 @@ async def current_gateway(request: Request) -> Gateway:
 
 def gateway_of(context: StageContext) -> Gateway:
     """The use cases and ports of the HTTP layer over a worker's context."""
-    feed = LiveFeed(context.log)
+    limits = RateLimits(context.settings, context.stores.key_value(LIMITS_BUCKET))
+    feed = LiveFeed(context.log, on_ending=limits.ended)
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
+    secrets = context.stores.key_value(SECRETS_BUCKET)
+    sessions = AnonymousSessions(context.settings, secrets)
     questions = QuestionService(
         settings=context.settings,
         pipelines=context.pipelines,
@@ -56,17 +70,29 @@ def gateway_of(context: StageContext) -> Gateway:
         bodies=context.stores.objects(DOCUMENTS_BUCKET),
         answers=context.stores.key_value(ANSWERS_BUCKET),
         admit=admission.check,
-        ids=QuestionIds(context.settings, context.stores.key_value(SECRETS_BUCKET)),
+        limits=limits,
+        ids=QuestionIds(context.settings, secrets),
     )
     return Gateway(
         context=context,
         questions=questions,
         feed=feed,
-        authenticator=Authenticator(context.settings),
+        authenticator=Authenticator(context.settings, _tokens(context.settings), sessions),
         admission=admission,
         stage_health=StageHealth(context.stages_not_ready),
         streams=StreamLimit(context.settings.streams_per_key),
+        limits=limits,
+        sessions=sessions,
     )
+
+
+def _tokens(settings: Settings) -> Tokens | None:
+    """The verifier of tokens, where an issuer is configured."""
+    if not settings.oidc_issuer:
+        return None
+    from services.gateway.oidc import TokenVerifier
+
+    return TokenVerifier(settings)
 
 
 #: The parameter by which a route gets the gateway.

@@ -72,8 +72,10 @@ class Presenter(Protocol):
 class LiveFeed:
     """One subscription for all questions of this gateway, distributed by correlation id."""
 
-    def __init__(self, event_log: EventLog) -> None:
+    def __init__(self, event_log: EventLog, on_ending: Callable[[str], None] | None = None) -> None:
+        """`on_ending` gets the id of every question that ends."""
         self._log = event_log
+        self._on_ending = on_ending
         self._queues: dict[str, set[EventQueue]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
         self.drafts = Drafts()
@@ -114,6 +116,8 @@ class LiveFeed:
     def _on_event(self, event: StoredEvent) -> None:
         if event.terminal or subjects.names_fact(event.subject, AnswerDrafted):
             self.drafts.forget(event.correlation_id)
+        if event.terminal and self._on_ending:
+            self._on_ending(event.correlation_id)
         self._distribute(event.correlation_id, event)
 
     def _on_signal(self, event: StoredEvent) -> None:

@@ -30,6 +30,14 @@ REFUSED = Counter("answerbus_questions_refused_total", "Questions refused with 4
 STREAMS_REFUSED = Counter(
     "answerbus_streams_refused_total", "Streams refused with 429 because of their API key's limit"
 )
+RATE_LIMITED = Counter(
+    "answerbus_rate_limited_total", "Requests refused with 429 because of the limit of a key or user", ["policy"]
+)
+RATE_LIMITS_SKIPPED = Counter(
+    "answerbus_rate_limits_skipped_total", "Requests admitted without limits because their store was unavailable"
+)
+TOKENS_REFUSED = Counter("answerbus_tokens_refused_total", "Keys and tokens refused with 401, by reason", ["reason"])
+ISSUER_KEYS_FAILED = Counter("answerbus_issuer_keys_failed_total", "Failed fetches of the keys of the tokens' issuer")
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter(
     "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]

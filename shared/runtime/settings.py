@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -25,12 +27,33 @@ from shared.llm.settings import ModelsSettings, read_models
 from shared.web.hosts import host_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
+#: The roles that a claim of a token may stand for.
+TokenRole = Literal["client", "editor", "operator"]
+#: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.
+TOKEN_ALGORITHMS = (*(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA")
+#: The end of an API key that has a date of expiry: a day, until whose end it is valid, or a moment, both in UTC.
+_EXPIRY = re.compile(r"@([0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?Z)?)$")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
+
+
+def key_and_expiry(text: str) -> tuple[str, datetime | None]:
+    """An API key as it is configured, without its date, and the moment from which it is not valid; None: never.
+
+    Raises:
+        ValueError: there is no such day or time.
+    """
+    found = _EXPIRY.search(text)
+    if not found:
+        return text, None
+    day = "T" not in found[1]
+    moment = datetime.fromisoformat(found[1].removesuffix("Z")).replace(tzinfo=UTC)
+    return text[: found.start()], moment + timedelta(days=1) if day else moment
 
 
 class Settings(BaseSettings):
     """The settings of one process: addresses, credentials, limits."""
 
-    model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False)
+    model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False, hide_input_in_errors=True)
 
     data_dir: Path = Field(default=Path("data"), description="Folder for all data of the embedded platform.")
     tenant: str = Field(default="default", description="Name of the tenant, written into every event.")
@@ -160,7 +183,48 @@ class Settings(BaseSettings):
     api_keys: Annotated[dict[str, tuple[SecretStr, ...]], NoDecode] = Field(
         default_factory=dict,
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
-        "have several keys, all of which are valid.",
+        "have several keys, all of which are valid. `@2027-01-31` behind a key is the last day on which it is valid.",
+    )
+    oidc_issuer: str = Field(
+        default="",
+        description="Issuer (OpenID Connect) whose tokens are accepted beside API keys, as its tokens spell it; "
+        "empty: none.",
+    )
+    oidc_audience: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Audiences, by commas, one of which a token must name; required with an issuer."
+    )
+    oidc_jwks_url: str = Field(
+        default="", description="URL of the issuer's keys (JWKS); empty: from the issuer's discovery document."
+    )
+    oidc_algorithms: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Signature algorithms of tokens, by commas; empty: RS, PS and ES with 256, 384 and 512, and EdDSA.",
+    )
+    oidc_leeway_seconds: float = Field(
+        default=30, ge=0, le=300, description="Difference in seconds that the clocks of issuer and gateway may have."
+    )
+    oidc_cache_seconds: float = Field(
+        default=600, ge=1, description="Seconds after which the issuer's keys are fetched again."
+    )
+    oidc_user_claim: str = Field(
+        default="sub", min_length=1, description="Claim of a token that names its user; `a.b` is the claim b within a."
+    )
+    oidc_roles_claim: str = Field(
+        default="", description="Claim with the token's roles, e.g. realm_access.roles; empty: only the default role."
+    )
+    oidc_roles: Annotated[dict[str, TokenRole], NoDecode] = Field(
+        default_factory=dict,
+        description="Values of that claim as value=role, separated by commas; the highest role counts.",
+    )
+    oidc_default_role: TokenRole | Literal["none"] = Field(
+        default="client", description="Role of a token that no value gives another one; `none`: it is refused."
+    )
+    oidc_groups_claim: str = Field(default="", description="Claim with the groups of a token's user; empty: none.")
+    oidc_tenant_claim: str = Field(default="", description="Claim with the tenant of a token; empty: none.")
+    public_url: str = Field(
+        default="",
+        description="Address under which clients reach the gateway, e.g. https://answers.example.org; empty: the one "
+        "that each request names.",
     )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
@@ -182,6 +246,42 @@ class Settings(BaseSettings):
         default=200,
         ge=0,
         description="Streams (SSE, NDJSON) that one API key may have open at a gateway; 0: no limit.",
+    )
+    rate_key_per_minute: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Questions and searches a minute of one API key, over all gateways; 0: no limit.",
+    )
+    rate_user_per_minute: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Questions and searches a minute of one user: of a token, or named by `client.user`; 0: no limit.",
+    )
+    rate_key_in_flight: int = Field(
+        default=0, ge=0, le=5000, description="Questions of one API key that have not ended, at once; 0: no limit."
+    )
+    rate_user_in_flight: int = Field(
+        default=0, ge=0, le=5000, description="Questions of one user that have not ended, at once; 0: no limit."
+    )
+    anonymous_session_seconds: int = Field(
+        default=0,
+        ge=0,
+        le=86_400,
+        description="Seconds for which a visitor without a key may ask in one conversation; 0: no anonymous sessions.",
+    )
+    anonymous_sessions_per_minute: int = Field(
+        default=10, ge=0, description="Anonymous sessions that one address may start in a minute; 0: no limit."
+    )
+    anonymous_pipelines: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Pipelines, by commas, that anonymous sessions may ask, the first by default; empty: the default "
+        "pipeline.",
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses and networks of proxies, by commas, that may say for whom they send a request.",
     )
     max_body_bytes: int = Field(
         default=1_000_000, gt=0, description="Largest HTTP request body in bytes, except for documents."
@@ -208,7 +308,7 @@ class Settings(BaseSettings):
         for entry in filter(None, (part.strip() for part in value.split(","))):
             name, _, rest = entry.partition(":")
             role, _, key = rest.partition(":")
-            if role not in ("client", "editor", "operator") or len(key) < 16:
+            if role not in ("client", "editor", "operator") or len(_EXPIRY.sub("", key)) < 16:
                 raise ValueError(
                     "each API key is name:role:key with role client, editor or operator and 16+ characters"
                 )
@@ -216,12 +316,58 @@ class Settings(BaseSettings):
             keys[label] = (*keys.get(label, ()), SecretStr(key))
         return keys
 
+    @field_validator("api_keys")
+    @classmethod
+    def _dates_exist(cls, value: dict[str, tuple[SecretStr, ...]]) -> dict[str, tuple[SecretStr, ...]]:
+        for label, keys in value.items():
+            for key in keys:
+                try:
+                    key_and_expiry(key.get_secret_value())
+                except (ValueError, OverflowError):
+                    raise ValueError(f"{label}: a key ends with a date that does not exist") from None
+        return value
+
     @field_validator("idempotency_secret")
     @classmethod
     def _long_enough(cls, value: SecretStr) -> SecretStr:
         if 0 < len(value.get_secret_value()) < 16:
             raise ValueError("must have at least 16 characters, or be empty")
         return value
+
+    @field_validator("oidc_audience", "oidc_algorithms", "anonymous_pipelines", mode="before")
+    @classmethod
+    def _read_list(cls, value: object) -> object:
+        """`a, b` -> ("a", "b")."""
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("oidc_algorithms")
+    @classmethod
+    def _with_public_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if foreign := [name for name in value if name not in TOKEN_ALGORITHMS]:
+            raise ValueError(f"{', '.join(foreign)}: only {', '.join(TOKEN_ALGORITHMS)} are accepted")
+        return value
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _read_roles(cls, value: object) -> object:
+        """`staff=editor, admins=operator` -> {"staff": "editor", "admins": "operator"}."""
+        if not isinstance(value, str):
+            return value
+        entries = filter(None, map(str.strip, value.split(",")))
+        return {name: role for name, _, role in (entry.rpartition("=") for entry in entries)}
+
+    @field_validator("oidc_issuer", "oidc_jwks_url", "public_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        if value and not _WEB_ADDRESS.fullmatch(value):
+            raise ValueError("must be an address that begins with https:// or http://, without query and fragment")
+        return value
+
+    @model_validator(mode="after")
+    def _tokens_are_for_somebody(self) -> Settings:
+        if self.oidc_issuer and not self.oidc_audience:
+            raise ValueError("oidc_issuer needs oidc_audience: a token for another service must not be accepted here")
+        return self
 
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")
     @classmethod
@@ -252,6 +398,11 @@ class Settings(BaseSettings):
     @cached_property
     def nats_servers(self) -> list[str]:
         return [url.strip() for url in self.nats_url.split(",") if url.strip()]
+
+    @property
+    def requires_credentials(self) -> bool:
+        """Whether callers need an API key or a token; if not, only this machine is served."""
+        return bool(self.api_keys or self.oidc_issuer)
 
     @property
     def database_url(self) -> str:

@@ -15,7 +15,8 @@ def listen(host: str, port: int) -> socket.socket:
         ConfigurationError: the port is in use, or the address does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol named, asyncio sends what it is given at once (TCP_NODELAY) on the accepted connections, too.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))

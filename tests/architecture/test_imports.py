@@ -74,7 +74,13 @@ PLACES: dict[str, tuple[str, ...]] = {
     "httpx2": ("shared/llm/chat_clients.py",),
     "httpcore": ("shared/web/client.py",),
     "idna": ("shared/web/policy.py",),
-    "httpx": ("services/retrieval/embeddings/endpoint.py", "services/gateway/mcp/local.py", "cli/"),
+    "httpx": (
+        "services/retrieval/embeddings/endpoint.py",
+        "services/gateway/mcp/local.py",
+        "services/gateway/issuer_keys.py",
+        "cli/",
+    ),
+    "jwt": ("services/gateway/oidc.py", "services/gateway/issuer_keys.py"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "yaml": (

@@ -9,10 +9,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from services.gateway.auth import ANONYMOUS, caller_of
+from services.gateway.mcp.authorization import challenged
 from services.gateway.mcp.ports import GatewayApi
+from services.gateway.problems import HttpProblem
 from services.gateway.state import Gateway
 
-PATH = "/mcp"
 #: Open sessions of clients of versions before 2026-07-28, and seconds after which an idle one is closed.
 MAX_SESSIONS = 2000
 IDLE_SECONDS = 600.0
@@ -33,14 +35,22 @@ class McpEndpoint:
 
         Raises:
             HttpProblem: 401 or 403, before anything of the body is read.
+            UnavailableError: a token cannot be verified now.
         """
-        caller = self._gateway.authenticator.caller(Request(scope))
+        request = Request(scope)
+        try:
+            caller = await caller_of(request)
+        except HttpProblem as problem:
+            raise challenged(problem, request, self._gateway.context.settings) from None
+        if caller.anonymous:
+            raise HttpProblem(403, ANONYMOUS)
         manager = await self._started()
-        # A session belongs to the key that opened it.
+        # A session belongs to the key, and to the user of the token, that opened it.
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        token = AccessToken(token=caller.name, client_id=f"{caller.name}:{caller.role}", scopes=[caller.role])
+        client = f"{caller.name}:{caller.role}"
+        token = AccessToken(token=caller.name, client_id=client, scopes=[caller.role], subject=caller.user or None)
         await manager.handle_request({**scope, "user": AuthenticatedUser(token)}, receive, send)
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from services.gateway.ag_ui.bodies import RunIn
 from services.gateway.ag_ui.cursor import RunCursor
 from services.gateway.ag_ui.events import AgentRun, cancelled_run
 from services.gateway.ag_ui.presenter import RunPresenter
-from services.gateway.auth import Caller, Client
+from services.gateway.auth import Asker, Caller
 from services.gateway.frames import HEADERS, SSE, encode, streamed
 from services.gateway.handler import NewQuestion
 from services.gateway.problems import HttpProblem
@@ -25,12 +25,12 @@ router = APIRouter(prefix="/api/v1", tags=["ag-ui"], route_class=ProtectedRoute)
 
 
 @router.post("/ag-ui")
-async def run_agent(body: RunIn, request: Request, gateway: CurrentGateway, caller: Client) -> Response:
+async def run_agent(body: RunIn, request: Request, gateway: CurrentGateway, caller: Asker) -> Response:
     """Ask the last message of the user and stream the run; a repeated run of a thread follows the same question."""
     cursor = _cursor(request)
     if body.cancelled:
         return _cancelled(_run(body, "", ""))
-    with gateway.streams.take(caller.name) as slot:
+    with gateway.streams.take(caller.account) as slot:
         event = await gateway.questions.ask(_question(body, caller))
         presenter = RunPresenter(_run(body, event.correlation_id, event.conversation_id), cursor)
         return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)

@@ -17,6 +17,7 @@ from services.gateway.auth import Client, Editor
 from services.gateway.handler import DocumentSubmission
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
+from services.gateway.rate_limits import limited_askers
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Document, prefixed_source
@@ -136,6 +137,7 @@ class SearchIn(BaseModel):
 @router.post("/search")
 async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """Search the documents; passages best first."""
+    await gateway.limits.admit(limited_askers(caller))
     request = SearchRequest(
         query=body.query,
         limit=body.limit,

@@ -9,7 +9,7 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.auth import Caller, Client
+from services.gateway.auth import Asker, Caller, Client
 from services.gateway.frames import SSE, streamed
 from services.gateway.handler import NewQuestion, Owner, QuestionService
 from services.gateway.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
@@ -51,7 +51,7 @@ def _model(name: str) -> dict[str, Any]:
 
 @router.post("/chat/completions")
 async def chat_completions(
-    body: ChatCompletionIn, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
+    body: ChatCompletionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
     """Answer the last message; earlier ones are its turns unless a conversation is named."""
     question = _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
@@ -62,7 +62,7 @@ async def chat_completions(
         include_usage=bool(body.stream_options and body.stream_options.include_usage),
     )
     if body.stream:
-        with gateway.streams.take(caller.name) as slot:
+        with gateway.streams.take(caller.account) as slot:
             event = await gateway.questions.ask(question)
             presenter = ChatPresenter(event.correlation_id, _seconds(event), options)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
@@ -72,7 +72,7 @@ async def chat_completions(
 
 @router.post("/responses")
 async def create_response(
-    body: ResponseIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest, key: IdempotencyKey = ""
+    body: ResponseIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question and wait, stream it, or with `background` return at once: the response can be read by its id."""
     conversation = body.conversation_of_client
@@ -88,7 +88,7 @@ async def create_response(
         previous=body.previous_response_id,
     )
     if body.stream:
-        with gateway.streams.take(caller.name) as slot:
+        with gateway.streams.take(caller.account) as slot:
             event = await gateway.questions.ask(question)
             presenter = ResponsePresenter(question_json(event), _seconds(event), options)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
@@ -103,7 +103,7 @@ async def create_response(
 async def read_response(
     response_id: ResponseId,
     gateway: CurrentGateway,
-    caller: Client,
+    caller: Asker,
     owner: OwnerOfRequest,
     stream: bool = False,
     starting_after: Annotated[int, Query(ge=0, le=2**31, description="Stream the events after this number.")] = -1,
@@ -113,7 +113,7 @@ async def read_response(
     options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
     if stream:
         presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
-        with gateway.streams.take(caller.name) as slot:
+        with gateway.streams.take(caller.account) as slot:
             return streamed(gateway.questions.stream(first.correlation_id, presenter), SSE, slot, retry=False)
     return _json(response_json(question_json(newest), _seconds(first), options))
 

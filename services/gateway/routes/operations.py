@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from services.gateway.auth import Client, Operator
+from services.gateway.auth import Asker, Client, Operator
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.stage_health import FOLLOWING
@@ -112,7 +112,7 @@ async def pipelines(gateway: CurrentGateway, _: Client) -> list[dict[str, Any]]:
 
 @router.get("/api/v1/conversations/{conversation_id}")
 async def conversation(
-    conversation_id: str, gateway: CurrentGateway, _: Client, owner: OwnerOfRequest
+    conversation_id: str, gateway: CurrentGateway, _: Asker, owner: OwnerOfRequest
 ) -> dict[str, Any]:
     """Read your exchanges of a conversation, oldest first; operators read those of all askers."""
     request = ConversationRequest(id=conversation_id, asker=owner or "")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response
 
-from services.gateway.auth import Caller, Client
+from services.gateway.auth import Asker, Caller, Client
 from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
 from services.gateway.owner import OwnerOfRequest
@@ -25,10 +25,12 @@ from services.gateway.presenter import (
 )
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
+from services.gateway.rate_limits import limited_askers
 from services.gateway.state import CurrentGateway
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven
+from shared.contracts.pseudonyms import USER
 from shared.text.languages import known_code, region_of_tag
 from shared.text.time_zones import is_time_zone
 
@@ -101,10 +103,13 @@ class QuestionIn(BaseModel):
         """The question as `QuestionService` takes it.
 
         Raises:
-            HttpProblem: 403 where a client asks on the background lane, 422 where a live question has turns.
+            HttpProblem: 403 where a client asks on the background lane, or a session names a conversation or collection
+                that is not its own; 422 where a live question has turns.
         """
         if self.lane is not Lane.LIVE and caller.role != "operator":
             raise HttpProblem(403, f"lane: background needs a key with the role operator, not {caller.role}.")
+        if self.collections and caller.anonymous:
+            raise HttpProblem(403, "collections: leave them out; a session gets answers from those of the pipeline.")
         if self.turns and self.lane is Lane.LIVE:
             raise HttpProblem(
                 422,
@@ -113,7 +118,7 @@ class QuestionIn(BaseModel):
         return NewQuestion(
             text=self.question,
             pipeline=self.pipeline,
-            conversation_id=self.conversation_id,
+            conversation_id=caller.conversation(self.conversation_id),
             # As a code of a known language: the text as typed must not outlive the raw question.
             language=known_code(self.language),
             idempotency_key=key,
@@ -121,12 +126,15 @@ class QuestionIn(BaseModel):
                 # Which services can help an asker depends on where they are.
                 **({"region": region} if (region := region_of_tag(self.language)) else {}),
                 **{name[:64]: value[:2000] for name, value in self.client.items()},
+                **({USER: user} if (user := caller.user_or(self.client.get(USER, "")[:2000])) else {}),
                 "key": caller.name,
             },
             lane=self.lane,
             turns=self.turns,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
+            limited=limited_askers(caller, self.client.get(USER, "")),
+            anonymous=caller.anonymous,
         )
 
 
@@ -151,7 +159,7 @@ class FeedbackIn(BaseModel):
 
 
 @router.post("/questions", status_code=202)
-async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = "") -> Response:
+async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = "") -> Response:
     """Ask a question: 202 as soon as it is stored, with links to its stream and its answer."""
     event = await gateway.questions.ask(body.new_question(key, caller))
     headers = {"Location": links(event.correlation_id)["self"]}
@@ -160,14 +168,14 @@ async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Client, key: Id
 
 @router.post("/query")
 async def query(
-    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
     """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream."""
     question = body.new_question(key, caller)
     media_type = wants_stream(request)
     if media_type:
         presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-        with gateway.streams.take(caller.name) as slot:
+        with gateway.streams.take(caller.account) as slot:
             event = await gateway.questions.ask(question)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
     asked, ending = await gateway.questions.ask_and_wait(question)
@@ -177,7 +185,7 @@ async def query(
 
 
 @router.get("/questions/{question_id}")
-async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
+async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
         stored = await gateway.questions.find_question(question_id, owner)
@@ -189,11 +197,11 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client,
 
 @router.get("/questions/{question_id}/events")
 async def watch(
-    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
     presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-    with gateway.streams.take(caller.name) as slot:
+    with gateway.streams.take(caller.account) as slot:
         await gateway.questions.find_question(question_id, owner)
         return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE, slot)
 
@@ -207,7 +215,7 @@ async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Cli
 
 @router.post("/questions/{question_id}/feedback", status_code=202)
 async def rate(
-    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
+    question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:
     """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations."""
     if body.scores and caller.role == "client":
@@ -217,7 +225,7 @@ async def rate(
         rating=1 if body.rating == "up" else -1,
         reason=body.reason,
         comment=body.comment,
-        by=caller.name,
+        by=caller.voter(gateway.context.settings.tenant),
         sentence_scores=scores.sentences,
         citation_scores=scores.citations,
     )

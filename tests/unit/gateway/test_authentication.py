@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
+from pydantic import ValidationError
 
 from services.gateway.problems import MEDIA_TYPE
+from shared.runtime.settings import Settings
 from tests.unit.gateway.harness import running_gateway
 
 KEYS = "web:client:client-key-0123456789,ed:editor:editor-key-0123456789,ops:operator:operator-key-012345"
@@ -148,3 +152,53 @@ async def test_with_keys_any_name_may_lead_here() -> None:
         headers = {**bearer(CLIENT), "Host": "answers.example.org", "Origin": "https://example.org"}
 
         assert (await here.http.get("/api/v1/pipelines", headers=headers)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("written", "moment", "status"),
+    [
+        ("@2027-01-31", "2027-01-31T23:59:59+00:00", 200),
+        ("@2027-01-31", "2027-02-01T00:00:00+00:00", 401),
+        ("@2027-01-31T12:00Z", "2027-01-31T11:59:59+00:00", 200),
+        ("@2027-01-31T12:00Z", "2027-01-31T12:00:00+00:00", 401),
+        ("@2027-01-31T12:00:30Z", "2027-01-31T12:00:29+00:00", 200),
+        ("", "2999-01-01T00:00:00+00:00", 200),
+    ],
+)
+async def test_a_key_with_a_date_is_valid_until_then(written: str, moment: str, status: int) -> None:
+    async with running_gateway(api_keys=f"web:client:{CLIENT}{written},ops:operator:{OPERATOR}") as here:
+        here.gateway.authenticator._clock = datetime.fromisoformat(moment).timestamp
+        reply = await here.http.get("/api/v1/pipelines", headers=bearer(CLIENT))
+        other = await here.http.get("/api/v1/pipelines", headers=bearer(OPERATOR))
+
+    assert (reply.status_code, other.status_code) == (status, 200)
+    if status == 401:
+        assert reply.json()["detail"] == "This API key has expired; send its successor."
+        assert reply.headers["www-authenticate"].startswith('Bearer error="invalid_token"')
+
+
+async def test_a_key_rotates_by_date_without_a_moment_in_which_none_is_valid() -> None:
+    new = "client-key-new-9876543210"
+    keys = f"web:client:{CLIENT}@2027-01-31,web:client:{new}@2027-04-30"
+    async with running_gateway(api_keys=keys) as here:
+        for moment, expected in (("2027-01-15", [200, 200]), ("2027-02-15", [401, 200]), ("2027-05-15", [401, 401])):
+            here.gateway.authenticator._clock = datetime.fromisoformat(f"{moment}T00:00+00:00").timestamp
+            replies = [await here.http.get("/api/v1/pipelines", headers=bearer(key)) for key in (CLIENT, new)]
+            assert [reply.status_code for reply in replies] == expected
+
+
+async def test_the_date_is_no_part_of_the_key() -> None:
+    async with running_gateway(api_keys=f"web:client:{CLIENT}@2999-01-31") as here:
+        reply = await here.http.get("/api/v1/pipelines", headers=bearer(f"{CLIENT}@2999-01-31"))
+    assert reply.status_code == 401
+
+
+@pytest.mark.parametrize("written", ["@2027-02-30", "@2027-01-31T25:00Z", "@0000-01-01", "@9999-12-31"])
+def test_a_date_that_does_not_exist_is_refused_at_the_start(written: str) -> None:
+    with pytest.raises(ValidationError, match="date that does not exist"):
+        Settings(api_keys=f"web:client:{CLIENT}{written}")  # type: ignore[arg-type]
+
+
+def test_the_date_does_not_count_for_the_length_of_a_key() -> None:
+    with pytest.raises(ValidationError, match="16"):
+        Settings(api_keys="web:client:short@2027-01-31")  # type: ignore[arg-type]

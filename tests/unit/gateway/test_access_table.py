@@ -1,0 +1,273 @@
+"""Every route by every kind of caller: who gets in, and that nobody gets what belongs to another owner.
+
+`python -m tests.unit.gateway.test_access_table` writes the table into docs/security.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import BaseRoute, Route
+
+from services.gateway.http_server import application
+from services.persistence import projection
+from shared.contracts.facts import Ending
+from shared.contracts.pseudonyms import asker_id
+from tests.support.issuer import Issuer, issuer_server
+from tests.unit.gateway.harness import CID, RunningGateway, asked, running_gateway, then, verified
+from tests.unit.gateway.neighbours import joined
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "security.md"
+KEYS = {
+    "client": "web:client:web-key-0123456789",
+    "other client": "shop:client:shop-key-0123456789",
+    "editor": "ed:editor:ed-key-0123456789",
+    "operator": "ops:operator:ops-key-0123456789",
+}
+CALLERS = (
+    "no key",
+    "wrong key",
+    "expired token",
+    "wrong audience",
+    "client",
+    "other client",
+    "token",
+    "editor",
+    "operator",
+    "session",
+)
+STRANGERS = CALLERS[:4]
+#: In what is asked and answered for the first client; nobody else may get it, but operators and who rates see ids.
+SECRET = "zanzibar"
+
+YES = "yes"
+#: What callers with good credentials get from a kind of route instead of yes; strangers get 401 but from `anybody`.
+KINDS: dict[str, dict[str, str]] = {
+    "anybody": dict.fromkeys(CALLERS, YES),
+    "client": {"session": "403"},
+    "asker": {},
+    "own": dict.fromkeys(("other client", "token", "editor", "session"), "404"),
+    "own, no session": dict.fromkeys(("other client", "token", "editor"), "404") | {"session": "403"},
+    "rate": dict.fromkeys(("other client", "token", "session"), "404"),
+    "editor": dict.fromkeys(("client", "other client", "token", "session"), "403"),
+    "operator": dict.fromkeys(("client", "other client", "token", "editor", "session"), "403"),
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may call a route, and a request of it; `path` without parameters, `found` what is meant by yes."""
+
+    kind: str
+    path: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    #: Statuses that mean yes beside all below 400 and those of a body that is checked after the caller.
+    found: tuple[int, ...] = ()
+
+    def cell(self, caller: str) -> str:
+        stranger = "401" if caller in STRANGERS else YES
+        return KINDS[self.kind].get(caller, stranger)
+
+
+def entry(kind: str, path: str = "", *, found: int = 0, **options: Any) -> Access:
+    return Access(kind, path, options, (found,) if found else ())
+
+
+QUESTION, RESPONSE = f"/api/v1/questions/{CID}", f"/v1/responses/resp_{CID}"
+ASK = {"question": "When?"}
+MESSAGES = [{"role": "user", "content": "When?"}]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
+ROUTES: dict[str, Access] = {
+    "GET /": entry("anybody"),
+    "GET /docs": entry("anybody"),
+    "GET /docs/oauth2-redirect": entry("anybody"),
+    "GET /openapi.json": entry("anybody"),
+    "GET /livez": entry("anybody"),
+    "GET /readyz": entry("anybody"),
+    "GET /health": entry("anybody"),
+    "GET /api/v1/health": entry("anybody"),
+    "GET /.well-known/oauth-protected-resource": entry("anybody"),
+    "GET /.well-known/oauth-protected-resource/mcp": entry("anybody"),
+    "POST /api/v1/sessions": entry("anybody"),
+    "POST /api/v1/questions": entry("asker", json=ASK),
+    "POST /api/v1/query": entry("asker", json={**ASK, "pipeline": "none"}),
+    "GET /api/v1/questions/{question_id}": entry("own", QUESTION),
+    "GET /api/v1/questions/{question_id}/events": entry("own", f"{QUESTION}/events"),
+    "DELETE /api/v1/questions/{question_id}": entry("own, no session", QUESTION),
+    "POST /api/v1/questions/{question_id}/feedback": entry("rate", f"{QUESTION}/feedback", json={"rating": "up"}),
+    "GET /api/v1/conversations/{conversation_id}": entry("own", "/api/v1/conversations/c-1"),
+    "POST /api/v1/ag-ui": entry(
+        "asker",
+        json={"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "i", "status": "cancelled"}]},
+    ),
+    "POST /v1/chat/completions": entry("asker", json={"messages": MESSAGES, "n": 2}),
+    "POST /v1/responses": entry("asker", json={"input": "When?", "background": True}),
+    "GET /v1/responses/{response_id}": entry("own", RESPONSE),
+    "POST /v1/responses/{response_id}/cancel": entry("own, no session", f"{RESPONSE}/cancel"),
+    "GET /v1/models": entry("client"),
+    "GET /v1/models/{model}": entry("client", "/v1/models/answerbus"),
+    "POST /mcp": entry("client", json=INITIALIZE, headers=MCP_HEADERS),
+    "POST /api/v1/search": entry("client", json={"query": "hours"}),
+    "GET /api/v1/caller": entry("client"),
+    "GET /api/v1/pipelines": entry("client"),
+    "GET /api/v1/documents/index": entry("client"),
+    "GET /api/v1/documents": entry("editor"),
+    "GET /api/v1/documents/passages": entry("editor", params={"source": "kb:a"}),
+    "POST /api/v1/documents": entry("editor", json={"source": "kb:a", "text": "a"}),
+    "POST /api/v1/documents/embed": entry("editor", json={"sources": ["kb:a"]}),
+    "DELETE /api/v1/documents": entry("editor", params={"source": "kb:a"}),
+    "GET /api/v1/submissions/{submission_id}": entry("editor", f"/api/v1/submissions/{CID}"),
+    "POST /api/v1/ingest": entry("editor", json={"documents": [{"source": "kb:a", "text": "a"}], "wait": False}),
+    "GET /metrics": entry("operator"),
+    "GET /api/v1/stats": entry("operator"),
+    "GET /api/v1/stages": entry("operator"),
+    "GET /api/v1/dead": entry("operator"),
+    "GET /api/v1/dead/{number}": entry("operator", "/api/v1/dead/1", found=404),
+    "GET /api/v1/events": entry("operator", params={"follow": "false", "since": 1000}),
+    "GET /api/v1/events/{question_id}": entry("operator", f"/api/v1/events/{CID}"),
+    "GET /api/v1/events/{question_id}/export": entry("operator", f"/api/v1/events/{CID}/export"),
+    "GET /api/v1/exchanges": entry("operator"),
+    "GET /api/v1/exchanges/export": entry("operator"),
+    "GET /api/v1/exchanges/{exchange_id}": entry("operator", f"/api/v1/exchanges/{CID}"),
+    "DELETE /api/v1/exchanges/{question_id}": entry("operator", f"/api/v1/exchanges/{CID}", params={"wait": 0}),
+    "DELETE /api/v1/conversations/{conversation_id}": entry(
+        "operator", "/api/v1/conversations/c-1", params={"wait": 0}
+    ),
+    "DELETE /api/v1/askers/{key}": entry("operator", "/api/v1/askers/web", params={"wait": 0}),
+    "GET /api/v1/erasures/{erasure_id}": entry("operator", f"/api/v1/erasures/{CID}", found=404),
+}
+#: Bodies that are refused after the caller was let in, and stages that do not run in these tests.
+LET_IN = (400, 422, 503)
+
+
+def served(routes: Iterable[BaseRoute]) -> Iterator[str]:
+    """Every method and path of the application, also those outside of its schema."""
+    for route in routes:
+        if inner := getattr(route, "original_router", None):
+            yield from served(inner.routes)
+        elif isinstance(route, Route) or hasattr(route, "methods"):
+            methods = getattr(route, "methods", None) or {"POST"}  # of /mcp, which takes any
+            yield from (f"{method} {route.path}" for method in methods - {"HEAD"})  # type: ignore[attr-defined]
+        else:
+            raise AssertionError(f"a route of an unknown kind: {route}")
+
+
+@asynccontextmanager
+async def gateway(issuer: Issuer) -> AsyncIterator[RunningGateway]:
+    """A gateway that has answered a question of the first client, in the log and on record."""
+    settings = {"api_keys": ",".join(KEYS.values()), "anonymous_session_seconds": 600, **issuer.settings}
+    async with running_gateway(**settings, anonymous_sessions_per_minute=0) as here:
+        others = joined(here)
+        others.owner = asker_id("default", "web")
+        first = asked(f"When is {SECRET}?").model_copy(update={"asker": others.owner})
+        last = then(first, verified(f"At {SECRET}."))
+        await here.publish(first, last)
+        assert isinstance(last.payload, Ending)
+        others.exchange = projection.exchange(last.payload, last)
+        try:
+            yield here
+        finally:
+            await here.http._transport.app.state.mcp.close()  # type: ignore[attr-defined]
+
+
+async def credentials(here: RunningGateway, issuer: Issuer, caller: str) -> dict[str, str]:
+    """The headers of this caller."""
+    if caller == "no key":
+        return {}
+    tokens = {
+        "wrong key": "another-key-0123456789",
+        "expired token": issuer.token(exp=1000),
+        "wrong audience": issuer.token(aud="https://elsewhere.example.org"),
+        "token": issuer.token(sub="zoe"),
+        **{name: key.split(":")[2] for name, key in KEYS.items()},
+    }
+    if caller == "session":
+        tokens[caller] = (await here.http.post("/api/v1/sessions")).json()["token"]
+    return {"Authorization": f"Bearer {tokens[caller]}"}
+
+
+async def call(here: RunningGateway, issuer: Issuer, route: str, caller: str) -> httpx.Response:
+    method, _, path = route.partition(" ")
+    access = ROUTES[route]
+    options = {**access.options}
+    headers = {**options.pop("headers", {}), **await credentials(here, issuer, caller)}
+    return await here.http.request(method, access.path or path, headers=headers, **options)
+
+
+async def test_every_route_is_in_the_table() -> None:
+    async with running_gateway() as here:
+        assert sorted(served(application(here.gateway).routes)) == sorted(ROUTES)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+async def test_a_route_lets_in_whom_the_table_says_and_nothing_of_another_owner_gets_out(route: str) -> None:
+    access = ROUTES[route]
+    got: dict[str, str] = {}
+    with issuer_server() as issuer:
+        for caller in CALLERS:
+            async with gateway(issuer) as here:
+                before = len(here.bus.log.stored)
+                reply = await call(here, issuer, route, caller)
+                let_in = reply.status_code < 400 or reply.status_code in (*LET_IN, *access.found)
+                refused = reply.status_code in (401, 403) or (reply.status_code == 404 and not access.found)
+                got[caller] = YES if let_in and not refused else str(reply.status_code)
+                if caller not in ("client", "operator"):
+                    assert SECRET not in reply.text, caller
+                elif access.kind == "own" and CID in access.path:
+                    assert SECRET in reply.text, caller
+                if got[caller] != YES:
+                    assert len(here.bus.log.stored) == before, caller
+
+    assert got == {caller: access.cell(caller) for caller in CALLERS}
+
+
+async def test_naming_another_user_or_key_leads_nobody_to_what_belongs_to_somebody_else() -> None:
+    with issuer_server() as issuer:
+        async with gateway(issuer) as here:
+            for route, access in ROUTES.items():
+                if not access.kind.startswith("own"):
+                    continue
+                method, _, path = route.partition(" ")
+                for caller in ("other client", "token", "editor", "session"):
+                    headers = await credentials(here, issuer, caller)
+                    for user in ("web", "zoe", "", "anonymous:session", here.gateway.context.settings.tenant):
+                        reply = await here.http.request(
+                            method, access.path or path, headers={**headers, "X-API-Key": "x"}, params={"user": user}
+                        )
+                        assert reply.status_code in (403, 404), (route, caller, user)
+                        assert SECRET not in reply.text
+
+
+def table() -> str:
+    """The table as the page shows it."""
+    lines = [f"| route | {' | '.join(CALLERS)} |", "|---" * (len(CALLERS) + 1) + "|"]
+    lines += [
+        f"| `{route}` | {' | '.join(access.cell(caller) for caller in CALLERS)} |" for route, access in ROUTES.items()
+    ]
+    return "\n".join(lines)
+
+
+_TABLE = re.compile(r"(?<=<!-- access table -->\n\n).*?(?=\n\n<!-- end of access table -->)", re.DOTALL)
+
+
+def test_the_page_shows_this_table() -> None:
+    found = _TABLE.search(PAGE.read_text("utf-8"))
+    assert found, "docs/security.md has no place for the table"
+    assert found[0] == table(), "run: python -m tests.unit.gateway.test_access_table"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(_TABLE.sub(lambda _: table(), PAGE.read_text("utf-8")), "utf-8")
