@@ -61,6 +61,7 @@ _BUCKETS = (
     subjects.SESSIONS_BUCKET,
     subjects.ANSWERS_BUCKET,
     subjects.SECRETS_BUCKET,
+    subjects.TICKETS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -306,12 +307,16 @@ async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: in
 
 
 def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
-    """Buckets with text of users, whose values can be erased; buckets made by nats-py deny erasure.
+    """Buckets whose values expire or can be erased; buckets made by nats-py deny erasure.
 
     A session is rewritten with every turn, and overwritten values stay in a file for a while. So sessions are kept in
-    memory; the record has the turns as well.
+    memory; the record has the turns as well. Tickets live for minutes.
     """
-    storage = {subjects.SESSIONS_BUCKET: StorageType.MEMORY, subjects.ANSWERS_BUCKET: StorageType.FILE}
+    storage = {
+        subjects.SESSIONS_BUCKET: StorageType.MEMORY,
+        subjects.ANSWERS_BUCKET: StorageType.FILE,
+        subjects.TICKETS_BUCKET: StorageType.MEMORY,
+    }
     return [
         StreamConfig(
             name=f"KV_{bucket}",

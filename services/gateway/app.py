@@ -15,6 +15,7 @@ from shared.contracts.subjects import (
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
     STREAM_SUBJECTS,
+    TICKETS_BUCKET,
     live,
     signal,
 )
@@ -22,7 +23,7 @@ from shared.runtime.context import StageContext
 
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
-    keeps=(SECRETS_BUCKET,),
+    keeps=(SECRETS_BUCKET, TICKETS_BUCKET),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.routing import Route
 
-from services.gateway import problems
+from services.gateway import browsers, problems
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.endpoint import PATH, McpEndpoint
 from services.gateway.request_pacer import RequestPacer
@@ -42,8 +42,11 @@ def application(gateway: Gateway) -> FastAPI:
         redoc_url=None,
     )
     app.state.gateway = gateway
+    # The last one added comes first.
+    browsers.install_compression(app)
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
+    browsers.install_cors(app, gateway.context.settings.cors_origins)
     problems.install(app)
     for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui):
         app.include_router(module.router)

@@ -15,7 +15,14 @@ from services.gateway.question_ids import QuestionIds
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
-from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET, SECRETS_BUCKET, SESSIONS_BUCKET
+from services.gateway.stream_ticket import StreamTickets
+from shared.contracts.subjects import (
+    ANSWERS_BUCKET,
+    DOCUMENTS_BUCKET,
+    SECRETS_BUCKET,
+    SESSIONS_BUCKET,
+    TICKETS_BUCKET,
+)
 from shared.runtime.context import StageContext
 
 
@@ -28,6 +35,7 @@ class Gateway:
     admission: Admission
     stage_health: StageHealth
     streams: StreamLimit
+    tickets: StreamTickets
 
     @property
     def erasures(self) -> ErasureService:
@@ -66,6 +74,7 @@ def gateway_of(context: StageContext) -> Gateway:
         admission=admission,
         stage_health=StageHealth(context.stages_not_ready),
         streams=StreamLimit(context.settings.streams_per_key),
+        tickets=StreamTickets(context.stores.key_value(TICKETS_BUCKET)),
     )
 
 

@@ -31,6 +31,8 @@ DOCUMENTS_BUCKET = "documents"
 URLS_BUCKET = "urls"
 #: What all gateways share and nobody else may read: see `services.gateway.question_ids`. Always in NATS.
 SECRETS_BUCKET = "secrets"
+#: One-time tickets for streams: see `services.gateway.stream_ticket`. Always in NATS.
+TICKETS_BUCKET = "tickets"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

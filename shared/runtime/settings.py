@@ -22,7 +22,7 @@ from pydantic_settings import (
 
 from shared.contracts.errors import ConfigurationError
 from shared.llm.settings import ModelsSettings, read_models
-from shared.web.hosts import host_list
+from shared.web.hosts import host_list, origin_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 
@@ -162,6 +162,10 @@ class Settings(BaseSettings):
         description="API keys as name:role:key, separated by commas; roles are client, editor and operator. A name may "
         "have several keys, all of which are valid.",
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins of web pages that may call the gateway (https://app.example.org), by commas; empty: none.",
+    )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
@@ -228,6 +232,12 @@ class Settings(BaseSettings):
     def _read_hosts(cls, value: object) -> object:
         """`example.org, *.example.org` -> ("example.org", "*.example.org")."""
         return host_list(value) if isinstance(value, str | list | tuple) else value
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _read_origins(cls, value: object) -> object:
+        """`https://app.example.org, http://localhost:3000` -> a tuple of them."""
+        return origin_list(value) if isinstance(value, str | list | tuple) else value
 
     @field_validator("models", mode="before")
     @classmethod
