@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.routing import Route
 
-from services.gateway import browsers, problems
+from services.gateway import browsers, openapi, problems
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.endpoint import PATH, McpEndpoint
 from services.gateway.request_pacer import RequestPacer
@@ -40,6 +41,7 @@ def application(gateway: Gateway) -> FastAPI:
         version="1",
         description="Ask questions of a body of documents; watch, resume and withdraw them.",
         redoc_url=None,
+        generate_unique_id_function=openapi.operation_name,
     )
     app.state.gateway = gateway
     # The last one added comes first.
@@ -48,6 +50,7 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_middleware(RequestPacer)
     browsers.install_cors(app, gateway.context.settings.cors_origins)
     problems.install(app)
+    openapi.install(app)
     for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui):
         app.include_router(module.router)
 
@@ -70,6 +73,10 @@ class HttpServer:
         self._task: asyncio.Task[None] | None = None
         self._app: FastAPI | None = None
         self.port = 0
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, also of a server that does not listen."""
+        return application(self._gateway).openapi()
 
     async def open(self) -> None:
         """Start listening.

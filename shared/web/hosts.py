@@ -42,9 +42,7 @@ def origin_list(entries: str | Iterable[str]) -> tuple[str, ...]:
     origins = tuple(part.strip().lower() for part in parts if part.strip())
     for one in origins:
         if not _ORIGIN.fullmatch(one):
-            raise ValueError(
-                f"{one}: write an origin as https://app.example.org or http://localhost:3000"
-            )
+            raise ValueError(f"{one}: write an origin as https://app.example.org or http://localhost:3000")
         for scheme, port in _DEFAULT_PORTS:
             if one.startswith(scheme) and one.endswith(port):
                 raise ValueError(f"{one}: leave out {port}; browsers send the origin without it")

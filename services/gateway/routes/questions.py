@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Caller, Client
 from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
+from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.presenter import (
     QuestionPresenter,
@@ -25,6 +26,7 @@ from services.gateway.presenter import (
 )
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
+from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
@@ -152,7 +154,7 @@ class FeedbackIn(BaseModel):
     scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
-@router.post("/questions", status_code=202)
+@router.post("/questions", status_code=202, responses={202: {"model": QuestionState}, 200: {"model": QuestionState}})
 async def ask(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
 ) -> Response:
@@ -165,7 +167,7 @@ async def ask(
     return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
 
 
-@router.post("/query")
+@router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
 async def query(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Client, key: IdempotencyKey = ""
 ) -> Response:
@@ -182,7 +184,7 @@ async def query(
     return _json(question_json(ending, origin=_sees_origin(caller)))
 
 
-@router.get("/questions/{question_id}")
+@router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
@@ -208,7 +210,7 @@ async def _ask_and_stream(
         return _json(question_json(ending, origin=origin))
 
 
-@router.post("/questions/{question_id}/stream-ticket", status_code=201)
+@router.post("/questions/{question_id}/stream-ticket", status_code=201, responses={201: {"model": StreamTicket}})
 async def issue_stream_ticket(
     question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
 ) -> Response:
@@ -224,7 +226,14 @@ async def issue_stream_ticket(
     return _json(body, 201, {"Cache-Control": "no-store"})
 
 
-@router.get("/questions/{question_id}/events")
+@router.get(
+    "/questions/{question_id}/events",
+    response_class=StreamingResponse,
+    responses={
+        200: stream_reply("The events of the question."),
+        204: {"description": "A stream that was opened with a ticket has been read to its end."},
+    },
+)
 async def watch(
     question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Watcher, owner: OwnerOfStream
 ) -> Response:
@@ -244,14 +253,14 @@ async def watch(
         return streamed(stream, media_type, slot, first_id=with_proof(str(cursor), right.proof))
 
 
-@router.delete("/questions/{question_id}")
+@router.delete("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
     event = await gateway.questions.withdraw(question_id, caller.name, owner)
     return _json(question_json(event, origin=_sees_origin(caller)))
 
 
-@router.post("/questions/{question_id}/feedback", status_code=202)
+@router.post("/questions/{question_id}/feedback", status_code=202, responses={202: {"model": FeedbackReceipt}})
 async def rate(
     question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest
 ) -> Response:
