@@ -42,6 +42,7 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
