@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench quality chaos fuzz classifier
+.PHONY: help setup demo up test lint docs clients bench quality chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -46,6 +46,9 @@ lint: $(STAMP) ## ruff and mypy
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
+
+clients: docs ## Generate the types of the TypeScript client from the OpenAPI document and build it; needs Node
+	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate && npm run build
 
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
