@@ -32,6 +32,7 @@ ACCESS = Access(
         retrieval.SourceIndexRequest,
         retrieval.EmbedRequest,
         retrieval.IndexStatsRequest,
+        retrieval.VectorsRequest,
         retrieval.RemoveRequest,
         persistence.ConversationRequest,
         persistence.ExchangeRequest,

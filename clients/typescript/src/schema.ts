@@ -830,6 +830,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Embeddings
+         * @description Embed texts with the embeddings model of the platform; 404 where none is configured.
+         */
+        post: operations["openai_embeddings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/ag-ui": {
         parameters: {
             query?: never;
@@ -1110,6 +1130,33 @@ export interface components {
         EmbedReply: {
             /** Embedded */
             embedded: string[];
+        };
+        /**
+         * EmbeddingsIn
+         * @description The body of `POST /v1/embeddings`.
+         */
+        EmbeddingsIn: {
+            /**
+             * Input
+             * @description A text, or up to 256 of them; tokens are refused.
+             */
+            input: string | unknown[];
+            /**
+             * Model
+             * @description `answerbus`, or the name of the model.
+             * @default answerbus
+             */
+            model?: string;
+            /**
+             * Encoding Format
+             * @default float
+             */
+            encoding_format?: ("float" | "base64") | null;
+            /**
+             * Dimensions
+             * @description Only the length that the vectors have anyway.
+             */
+            dimensions?: number | null;
         };
         /**
          * ErrorOfOpenAI
@@ -3640,6 +3687,39 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIProblem"];
+                };
+            };
+        };
+    };
+    openai_embeddings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingsIn"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
