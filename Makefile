@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs bench quality chaos fuzz classifier
+.PHONY: help setup demo up test lint docs clients bench quality chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -42,9 +42,13 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
+
+clients: docs ## Generate the types of the TypeScript client from the OpenAPI document and build it; needs Node
+	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate && npm run build
 
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench

@@ -63,6 +63,7 @@ _BUCKETS = (
     subjects.ANSWERS_BUCKET,
     subjects.SECRETS_BUCKET,
     subjects.LIMITS_BUCKET,
+    subjects.TICKETS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -324,15 +325,16 @@ async def _update_storage(jetstream: JetStreamContext, stream: str, replicas: in
 
 
 def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
-    """Buckets whose values can be erased, as they are of users; buckets made by nats-py deny erasure.
+    """Buckets whose values expire or can be erased; buckets made by nats-py deny erasure.
 
     A session is rewritten with every turn, and overwritten values stay in a file for a while. So sessions are kept in
-    memory; the record has the turns as well. Limits on requests change with every request and last for a minute.
+    memory; the record has the turns as well. Limits on requests and tickets change often and live for minutes.
     """
     storage = {
         subjects.SESSIONS_BUCKET: StorageType.MEMORY,
         subjects.ANSWERS_BUCKET: StorageType.FILE,
         subjects.LIMITS_BUCKET: StorageType.MEMORY,
+        subjects.TICKETS_BUCKET: StorageType.MEMORY,
     }
     return [
         StreamConfig(

@@ -16,6 +16,7 @@ from shared.contracts.subjects import (
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
     STREAM_SUBJECTS,
+    TICKETS_BUCKET,
     live,
     signal,
 )
@@ -23,7 +24,7 @@ from shared.runtime.context import StageContext
 
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
-    keeps=(SECRETS_BUCKET, LIMITS_BUCKET),
+    keeps=(SECRETS_BUCKET, LIMITS_BUCKET, TICKETS_BUCKET),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,
@@ -32,6 +33,7 @@ ACCESS = Access(
         retrieval.SourceIndexRequest,
         retrieval.EmbedRequest,
         retrieval.IndexStatsRequest,
+        retrieval.VectorsRequest,
         retrieval.RemoveRequest,
         persistence.ConversationRequest,
         persistence.ExchangeRequest,

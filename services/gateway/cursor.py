@@ -16,6 +16,17 @@ _DRAFT = r"~([0-9]{1,3})(?:d([1-9][0-9]{0,9}))?\.(0|[1-9][0-9]{0,8})\.([0-9a-f]{
 _FORM = re.compile(rf"([0-9]{{1,19}})(?:\.([1-9][0-9]{{0,3}})|{_DRAFT})?")
 
 
+#: What the ids of a stream that was opened with a ticket end in (see `services.gateway.stream_ticket`).
+_PROOF = re.compile(r"@([0-9a-f]{32})")
+
+
+def split_proof(event_id: str) -> tuple[str, str]:
+    """The id without the proof of a ticket's stream, and that proof; empty where it has none."""
+    text = event_id.strip()
+    found = _PROOF.fullmatch(text[-33:])
+    return (text[:-33], found[1]) if found else (text, "")
+
+
 @dataclass(frozen=True)
 class StreamCursor:
     """Everything to `sequence` was read; of that fact itself only `frames` frames, unless 0.

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from services.gateway.cursor import StreamCursor
+from services.gateway.cursor import StreamCursor, split_proof
 from services.gateway.problems import HttpProblem
 from services.gateway.stream import Frame, QuestionStream
 from services.gateway.stream_limit import StreamSlot
@@ -25,19 +25,29 @@ RETRY = 1000
 HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
 
 
+def last_event_id(request: Request) -> str:
+    """The id of the last event that the client received: `Last-Event-ID`, or `?from=` where no header can be sent."""
+    return request.headers.get("last-event-id") or request.query_params.get("from") or ""
+
+
 def stream_cursor(request: Request) -> StreamCursor:
-    """The position after which the client resumes: `Last-Event-ID`, or `?from=` where a header cannot be sent.
+    """The position after which the client resumes.
 
     Raises:
         HttpProblem: 400 when it is not an id of this server.
     """
-    text = request.headers.get("last-event-id") or request.query_params.get("from") or ""
+    text, _ = split_proof(last_event_id(request))
     if not text:
         return StreamCursor()
     try:
         return StreamCursor.parse(text)
     except ValueError as error:
         raise HttpProblem(400, str(error)) from None
+
+
+def accepts_json(request: Request) -> bool:
+    """Whether the client names JSON among what it accepts."""
+    return "application/json" in request.headers.get("accept", "")
 
 
 def wants_stream(request: Request) -> str:
@@ -79,9 +89,14 @@ class EventStream(StreamingResponse):
             self._slot.release()
 
 
-def streamed(stream: QuestionStream, media_type: str, slot: StreamSlot, *, retry: bool = True) -> EventStream:
-    """The stream as a response; without `retry` it has frames and comments only, as some clients read nothing else."""
-    return EventStream(_body(stream, media_type, retry=retry), media_type, slot)
+def streamed(
+    stream: QuestionStream, media_type: str, slot: StreamSlot, *, retry: bool = True, first_id: str = ""
+) -> EventStream:
+    """The stream as a response; without `retry` it has frames and comments only, as some clients read nothing else.
+
+    `first_id` is an id that the client has before the first event, so that it can resume from the beginning.
+    """
+    return EventStream(_body(stream, media_type, retry=retry, first_id=first_id), media_type, slot)
 
 
 def encode(frame: Frame, media_type: str) -> bytes:
@@ -93,10 +108,11 @@ def encode(frame: Frame, media_type: str) -> bytes:
     return head.encode() + b"data: " + data + b"\n\n"
 
 
-async def _body(stream: QuestionStream, media_type: str, *, retry: bool) -> AsyncIterator[bytes]:
+async def _body(stream: QuestionStream, media_type: str, *, retry: bool, first_id: str) -> AsyncIterator[bytes]:
     """The frames, each batch in one write, with keep-alives between them; closing it early stops the stream."""
     if media_type == SSE and retry:
-        yield f"retry: {RETRY}\n\n".encode()
+        # An id without data is remembered by the client, and no event is shown.
+        yield f"retry: {RETRY}\n".encode() + (f"id: {first_id}\n".encode() if first_id else b"") + b"\n"
     async with contextlib.aclosing(stream.batches()) as batches:
         async for frames in batches:
             yield b"".join(encode(frame, media_type) for frame in frames) or KEEP_ALIVE[media_type]

@@ -214,14 +214,20 @@ class QuestionService:
         queue = self._feed.watch(cid)
         try:
             asked = await self.ask(question, cid)
-            if asked.payload.terminal:
-                return asked, asked
-            before = await self._log.ending(cid) if question.idempotency_key else None
             timeout = max(0.0, asked.remaining) + GRACE
-            ending = before.decode() if before else await wait_for(_is_ending, queue, self._log, cid, timeout)
+            ending = await self.ending_at_once(asked, question) or await wait_for(
+                _is_ending, queue, self._log, cid, timeout
+            )
         finally:
             self._feed.forget(cid, queue)
         return asked, ending
+
+    async def ending_at_once(self, asked: Event[Fact], question: NewQuestion) -> Event[Fact] | None:
+        """The ending of a question that was just asked, where it has one: from the cache, or as it was asked before."""
+        if asked.payload.terminal:
+            return asked
+        ended = await self._log.ending(asked.correlation_id) if question.idempotency_key else None
+        return ended.decode() if ended else None
 
     async def find(self, correlation_id: str) -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.

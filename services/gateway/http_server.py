@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.routing import Route
 
-from services.gateway import problems
+from services.gateway import browsers, openapi, problems
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.authorization import PATH
 from services.gateway.mcp.endpoint import McpEndpoint
@@ -43,11 +44,16 @@ def application(gateway: Gateway) -> FastAPI:
         version="1",
         description="Ask questions of a body of documents; watch, resume and withdraw them.",
         redoc_url=None,
+        generate_unique_id_function=openapi.operation_name,
     )
     app.state.gateway = gateway
+    # The last one added comes first.
+    browsers.install_compression(app)
     app.add_middleware(BodyLimit, settings=gateway.context.settings)
     app.add_middleware(RequestPacer)
+    browsers.install_cors(app, gateway.context.settings.cors_origins)
     problems.install(app)
+    openapi.install(app)
     for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui, sessions):
         app.include_router(module.router)
     app.include_router(protected_resource.router)
@@ -71,6 +77,10 @@ class HttpServer:
         self._task: asyncio.Task[None] | None = None
         self._app: FastAPI | None = None
         self.port = 0
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, also of a server that does not listen."""
+        return application(self._gateway).openapi()
 
     async def open(self) -> None:
         """Start listening.

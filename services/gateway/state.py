@@ -17,12 +17,14 @@ from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
+from services.gateway.stream_ticket import StreamTickets
 from shared.contracts.subjects import (
     ANSWERS_BUCKET,
     DOCUMENTS_BUCKET,
     LIMITS_BUCKET,
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
+    TICKETS_BUCKET,
 )
 from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
@@ -39,6 +41,7 @@ class Gateway:
     streams: StreamLimit
     limits: RateLimits
     sessions: AnonymousSessions
+    tickets: StreamTickets
 
     @property
     def erasures(self) -> ErasureService:
@@ -83,6 +86,7 @@ def gateway_of(context: StageContext) -> Gateway:
         streams=StreamLimit(context.settings.streams_per_key),
         limits=limits,
         sessions=sessions,
+        tickets=StreamTickets(context.stores.key_value(TICKETS_BUCKET)),
     )
 
 

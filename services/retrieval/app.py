@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from services.retrieval.embeddings import create_embeddings
 from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.graph import create_graph
-from services.retrieval.handler import DocumentHandler, FeedbackHandler, SubmissionHandler, VectorCheck, register
+from services.retrieval.handler import (
+    DocumentHandler,
+    FeedbackHandler,
+    SubmissionHandler,
+    VectorCheck,
+    VectorHandler,
+    register,
+)
 from services.retrieval.index_fingerprint import create_fingerprint
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
@@ -61,7 +68,9 @@ def build(context: StageContext) -> Stage:
     documents = DocumentHandler(indexer, generation, index, embeddings)
     stage.opens(VectorCheck(documents))
     submissions = SubmissionHandler(documents, answers)
-    register(stage, questions, submissions, documents, FeedbackHandler(feedback, cache), cache)
+    register(
+        stage, questions, submissions, documents, FeedbackHandler(feedback, cache), cache, VectorHandler(embeddings)
+    )
     return stage
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -24,7 +26,14 @@ from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
 from services.retrieval.settings import RETRIEVERS, RetrievalSettings
 from shared.contracts.domain import Context, Document, Passage, Question
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import DocumentError, RefusedError, TransientError, UnavailableError
+from shared.contracts.errors import (
+    ConfigurationError,
+    DocumentError,
+    NotFoundError,
+    RefusedError,
+    TransientError,
+    UnavailableError,
+)
 from shared.contracts.facts import (
     AnswerRefuted,
     AnswerReused,
@@ -53,6 +62,8 @@ from shared.contracts.requests.retrieval import (
     SourceIndexEntry,
     SourceIndexReply,
     SourceIndexRequest,
+    VectorsReply,
+    VectorsRequest,
 )
 from shared.contracts.stage import DeliveryCount, Stage
 from shared.observability.telemetry import INSTRUCTIONS
@@ -78,6 +89,7 @@ def register(
     documents: DocumentHandler,
     feedback: FeedbackHandler,
     semantic_cache: CacheLookup,
+    vectors: VectorHandler,
 ) -> None:
     """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
     stage.on(questions.retrieve)
@@ -95,6 +107,7 @@ def register(
     stage.on_request(documents.embed)
     stage.on_request(documents.stats)
     stage.on_request(documents.source_index)
+    stage.on_request(vectors.vectors)
 
 
 class QuestionHandler:
@@ -406,6 +419,30 @@ class VectorCheck:
 
     async def close(self) -> None:
         """Do nothing: the index is closed by its own port."""
+
+
+class VectorHandler:
+    """The embeddings model for clients that have vectors of their own to compare."""
+
+    def __init__(self, embeddings: Embeddings | None) -> None:
+        self._embeddings = embeddings
+
+    async def vectors(self, request: VectorsRequest) -> VectorsReply:
+        """Answers `ask.retrieval.vectors`: the texts as vectors, as those of questions are made.
+
+        Raises:
+            NotFoundError: no model is configured.
+            UnavailableError: the model does not answer, or not as it is configured.
+        """
+        if self._embeddings is None:
+            raise NotFoundError("no embeddings model is configured: set ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL")
+        try:
+            vectors = await self._embeddings.of_questions(request.texts)
+        except ConfigurationError as error:
+            log.warning("the embeddings model does not answer as configured", reason=str(error))
+            raise UnavailableError("the embeddings model does not answer as it is configured") from error
+        packed = tuple(base64.b64encode(struct.pack(f"<{len(one)}f", *one)).decode() for one in vectors)
+        return VectorsReply(model=self._embeddings.name, dimension=self._embeddings.dimension, vectors=packed)
 
 
 class FeedbackHandler:

@@ -33,6 +33,8 @@ URLS_BUCKET = "urls"
 SECRETS_BUCKET = "secrets"
 #: How much of the limits on requests is used.
 LIMITS_BUCKET = "limits"
+#: One-time tickets for streams: see `services.gateway.stream_ticket`. Always in NATS.
+TICKETS_BUCKET = "tickets"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

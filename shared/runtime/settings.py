@@ -24,7 +24,7 @@ from pydantic_settings import (
 
 from shared.contracts.errors import ConfigurationError
 from shared.llm.settings import ModelsSettings, read_models
-from shared.web.hosts import host_list
+from shared.web.hosts import host_list, origin_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 #: The roles that a claim of a token may stand for.
@@ -226,6 +226,10 @@ class Settings(BaseSettings):
         description="Address under which clients reach the gateway, e.g. https://answers.example.org; empty: the one "
         "that each request names.",
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins of web pages that may call the gateway (https://app.example.org), by commas; empty: none.",
+    )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
@@ -374,6 +378,12 @@ class Settings(BaseSettings):
     def _read_hosts(cls, value: object) -> object:
         """`example.org, *.example.org` -> ("example.org", "*.example.org")."""
         return host_list(value) if isinstance(value, str | list | tuple) else value
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _read_origins(cls, value: object) -> object:
+        """`https://app.example.org, http://localhost:3000` -> a tuple of them."""
+        return origin_list(value) if isinstance(value, str | list | tuple) else value
 
     @field_validator("models", mode="before")
     @classmethod

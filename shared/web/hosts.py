@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_DEFAULT_PORTS = (("https://", ":443"), ("http://", ":80"))
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|[0-9a-f:.]{2,45}")
 
 
@@ -28,6 +30,23 @@ def host_list(entries: str | Iterable[str]) -> tuple[str, ...]:
         elif not _HOST.fullmatch(one):
             raise ValueError(f"{one}: write a host as example.org, *.example.org or an address, without scheme or port")
     return hosts
+
+
+def origin_list(entries: str | Iterable[str]) -> tuple[str, ...]:
+    """Validates the origins of web pages (or a text of origins separated by commas), as browsers send them.
+
+    Raises:
+        ValueError: an entry is not exactly `scheme://host` or `scheme://host:port`; the text names it.
+    """
+    parts = entries.split(",") if isinstance(entries, str) else entries
+    origins = tuple(part.strip().lower() for part in parts if part.strip())
+    for one in origins:
+        if not _ORIGIN.fullmatch(one):
+            raise ValueError(f"{one}: write an origin as https://app.example.org or http://localhost:3000")
+        for scheme, port in _DEFAULT_PORTS:
+            if one.startswith(scheme) and one.endswith(port):
+                raise ValueError(f"{one}: leave out {port}; browsers send the origin without it")
+    return origins
 
 
 def matches(host: str, patterns: Iterable[str]) -> bool:

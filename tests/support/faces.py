@@ -84,10 +84,10 @@ def parse_frames(text: str) -> list[tuple[str, Any]]:
 
 
 @contextlib.asynccontextmanager
-async def running_faces(root: Path, **gateway: Any) -> AsyncIterator[Faces]:
-    """Serve three small documents; `gateway` is that section of the default pipeline."""
+async def running_faces(root: Path, *, process: dict[str, Any] | None = None, **gateway: Any) -> AsyncIterator[Faces]:
+    """Serve three small documents; `gateway` is that section of the default pipeline, `process` more settings."""
     keys = ",".join(f"{name}:{role}:{secret}" for name, (role, secret) in KEYS.items())
-    settings = Settings(data_dir=root, port=0, api_keys=keys)  # type: ignore[arg-type]
+    settings = Settings(data_dir=root, port=0, api_keys=keys, **(process or {}))  # type: ignore[arg-type]
     async with MemoryBus(*map(builder, STAGES), settings=settings, sections={"gateway": gateway}) as bus:
         pipeline = bus.pipelines.current("default")
         assert pipeline

@@ -29,7 +29,7 @@ class LocalApi:
     async def call(self, method: str, path: str, **options: Any) -> Any:
         """As `GatewayApi.call`."""
         transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
-        headers = {**self._headers, **options.pop("headers", {})}
+        headers = {"Accept-Encoding": "identity", **self._headers, **options.pop("headers", {})}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as http:  # noqa: S113
             reply = await http.request(method, path, headers=headers, **options)
         if reply.status_code >= 400 and reply.status_code != 504:

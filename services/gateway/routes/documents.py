@@ -18,6 +18,7 @@ from services.gateway.handler import DocumentSubmission
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
+from services.gateway.replies import IngestReport, SubmissionReceipt, SubmittedDocument
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.domain import Document, prefixed_source
@@ -25,11 +26,17 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
 from shared.contracts.requests.retrieval import (
+    DocumentReply,
     DocumentRequest,
+    DocumentsReply,
     DocumentsRequest,
+    EmbedReply,
     EmbedRequest,
+    RemoveReply,
     RemoveRequest,
+    SearchReply,
     SearchRequest,
+    SourceIndexReply,
     SourceIndexRequest,
 )
 from shared.text.languages import code3
@@ -106,6 +113,18 @@ class IngestIn(BaseModel):
     timeout: float = Field(default=120, gt=0, le=600, description="Seconds.")
 
 
+#: The route reads the body by itself; this is what it takes.
+DOCUMENT_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/DocumentIn"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
 class EmbedIn(BaseModel):
     """The documents whose passages are to be embedded."""
 
@@ -134,7 +153,7 @@ class SearchIn(BaseModel):
     )
 
 
-@router.post("/search")
+@router.post("/search", responses={200: {"model": SearchReply}})
 async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """Search the documents; passages best first."""
     await gateway.limits.admit(limited_askers(caller))
@@ -153,7 +172,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
 
 
-@router.post("/documents", status_code=202)
+@router.post("/documents", status_code=202, responses={202: {"model": SubmissionReceipt}}, openapi_extra=DOCUMENT_BODY)
 async def submit(
     request: Request,
     gateway: CurrentGateway,
@@ -192,7 +211,7 @@ async def submit(
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}
 
 
-@router.get("/submissions/{submission_id}")
+@router.get("/submissions/{submission_id}", responses={200: {"model": SubmittedDocument}})
 async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Read whether a submitted document was indexed or refused."""
     stored = decodable_events(await gateway.questions.find(submission_id))
@@ -200,7 +219,7 @@ async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway
     return {"id": submission_id, **_outcome(outcome)}
 
 
-@router.post("/ingest")
+@router.post("/ingest", responses={200: {"model": IngestReport}})
 async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
@@ -222,7 +241,7 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str
     return {"counts": counts, "documents": results}
 
 
-@router.get("/documents")
+@router.get("/documents", responses={200: {"model": DocumentsReply}})
 async def documents(
     gateway: CurrentGateway,
     _: Editor,
@@ -235,7 +254,7 @@ async def documents(
     return (await gateway.context.requests.ask(request)).model_dump()
 
 
-@router.get("/documents/passages")
+@router.get("/documents/passages", responses={200: {"model": DocumentReply}})
 async def document_passages(
     gateway: CurrentGateway,
     _: Editor,
@@ -250,14 +269,14 @@ async def document_passages(
     return reply.model_dump()
 
 
-@router.post("/documents/embed")
+@router.post("/documents/embed", responses={200: {"model": EmbedReply}})
 async def embed(body: EmbedIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Embed documents again, after a change of the embeddings model; those that have its vectors are left out."""
     request = EmbedRequest(sources=tuple(body.sources))
     return (await gateway.context.requests.ask(request, EMBED_SECONDS)).model_dump()
 
 
-@router.get("/documents/index")
+@router.get("/documents/index", responses={200: {"model": SourceIndexReply}})
 async def source_index(
     request: Request,
     gateway: CurrentGateway,
@@ -279,7 +298,7 @@ async def source_index(
     return PlainTextResponse("".join(f"{entry.line()}\n" for entry in reply.entries), headers=headers)
 
 
-@router.delete("/documents")
+@router.delete("/documents", responses={200: {"model": RemoveReply}})
 async def remove(
     gateway: CurrentGateway, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""The OpenAI API over the same durable questions: models, chat completions and responses."""
+"""The OpenAI API over the same durable questions: models, chat completions, responses and embeddings."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from services.gateway.frames import SSE, streamed
 from services.gateway.handler import NewQuestion, Owner, QuestionService
 from services.gateway.openai.bodies import DEFAULT_MODEL, AskingIn, ChatCompletionIn, MessageTurns, ResponseIn
 from services.gateway.openai.chat import ChatOptions, ChatPresenter, completion_json
+from services.gateway.openai.embeddings import EmbeddingsIn, embeddings_json
 from services.gateway.openai.errors import OpenAIRoute
 from services.gateway.openai.responses import PREFIX, ResponseOptions, ResponsePresenter, response_json
 from services.gateway.owner import OwnerOfRequest
@@ -24,7 +26,10 @@ from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked
+from shared.contracts.requests.retrieval import VECTOR_TEXTS, VectorsRequest
 
+#: Seconds that the embeddings model may take for one batch of texts.
+EMBED_SECONDS = 60.0
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 
 ResponseId = Annotated[str, Path(pattern=f"^{PREFIX}[0-9a-f]{{32}}$", description="The `id` of a response.")]
@@ -126,6 +131,21 @@ async def cancel_response(
     first, _ = await _events_of(gateway.questions, response_id, owner)
     event = await gateway.questions.withdraw(first.correlation_id, caller.name, owner)
     return _json(response_json(question_json(event), _seconds(first), _options(first)))
+
+
+@router.post("/embeddings")
+async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, _: Client) -> Response:
+    """Embed texts with the embeddings model of the platform; 404 where none is configured."""
+    texts = body.texts()
+    model, vectors = "", list[str]()
+    for first in range(0, len(texts), VECTOR_TEXTS):
+        request = VectorsRequest(texts=tuple(texts[first : first + VECTOR_TEXTS]))
+        reply = await gateway.context.requests.ask(request, EMBED_SECONDS)
+        body.check(reply.model, reply.dimension)
+        model = reply.model
+        vectors += reply.vectors
+    content = await asyncio.to_thread(embeddings_json, model, vectors, texts, body.encoding_format)
+    return Response(content, media_type="application/json")
 
 
 def _question(

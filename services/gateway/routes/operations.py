@@ -37,7 +37,7 @@ async def readyz(gateway: CurrentGateway) -> Response:
 
 
 @router.get("/health")
-@router.get("/api/v1/health")
+@router.get("/api/v1/health", name="health_of_api")
 async def health(gateway: CurrentGateway, request: Request) -> Response:
     """Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
 

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Asker, Caller, Client
-from services.gateway.frames import SSE, stream_cursor, streamed, wants_stream
+from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
 from services.gateway.handler import NewQuestion
+from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.presenter import (
     QuestionPresenter,
@@ -26,7 +27,10 @@ from services.gateway.presenter import (
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import limited_askers
-from services.gateway.state import CurrentGateway
+from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
+from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
+from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
 from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven
@@ -158,33 +162,37 @@ class FeedbackIn(BaseModel):
     scores: ScoresIn | None = Field(default=None, description="Only with a key of the role editor or operator.")
 
 
-@router.post("/questions", status_code=202)
-async def ask(body: QuestionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = "") -> Response:
-    """Ask a question: 202 as soon as it is stored, with links to its stream and its answer."""
-    event = await gateway.questions.ask(body.new_question(key, caller))
+@router.post("/questions", status_code=202, responses={202: {"model": QuestionState}, 200: {"model": QuestionState}})
+async def ask(
+    body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
+) -> Response:
+    """Ask a question: 202 as soon as it is stored, with links to its stream and its answer; or as `query` streams."""
+    question = body.new_question(key, caller)
+    if media_type := wants_stream(request):
+        return await _ask_and_stream(question, media_type, request, gateway, caller)
+    event = await gateway.questions.ask(question)
     headers = {"Location": links(event.correlation_id)["self"]}
     return _json(question_json(event, origin=_sees_origin(caller)), 202, headers)
 
 
-@router.post("/query")
+@router.post("/query", responses={200: {"model": QuestionState}, 504: {"model": QuestionState}})
 async def query(
     body: QuestionIn, request: Request, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
-    """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream."""
+    """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream.
+
+    Where `Accept` has both a stream and JSON, an answer that is already there comes as JSON.
+    """
     question = body.new_question(key, caller)
-    media_type = wants_stream(request)
-    if media_type:
-        presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
-        with gateway.streams.take(caller.account) as slot:
-            event = await gateway.questions.ask(question)
-            return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
+    if media_type := wants_stream(request):
+        return await _ask_and_stream(question, media_type, request, gateway, caller)
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
         return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
     return _json(question_json(ending, origin=_sees_origin(caller)))
 
 
-@router.get("/questions/{question_id}")
+@router.get("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest) -> Response:
     """Read a question with its status and, once it has ended, its result; from the record when it has left the log."""
     try:
@@ -195,25 +203,72 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, 
     return _json(question_json(state_of(steps_of(stored)), origin=_sees_origin(caller)))
 
 
-@router.get("/questions/{question_id}/events")
+async def _ask_and_stream(
+    question: NewQuestion, media_type: str, request: Request, gateway: Gateway, caller: Caller
+) -> Response:
+    """The stream of a new question; JSON where the client accepts that too and the question has ended already."""
+    origin = _sees_origin(caller)
+    presenter = QuestionPresenter(stream_cursor(request), origin=origin)
+    with gateway.streams.take(caller.account) as slot:
+        event = await gateway.questions.ask(question)
+        ending = await gateway.questions.ending_at_once(event, question) if accepts_json(request) else None
+        if ending is None:
+            return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
+        slot.release()
+        return _json(question_json(ending, origin=origin))
+
+
+@router.post("/questions/{question_id}/stream-ticket", status_code=201, responses={201: {"model": StreamTicket}})
+async def issue_stream_ticket(
+    question_id: QuestionId, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
+) -> Response:
+    """A ticket with which an `EventSource`, which sends no headers, can watch this question once, as this caller.
+
+    It is valid for a minute; the stream that it opens resumes by itself until the question has ended.
+    """
+    stored = await gateway.questions.find_question(question_id, owner)
+    deadline = steps_of(stored)[0].deadline.timestamp()
+    ticket = await gateway.tickets.issue(question_id, caller, owner, deadline)
+    events = f"{links(question_id)['events']}?ticket={ticket}"
+    body = {"ticket": ticket, "expires_in": UNUSED_SECONDS, "events": events}
+    return _json(body, 201, {"Cache-Control": "no-store"})
+
+
+@router.get(
+    "/questions/{question_id}/events",
+    response_class=StreamingResponse,
+    responses={
+        200: stream_reply("The events of the question."),
+        204: {"description": "A stream that was opened with a ticket has been read to its end."},
+    },
+)
 async def watch(
-    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
+    question_id: QuestionId, request: Request, gateway: CurrentGateway, caller: Watcher, owner: OwnerOfStream
 ) -> Response:
     """Stream a question (SSE, or NDJSON by `Accept`) from its beginning or after `Last-Event-ID`."""
-    presenter = QuestionPresenter(stream_cursor(request), origin=_sees_origin(caller))
+    cursor = stream_cursor(request)
+    presenter = QuestionPresenter(cursor, origin=_sees_origin(caller))
+    media_type = wants_stream(request) or SSE
     with gateway.streams.take(caller.account) as slot:
-        await gateway.questions.find_question(question_id, owner)
-        return streamed(gateway.questions.stream(question_id, presenter), wants_stream(request) or SSE, slot)
+        stored = await gateway.questions.find_question(question_id, owner)
+        if (right := right_of(request)) is None:
+            return streamed(gateway.questions.stream(question_id, presenter), media_type, slot)
+        if any(one.terminal and cursor.already_read(one.sequence) for one in stored):
+            # An EventSource that was not closed reconnects for ever; this tells it to stop.
+            slot.release()
+            return Response(status_code=204)
+        stream = gateway.questions.stream(question_id, ProvenPresenter(presenter, right.proof))
+        return streamed(stream, media_type, slot, first_id=with_proof(str(cursor), right.proof))
 
 
-@router.delete("/questions/{question_id}")
+@router.delete("/questions/{question_id}", responses={200: {"model": QuestionState}})
 async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Client, owner: OwnerOfRequest) -> Response:
     """Withdraw a question: queued work is dropped, running work cancelled. One that has ended does not change."""
     event = await gateway.questions.withdraw(question_id, caller.name, owner)
     return _json(question_json(event, origin=_sees_origin(caller)))
 
 
-@router.post("/questions/{question_id}/feedback", status_code=202)
+@router.post("/questions/{question_id}/feedback", status_code=202, responses={202: {"model": FeedbackReceipt}})
 async def rate(
     question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:

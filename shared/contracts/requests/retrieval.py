@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -213,6 +213,32 @@ class EmbedRequest(Request[EmbedReply]):
     verb = "embed"
 
     sources: tuple[str, ...] = Field(min_length=1, max_length=100)
+
+
+#: Texts of one request for vectors, and characters of one of them: a reply with long vectors stays below a megabyte.
+VECTOR_TEXTS, VECTOR_CHARS = 32, 8000
+
+
+class VectorsReply(Value):
+    """One vector for each text, in order, of the embeddings model `model`.
+
+    A vector is the base64 of its numbers as 32-bit floats, little-endian, `dimension` of them.
+    """
+
+    model: str
+    dimension: int
+    vectors: tuple[str, ...]
+
+
+class VectorsRequest(Request[VectorsReply]):
+    """`vectors`: texts of a client as vectors of the embeddings model in use; they are not stored."""
+
+    stage = "retrieval"
+    verb = "vectors"
+
+    texts: tuple[Annotated[str, Field(min_length=1, max_length=VECTOR_CHARS)], ...] = Field(
+        min_length=1, max_length=VECTOR_TEXTS
+    )
 
 
 class IndexStatsReply(Value):

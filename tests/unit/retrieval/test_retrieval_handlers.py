@@ -443,6 +443,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
         "source_index",
         "remove",
         "stats",
+        "vectors",
     }
     assert stage.ports
     assert not settings.data_dir.exists()

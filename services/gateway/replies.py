@@ -1,0 +1,151 @@
+"""Shapes of the replies to clients, for the OpenAPI document; the presenter makes the replies themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shared.contracts.domain import Answer, Citation, Notice, PipelineRef, Scores
+from shared.contracts.outcome import OutcomeName
+
+QuestionStatus = Literal[
+    "MODERATING_QUESTION",
+    "BUILDING_CONTEXT",
+    "GENERATING_ANSWER",
+    "VERIFYING_CITATION",
+    "COMPLETE",
+    "NEED_CLARIFICATION",
+    "ERROR",
+]
+DocumentStatus = Literal["submitted", "indexed", "unchanged", "refused"]
+_ID = "0195a1b2c3d47e5f8a9b0c1d2e3f4a5b"
+_LINKS = {
+    "self": f"/api/v1/questions/{_ID}",
+    "events": f"/api/v1/questions/{_ID}/events",
+    "feedback": f"/api/v1/questions/{_ID}/feedback",
+}
+_QUESTION: dict[str, Any] = {
+    "id": _ID,
+    "status": "MODERATING_QUESTION",
+    "pipeline": {"name": "default", "revision": 1},
+    "conversation_id": _ID,
+    "links": _LINKS,
+}
+
+
+class QuestionResult(BaseModel):
+    """How a question ended. What belongs to single outcomes is missing from the others."""
+
+    outcome: OutcomeName
+    notice: Notice | None = Field(default=None, description="To be shown before the answer.")
+    answer: Answer
+    citations: tuple[Citation, ...]
+    confidence: float = Field(description="0 to 10.")
+    context: dict[str, Any]
+    followups: tuple[str, ...]
+    engine: str
+    reused: dict[str, Any] | None = None
+    timings: dict[str, Any] = Field(description="Milliseconds by stage, and `total_ms`.")
+    usage: dict[str, Any] = Field(description="Tokens and cost of the models.")
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    scores: Scores | None = None
+    attempts: int = 1
+    best_effort: bool = False
+    judged_by: str = "rules"
+    refuted: tuple[dict[str, Any], ...] = ()
+    error: dict[str, Any] | None = Field(default=None, description="Of an abandoned question: its kind and stage.")
+    rejection: dict[str, Any] | None = Field(default=None, description="Of a rejected question: its kind.")
+
+
+class QuestionState(BaseModel):
+    """A question; `result` is there once it has ended."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_QUESTION]})
+
+    id: str
+    status: QuestionStatus
+    pipeline: PipelineRef | None = None
+    conversation_id: str
+    links: dict[str, str]
+    result: QuestionResult | None = None
+
+
+class FeedbackReceipt(BaseModel):
+    """A rating that was stored; `id` is its own."""
+
+    id: str
+    question: str
+    status: str
+
+
+class StreamTicket(BaseModel):
+    """`events` is the address for `EventSource`; the ticket must be used within `expires_in` seconds."""
+
+    ticket: str
+    expires_in: int
+    events: str
+
+
+class SubmissionReceipt(BaseModel):
+    """A submission that was stored; its state is at `links.status`."""
+
+    id: str
+    source: str
+    links: dict[str, str]
+
+
+class SubmittedDocument(BaseModel):
+    """What became of one document; `id` is that of its submission."""
+
+    id: str
+    source: str = ""
+    status: DocumentStatus
+    chunks: int | None = None
+    seconds: float | None = None
+    reason: str | None = None
+
+
+class IngestReport(BaseModel):
+    """What became of each document, in their order; `counts` by status."""
+
+    counts: dict[str, int]
+    documents: tuple[SubmittedDocument, ...]
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457); `detail` says what to send instead."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "no question 0195…; ask one with POST /api/v1/questions",
+                }
+            ]
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: tuple[dict[str, Any], ...] = Field(default=(), description="The fields that are invalid, with 422.")
+
+
+class ErrorOfOpenAI(BaseModel):
+    """What is wrong: `param` names the field."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class OpenAIProblem(BaseModel):
+    """An error of the routes under `/v1`."""
+
+    error: ErrorOfOpenAI

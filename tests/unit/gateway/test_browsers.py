@@ -1,0 +1,163 @@
+"""What a page in a browser needs: CORS for the origins that are allowed, compressed JSON, untouched streams."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+from pydantic import ValidationError
+
+from services.gateway.http_server import application
+from shared.runtime.settings import Settings
+from tests.unit.gateway.harness import CID, run, running_gateway
+
+KEYS = "web:client:client-key-0123456789"
+KEY = {"Authorization": "Bearer client-key-0123456789"}
+APP, OTHER = "https://app.example.org", "https://app.example.org.evil.example"
+PREFLIGHT = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type,idempotency-key,last-event-id,x-stainless-lang",
+}
+
+
+async def test_page_of_an_allowed_origin_may_call_and_its_preflight_needs_no_key() -> None:
+    async with running_gateway(api_keys=KEYS, cors_origins=f"{APP}, http://localhost:3000") as here:
+        asked = await here.http.options("/api/v1/questions", headers={"Origin": APP, **PREFLIGHT})
+        called = await here.http.get("/api/v1/pipelines", headers={"Origin": APP, **KEY})
+        refused = await here.http.get("/api/v1/pipelines", headers={"Origin": APP})
+
+    assert asked.status_code == 200
+    assert asked.headers["access-control-allow-origin"] == APP
+    allowed = asked.headers["access-control-allow-headers"].lower()
+    assert all(name in allowed for name in PREFLIGHT["Access-Control-Request-Headers"].split(","))
+    assert "DELETE" in asked.headers["access-control-allow-methods"]
+    for reply, status in ((called, 200), (refused, 401)):
+        assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (status, APP)
+        assert {"Retry-After", "RateLimit", "Location"} <= {
+            name.strip() for name in reply.headers["access-control-expose-headers"].split(",")
+        }
+        assert "Origin" in reply.headers["vary"]
+    assert not any("access-control-allow-credentials" in reply.headers for reply in (asked, called, refused))
+
+
+@pytest.mark.parametrize("origins", ["", APP])
+async def test_page_of_any_other_origin_gets_no_permission_to_read(origins: str) -> None:
+    async with running_gateway(api_keys=KEYS, cors_origins=origins) as here:
+        asked = await here.http.options("/api/v1/questions", headers={"Origin": OTHER, **PREFLIGHT})
+        called = await here.http.get("/api/v1/pipelines", headers={"Origin": OTHER, **KEY})
+
+    assert asked.status_code >= 400
+    assert "access-control-allow-origin" not in asked.headers
+    assert "access-control-allow-origin" not in called.headers
+
+
+async def test_allowed_origin_does_not_open_a_server_without_keys() -> None:
+    """Without keys every caller is an operator: pages of other machines stay out, whatever the settings say."""
+    async with running_gateway(cors_origins=APP) as here:
+        assert (await here.http.get("/api/v1/pipelines", headers={"Origin": APP})).status_code == 403
+        assert (await here.http.get("/api/v1/pipelines", headers={"Host": "rebound.example"})).status_code == 403
+        assert (await here.http.get("/api/v1/pipelines")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        "*",
+        "https://*.example.org",
+        "app.example.org",
+        "https://app.example.org/",
+        "https://app.example.org:443",
+        "null",
+    ],
+)
+def test_what_is_no_exact_origin_is_refused_at_the_start(origins: str) -> None:
+    with pytest.raises(ValidationError, match="origin"):
+        Settings(cors_origins=origins)  # type: ignore[arg-type]
+
+
+async def test_large_json_is_compressed_for_clients_that_accept_it() -> None:
+    async with running_gateway() as here:
+        plain = await here.http.get("/openapi.json", headers={"Accept-Encoding": "identity"})
+        async with here.http.stream("GET", "/openapi.json", headers={"Accept-Encoding": "gzip"}) as reply:
+            raw = b"".join([part async for part in reply.aiter_raw()])
+        small = await here.http.get("/api/v1/caller", headers={"Accept-Encoding": "gzip"})
+
+    assert reply.headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in reply.headers["vary"]
+    assert gzip.decompress(raw) == plain.content
+    assert len(raw) < len(plain.content) / 3
+    assert "content-encoding" not in plain.headers
+    assert "content-encoding" not in small.headers
+
+
+class Reader:
+    """An ASGI client that accepts gzip, and does something when a part of the body comes that holds some bytes."""
+
+    def __init__(self, path: str, media_type: str) -> None:
+        headers = [(b"host", b"localhost"), (b"accept", media_type.encode()), (b"accept-encoding", b"gzip")]
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": b"",
+            "headers": headers,
+            "server": ("localhost", 80),
+            "scheme": "http",
+            "http_version": "1.1",
+        }
+        self.headers: dict[bytes, bytes] = {}
+        self.parts: list[bytes] = []
+        self._requested = False
+
+    async def receive(self) -> dict[str, Any]:
+        if self._requested:
+            await asyncio.Event().wait()  # it stays
+        self._requested = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def read(self, app: Any, awaited: bytes, then: Callable[[], Awaitable[None]]) -> bytes:
+        async def send(message: dict[str, Any]) -> None:
+            self.headers.update(message.get("headers", ()))
+            self.parts.append(message.get("body", b""))
+            if awaited in self.parts[-1]:
+                await then()
+
+        await app(self.scope, self.receive, send)
+        return b"".join(self.parts)
+
+
+@pytest.mark.parametrize("media_type", ["text/event-stream", "application/x-ndjson"])
+async def test_streams_are_never_compressed_nor_held_back(media_type: str) -> None:
+    """The answer happens only once the client has read that the question is moderated."""
+    first, *others = run("At eight, " * 200)
+    async with running_gateway() as here:
+        await here.publish(first)
+        reader = Reader(f"/api/v1/questions/{CID}/events", media_type)
+        body = await reader.read(application(here.gateway), b"MODERATING", lambda: here.publish(*others))
+
+    assert b"content-encoding" not in reader.headers
+    assert b'"COMPLETE"' in body
+
+
+async def test_answer_that_is_there_comes_as_json_where_the_client_accepts_that_beside_a_stream() -> None:
+    question = {"question": "When does the harbour office open?"}
+    both = {"Accept": "text/event-stream, application/json", "Idempotency-Key": "same"}
+    async with running_gateway() as here:
+        first = await here.http.post("/api/v1/questions", json=question, headers={"Idempotency-Key": "same"})
+        (asked,) = here.bus.history(first.json()["id"])
+        withdrawn = await here.http.delete(first.json()["links"]["self"])
+        for path in ("/api/v1/questions", "/api/v1/query"):
+            reply = await here.http.post(path, json=question, headers=both)
+            assert reply.headers["content-type"] == "application/json"
+            assert reply.json()["result"] == orjson.loads(withdrawn.content)["result"]
+            assert reply.json()["id"] == asked.correlation_id
+
+            only = await here.http.post(path, json=question, headers={**both, "Accept": "text/event-stream"})
+            assert only.headers["content-type"].startswith("text/event-stream")
+            assert "event: result" in only.text
