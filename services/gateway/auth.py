@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
+from shared.contracts.document_access import DocumentViewer
 from shared.runtime.settings import Settings
 
 Role = Literal["client", "editor", "operator"]
@@ -22,10 +23,22 @@ _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5
 
 @dataclass(frozen=True)
 class Caller:
-    """`name` is the key's name, never the key."""
+    """Who sends a request: `name` is the key's name, never the key.
+
+    `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenant` are those of
+    the key's settings or of the token; the body of a request cannot claim them.
+    """
 
     name: str
     role: Role
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    tenant: str = ""
+
+    @property
+    def viewer(self) -> DocumentViewer:
+        """The documents that the caller is shown in lists: an operator all of them."""
+        return DocumentViewer(groups=self.groups, everything=self.role == "operator")
 
 
 class Authenticator:
@@ -37,6 +50,7 @@ class Authenticator:
             for label, secrets in settings.api_keys.items()
             for secret in secrets
         ]
+        self._groups = settings.key_groups
 
     @property
     def open(self) -> bool:
@@ -54,12 +68,12 @@ class Authenticator:
             host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
             if not (_is_local(f"http://{host}") and _is_local(origin)):
                 raise HttpProblem(403, "This server has no API keys: call it as localhost, or set ANSWERBUS_API_KEYS.")
-            return Caller("local", "operator")
+            return Caller("local", "operator", groups=self._groups.get("local", ()))
         given = hashlib.sha256(_key_of(request).encode()).digest()
         found: Caller | None = None
         for digest, name, role in self._keys:  # always all of them, so that the time reveals nothing
             if hmac.compare_digest(digest, given):
-                found = Caller(name, role)  # type: ignore[arg-type]
+                found = Caller(name, role, groups=self._groups.get(name, ()))  # type: ignore[arg-type]
         if found is None:
             challenge = {"WWW-Authenticate": "Bearer"}
             raise HttpProblem(401, "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'.", challenge)

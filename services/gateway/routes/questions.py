@@ -127,6 +127,7 @@ class QuestionIn(BaseModel):
             turns=self.turns,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
+            groups=caller.groups,
         )
 
 
