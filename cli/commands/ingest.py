@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from shared.web.policy import Policy
 
 
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", help="Only askers in this group are answered from the documents; repeatable."),
+]
+
+
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Files, folders, or - for standard input.")] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
-            "--field", help="JSON lines: PART=KEY with PART title, text, url, id, language, date; repeatable."
+            "--field", help="JSON lines: PART=KEY with PART title, text, url, id, language, date, groups; repeatable."
         ),
     ] = None,
     urls: Annotated[str, typer.Option("--urls", help="File with the URL of one page per line.")] = "",
@@ -37,6 +43,7 @@ def ingest(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
     ] = False,
+    group: Groups = None,
     language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
     sync: Annotated[
@@ -56,7 +63,7 @@ def ingest(
     if not (paths or urls or sitemap):
         fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
     collector = _collector(field or [], collection, language, stdin_type)
-    collector.prefix, collector.replace = (prefix or collection).strip("/"), replace
+    collector.prefix, collector.replace, collector.groups = (prefix or collection).strip("/"), replace, _groups(group)
 
     async def work() -> bool:
         hosts = tuple(allowed_hosts or ())
@@ -86,6 +93,16 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
         )
     except ValueError as error:
         fail(f"--field: {error}", 2)
+
+
+def _groups(names: list[str] | None) -> tuple[str, ...]:
+    from cli.output import fail
+    from shared.contracts.document_access import group_names
+
+    try:
+        return group_names(names or ())
+    except ValueError as error:
+        fail(f"--group: {error}", 2)
 
 
 async def _documents(

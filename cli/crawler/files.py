@@ -19,7 +19,10 @@ from typing import Any, BinaryIO
 
 from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from cli.crawler.text_parts import parts
+from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.domain import Document, part_source
+from shared.contracts.errors import DocumentError
+from shared.text.readers.document_groups import declared_groups
 
 STDIN = "-"
 
@@ -31,7 +34,10 @@ DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
     "url": ("url", "link"),
     "language": ("language", "lang"),
     "date": ("date", "updated", "modified", "published"),
+    "groups": (GROUPS_FIELD,),
 }
+#: Bytes at the beginning of a long text in which it may say whom it is for.
+_HEAD_BYTES = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,17 +60,18 @@ class SourceProblem:
 class Collector:
     """Walks files and folders; `problems` and `skipped` (count by reason) list what was left out.
 
-    `fields` maps `id`, `title`, `text`, `url`, `language` and `date` to the keys of a JSON lines record, with dots for
-    nested ones. `stdin_type` is the media type of standard input. `prefix` takes the place of the collection in ids.
-    With `replace`, documents replace those of the same id that were indexed from another folder. A text of more than
-    `part_bytes` is split into documents `<its id>#part=1` and so on, one in memory at a time; any other file may have
-    `max_bytes`.
+    `fields` maps `id`, `title`, `text`, `url`, `language`, `date` and `groups` to the keys of a JSON lines record, with
+    dots for nested ones. `groups` are those whom all documents are for, whatever they say themselves. `stdin_type` is
+    the media type of standard input. `prefix` takes the place of the collection in ids. With `replace`, documents
+    replace those of the same id that were indexed from another folder. A text of more than `part_bytes` is split into
+    documents `<its id>#part=1` and so on, one in memory at a time; any other file may have `max_bytes`.
     """
 
     collection: str = ""
     prefix: str = ""
     replace: bool = False
     language: str = ""
+    groups: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 64 * 2**20
     part_bytes: int = 2 * 2**20
@@ -164,6 +171,10 @@ class Collector:
         self, path: Path, beginning: bytes, file: BinaryIO, name: str, document: Document
     ) -> Iterator[CollectedDocument]:
         """A long text in parts, of which one is in memory at a time."""
+        if GROUPS_FIELD.encode() in beginning[:_HEAD_BYTES].lower() and not self.groups:
+            # They would hold for the first part only.
+            self.problem(str(path), f"{GROUPS_FIELD} in a text that is indexed in parts; name the groups with --group")
+            return
         header = document.media_type in TABLES
         pieces = parts(beginning, file, self.part_bytes, header=header)
         number, last = 0, None
@@ -224,6 +235,9 @@ class Collector:
         if not values["text"].strip():
             self.problem(place, f"no text under {' or '.join(self._paths('text'))}")
             return
+        groups = self._groups_of(record, place)
+        if groups is None:
+            return
         given = values["id"] or values["url"]
         document = Document(
             source=self.source(given or otherwise),
@@ -233,14 +247,25 @@ class Collector:
             url=values["url"],
             language=values["language"],
             date=values["date"],
+            groups=groups,
         )
         yield from self.submit(place, values["text"].encode("utf-8", "replace"), document)
 
+    def _groups_of(self, record: dict[str, Any], place: str) -> tuple[str, ...] | None:
+        """The groups whom the record is for; None where it names them in a way that cannot be read."""
+        for path in self._paths("groups"):
+            value = _value(record, path)
+            if value is not None:
+                try:
+                    return declared_groups(value)
+                except DocumentError as error:
+                    self.problem(place, str(error))
+                    return None
+        return ()
+
     def _part(self, record: dict[str, Any], part: str) -> str:
         for path in self._paths(part):
-            value: Any = record
-            for key in path.split("."):
-                value = value.get(key) if isinstance(value, dict) else None
+            value = _value(record, path)
             if isinstance(value, str | int) and not isinstance(value, bool):
                 return _encodable(str(value)).strip()
         return ""
@@ -273,12 +298,21 @@ class Collector:
             "language": document.language or self.language,
             "prefix": self.prefix,
             "replace": self.replace,
+            "groups": self.groups or document.groups,
         }
         yield CollectedDocument(document.model_copy(update=values), body)
 
     def problem(self, path: str, reason: str) -> None:
         """Note what could not be read, and why."""
         self.problems.append(SourceProblem(path, reason))
+
+
+def _value(record: dict[str, Any], path: str) -> Any:
+    """The value of a key of the record, with dots for nested ones; None where there is none."""
+    value: Any = record
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _origin(path: Path, name: str) -> str:

@@ -106,6 +106,7 @@ def answer_task(
             lane=envelope.lane,
             attempt=envelope.attempt,
             deadline=envelope.deadline,
+            groups=envelope.groups,
         ),
         tokens=tokens,
         history=ToolHistory(retrieved.question.language, retrieved.earlier.effect),

@@ -31,7 +31,10 @@ class TokenSink(Protocol):
 
 
 class QuestionRun(NamedTuple):
-    """The run of the question that is being answered; `attempt` counts from 0, `deadline` is in UTC."""
+    """The run of the question that is being answered; `attempt` counts from 0, `deadline` is in UTC.
+
+    `groups` are those of the asker.
+    """
 
     correlation_id: str
     conversation_id: str
@@ -40,6 +43,7 @@ class QuestionRun(NamedTuple):
     lane: Lane
     attempt: int
     deadline: datetime
+    groups: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> float:

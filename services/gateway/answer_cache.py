@@ -30,6 +30,7 @@ class AnswerCacheReader:
         turns: Sequence[Turn],
         digest: str,
         collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> tuple[str, AnswerReused | None]:
         """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
         key = reuse_key(
@@ -40,6 +41,7 @@ class AnswerCacheReader:
             turns=turns,
             generation=b"",
             collections=collections,
+            groups=groups,
         )
         place = place_of(key)
         try:

@@ -9,13 +9,14 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
 from fastapi import Depends, Request
 
 from services.gateway.problems import HttpProblem
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.pseudonyms import asker_id
 from shared.observability import telemetry
 from shared.runtime.settings import Settings, key_and_expiry
@@ -34,7 +35,8 @@ _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5
 class Caller:
     """Who sends a request: `name` is the key's name (never the key) or that of the token's issuer.
 
-    `user`, `groups` and `tenant` are what a token says; empty for an API key.
+    `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenant` are those of
+    the key's settings or of the token; the body of a request cannot claim them.
     """
 
     name: str
@@ -42,6 +44,11 @@ class Caller:
     user: str = ""
     groups: tuple[str, ...] = ()
     tenant: str = ""
+
+    @property
+    def viewer(self) -> DocumentViewer:
+        """The documents that the caller is shown in lists: an operator all of them."""
+        return DocumentViewer(groups=self.groups, everything=self.role == "operator")
 
     def user_or(self, named: str) -> str:
         """Whose questions a request concerns that names this user: the token's own, whatever it names.
@@ -98,12 +105,13 @@ class _ApiKey:
     expires: float
 
     @classmethod
-    def read(cls, text: str, label: str) -> _ApiKey:
-        """The key of an entry of the settings."""
+    def read(cls, text: str, label: str, groups: Mapping[str, tuple[str, ...]]) -> _ApiKey:
+        """The key of an entry of the settings; `groups` are those of each name."""
         key, expiry = key_and_expiry(text)
         name, _, role = label.partition(":")
         expires = expiry.timestamp() if expiry else float("inf")
-        return cls(hashlib.sha256(key.encode()).digest(), Caller(name, role), expires)  # type: ignore[arg-type]
+        caller = Caller(name, role, groups=groups.get(name, ()))  # type: ignore[arg-type]
+        return cls(hashlib.sha256(key.encode()).digest(), caller, expires)
 
 
 class Authenticator:
@@ -122,8 +130,9 @@ class Authenticator:
         self._tokens = tokens
         self._sessions = sessions
         self._clock = clock
+        self._groups = settings.key_groups
         self._keys = [
-            _ApiKey.read(secret.get_secret_value(), label)
+            _ApiKey.read(secret.get_secret_value(), label, self._groups)
             for label, secrets in settings.api_keys.items()
             for secret in secrets
         ]
@@ -151,7 +160,7 @@ class Authenticator:
         if self._sessions and text.startswith(SESSION_PREFIX):
             return await self._sessions.caller(text)
         if self.open:
-            return Caller("local", "operator")
+            return Caller("local", "operator", groups=self._groups.get("local", ()))
         if self._tokens and text.count(".") == 2:
             return await self._tokens.caller(text)
         detail = "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'."

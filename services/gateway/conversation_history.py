@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
@@ -51,12 +52,12 @@ class ConversationHistory:
             self._last.popitem(last=False)
 
     async def turns(
-        self, conversation_id: str, most: int, *, recent: float, asker: str = ""
+        self, conversation_id: str, most: int, *, recent: float, asker: str = "", groups: Sequence[str] = ()
     ) -> tuple[Turn, ...] | None:
         """The last `most` turns, oldest first; None when session, record and log could not be read.
 
         Only turns of the `asker` (a pseudonym) count, and without a session only those that ended in the last `recent`
-        seconds.
+        seconds. `groups` are those that the asker is in now: turns with an answer for others do not count.
         """
         stored, unknown = None, False
         try:
@@ -74,7 +75,7 @@ class ConversationHistory:
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
             session, unknown = with_turn(session, newer, keep=max(most, len(session.turns))), False
-        return None if unknown else session.turns_for_stages(most)
+        return None if unknown else session.readable_by(groups).turns_for_stages(most)
 
     async def _recorded(self, conversation_id: str, asker: str, most: int, since: float) -> list[SessionTurn] | None:
         """The turns on record; None when the record cannot be read."""
@@ -110,4 +111,10 @@ def _is_turn(exchange: ExchangeSummary) -> bool:
 
 def _turn(exchange: ExchangeSummary) -> SessionTurn:
     answer = cut(with_options(exchange.answer, exchange.options), TURN_CHARS)
-    return SessionTurn(id=exchange.id, at=exchange.ended_at.timestamp(), question=exchange.question, answer=answer)
+    return SessionTurn(
+        id=exchange.id,
+        at=exchange.ended_at.timestamp(),
+        question=exchange.question,
+        answer=answer,
+        groups=exchange.groups,
+    )

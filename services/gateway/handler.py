@@ -56,8 +56,9 @@ class NewQuestion:
 
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
-    conversation. `collections` limits the question to documents of these. `limited` are those whose limits count;
-    `anonymous`: an anonymous session asks, which may not choose among all pipelines.
+    conversation. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
+    may be read. `limited` are those whose limits count; `anonymous`: an anonymous session asks, which may not choose
+    among all pipelines.
     """
 
     text: str
@@ -73,6 +74,7 @@ class NewQuestion:
     time_zone: str = ""
     limited: tuple[LimitedAsker, ...] = ()
     anonymous: bool = False
+    groups: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -173,11 +175,7 @@ class QuestionService:
     ) -> tuple[Event[Fact], bool]:
         """Publish the question: its first event, and whether it is a new one. Raises as `ask`."""
         turns = await self._turns(question, pipeline, section)
-        key, reused = "", None
-        if section.cache == "exact" and turns is not None and question.lane is Lane.LIVE:
-            key, reused = await self._answer_cache.look_up(
-                question.text, pipeline, question.language, turns, question.digest, question.collections
-            )
+        key, reused = await self._cached(question, pipeline, section, turns)
         if reused is None:
             self._admit()
         fact: Fact = reused or QuestionAsked(
@@ -200,6 +198,7 @@ class QuestionService:
             tenant=self._settings.tenant,
             reuse_key=key,
             asker=self._asker(question),
+            groups=question.groups,
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -377,13 +376,33 @@ class QuestionService:
             return question.turns[-section.turns :]
         if question.conversation_id:
             remembered = await self._conversations.turns(
-                question.conversation_id, section.turns, recent=section.recent_seconds, asker=self._asker(question)
+                question.conversation_id,
+                section.turns,
+                recent=section.recent_seconds,
+                asker=self._asker(question),
+                groups=question.groups,
             )
             if remembered or not question.client_turns:
                 return remembered
         if question.client_turns:
             return await moderated(question.client_turns[-section.turns :], pipeline.name, self._requests)
         return question.turns[-section.turns :]
+
+    async def _cached(
+        self, question: NewQuestion, pipeline: PipelineRef, section: GatewaySettings, turns: tuple[Turn, ...] | None
+    ) -> tuple[str, AnswerReused | None]:
+        """The key under which the answer may be cached (empty: it may not), and the cached answer or None."""
+        if section.cache != "exact" or turns is None or question.lane is not Lane.LIVE:
+            return "", None
+        return await self._answer_cache.look_up(
+            question.text,
+            pipeline,
+            question.language,
+            turns,
+            question.digest,
+            question.collections,
+            question.groups,
+        )
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
         """The first event of the question that already has this id.

@@ -38,6 +38,7 @@ class RecordQueries:
                     outcome=exchange.outcome,
                     citations=exchange.citations,
                     options=tuple(exchange.details.get("options") or ()),
+                    groups=exchange.groups,
                     lane=exchange.lane,
                     ended_at=exchange.ended_at,
                 )

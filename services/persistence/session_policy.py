@@ -24,6 +24,7 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
         at=exchange.ended_at.timestamp(),
         question=exchange.question,
         answer=cut(shown, settings.turn_chars),
+        groups=exchange.groups,
     )
 
 
@@ -68,4 +69,5 @@ def with_summary(session: Session, before: Session, summary: str, turns: tuple[S
         return session
     until = turns[-1].at
     later = tuple(turn for turn in session.turns if turn.at > until)
-    return session.model_copy(update={"turns": later, "summary": summary, "until": until})
+    groups = sorted({*before.groups, *(group for turn in turns for group in turn.groups)})
+    return session.model_copy(update={"turns": later, "summary": summary, "until": until, "groups": tuple(groups)})

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.budget import BudgetSettings, within_budget
 from services.retrieval.settings import RetrievalSettings
+from shared.contracts.document_access import may_read
 from shared.contracts.domain import Passage
+from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import PassagesRetrieved
 from shared.contracts.requests.persistence import ConversationRequest
@@ -35,9 +37,9 @@ class ConversationContext:
         self._store = store
 
     async def extend(
-        self, retrieved: PassagesRetrieved, conversation: str, settings: RetrievalSettings
+        self, retrieved: PassagesRetrieved, envelope: Envelope, settings: RetrievalSettings
     ) -> PassagesRetrieved:
-        """The passages found and, when they help, those of the previous turn.
+        """The passages found and, when they help, those of the asker's previous turn that the asker may read.
 
         When the record or the index is unavailable the result stays as it is.
         """
@@ -46,27 +48,29 @@ class ConversationContext:
             return retrieved
         try:
             async with asyncio.timeout(SECONDS):
-                earlier = await self._cited(conversation, question.collections)
+                earlier = await self._cited(envelope, question.collections)
         except (AnswerbusError, TimeoutError):
             DEGRADED.labels("context").inc()
             return retrieved
         asked = retrieved.context.standalone_question or question.search_text
         return with_earlier_passages(retrieved, asked, question.language, earlier, settings)
 
-    async def _cited(self, conversation: str, collections: Sequence[str]) -> list[Passage]:
+    async def _cited(self, envelope: Envelope, collections: Sequence[str]) -> list[Passage]:
         """The passages that the last answer of the conversation cites, of these collections (empty: of all), as they
         are in the index now."""
-        request = ConversationRequest(id=conversation, limit=1)
+        request = ConversationRequest(id=envelope.conversation_id, asker=envelope.asker, limit=1)
         reply = await self._requests.ask(request, SECONDS)
         cited = [one.passage for exchange in reply.exchanges for one in exchange.citations]
         ids = [one for one in dict.fromkeys(cited) if one]
         known = {one.id: one for one in await self._store.fetch(ids)} if ids else {}
         cited_passages = [known[one] for one in ids if one in known]
-        return [one for one in cited_passages if await self._is_in(one.source, collections)]
+        return [one for one in cited_passages if await self._may_be_read(one.source, envelope.groups, collections)]
 
-    async def _is_in(self, source: str, collections: Sequence[str]) -> bool:
-        document = await self._store.document(source) if collections else None
-        return not collections or (document is not None and document.collection in collections)
+    async def _may_be_read(self, source: str, groups: Sequence[str], collections: Sequence[str]) -> bool:
+        document = await self._store.document(source)
+        if document is None or not may_read(document.groups, groups):
+            return False
+        return not collections or document.collection in collections
 
 
 def with_earlier_passages(

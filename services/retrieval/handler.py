@@ -151,12 +151,12 @@ class QuestionHandler:
             return ClarificationRequested(
                 question=question, clarification=rewritten.clarification, options=rewritten.options
             )
-        passages, context = await self._find(question, rewritten, settings)
+        passages, context = await self._find(question, rewritten, settings, envelope.groups)
         if cached.reason:
             context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": cached.reason}})
         retrieved = PassagesRetrieved(question=question, passages=passages, context=context)
         if self._conversation is not None:
-            retrieved = await self._conversation.extend(retrieved, envelope.conversation_id, settings)
+            retrieved = await self._conversation.extend(retrieved, envelope, settings)
         return await _screened(retrieved, envelope, settings)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
@@ -175,7 +175,8 @@ class QuestionHandler:
         )
         said_before = self._query_rewriting.context(refuted.question, text, settings.query_rewriting)
         rewritten = replace(rewritten, context=said_before)
-        passages, context = await self._find(refuted.question, rewritten, settings, room=PASSAGE_BYTES - carried)
+        room = PASSAGE_BYTES - carried
+        passages, context = await self._find(refuted.question, rewritten, settings, envelope.groups, room=room)
         asked = refuted.standalone_question or refuted.question.search_text
         trace = {**context.trace, "searched": rewritten.question}
         context = context.model_copy(update={"standalone_question": asked, "trace": trace})
@@ -213,6 +214,7 @@ class QuestionHandler:
             retrievers=request.retrievers,
             explain=request.explain,
             steps=rewritten.steps,
+            groups=request.groups,
         )
         result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         return SearchReply(
@@ -236,9 +238,18 @@ class QuestionHandler:
         return replace(rewritten, steps=(Step(cached.explanation, cached.took_ms), *rewritten.steps))
 
     async def _find(
-        self, question: Question, rewritten: RewrittenQuery, settings: RetrievalSettings, *, room: int = PASSAGE_BYTES
+        self,
+        question: Question,
+        rewritten: RewrittenQuery,
+        settings: RetrievalSettings,
+        groups: tuple[str, ...],
+        *,
+        room: int = PASSAGE_BYTES,
     ) -> tuple[tuple[Passage, ...], Context]:
-        """The passages that fit into `room` bytes of JSON, and what the search decided beside them."""
+        """The passages that fit into `room` bytes of JSON, and what the search decided beside them.
+
+        `groups` are those of the asker.
+        """
         collections = _collections(question, settings)
         if question.collections and not collections:
             note = f"the pipeline has none of the collections {', '.join(question.collections)}"
@@ -249,6 +260,7 @@ class QuestionHandler:
             collections=collections,
             steps=rewritten.steps,
             context=rewritten.context,
+            groups=groups,
         )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
@@ -316,7 +328,8 @@ class DocumentHandler:
 
     async def documents(self, request: DocumentsRequest) -> DocumentsReply:
         """Answers `ask.retrieval.documents`: one page of the register."""
-        known = await self._index.documents(request.collection)
+        registered = await self._index.documents(request.collection)
+        known = [document for document in registered if request.viewer.may_read(document.groups)]
         later = [document for document in known if document.source > request.after]
         page = tuple(later[: request.limit])
         after = page[-1].source if len(later) > len(page) else ""
@@ -326,13 +339,13 @@ class DocumentHandler:
         """Answers `ask.retrieval.remove`: removes documents with all their passages."""
 
         async def remove() -> RemoveReply:
-            return RemoveReply(removed=await self._indexer.remove(request.sources))
+            return RemoveReply(removed=await self._indexer.remove(request.sources, request.viewer))
 
         return await self._generation.track(remove(), unchanged=lambda reply: not reply.removed)
 
     async def document(self, request: DocumentRequest) -> DocumentReply:
         """Answers `ask.retrieval.document`: a document with some of its passages."""
-        known, passages = await self._indexer.passages(request.source)
+        known, passages = await self._indexer.passages(request.source, request.viewer)
         page = passages[request.after : request.after + request.limit]
         after = request.after + len(page)
         return DocumentReply(document=known, passages=tuple(page), after=after if after < len(passages) else 0)
@@ -372,7 +385,7 @@ class DocumentHandler:
         entries = [
             SourceIndexEntry(source=one.source, title=one.title, description=one.description)
             for one in documents
-            if not collections or one.collection in collections
+            if (not collections or one.collection in collections) and request.viewer.may_read(one.groups)
         ]
         later = [entry for entry in entries if entry.source > request.after]
         page = tuple(later[: request.limit])

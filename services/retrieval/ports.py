@@ -24,6 +24,7 @@ class WeightedText(NamedTuple):
 class RetrieverQuery:
     """What every retriever is asked: a text, its language (ISO 639-3) and the collections to search (empty: all).
 
+    `groups` are those of the asker: besides documents for everybody, only those of these groups are searched.
     `limit` is the number of passages of documents, `web_limit` the number of web results. `context` is what was said
     before a follow-up, for retrievers that weigh words.
     """
@@ -34,6 +35,7 @@ class RetrieverQuery:
     collections: tuple[str, ...] = ()
     web_limit: int = 5
     context: tuple[WeightedText, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,17 @@ class GraphWalk(Protocol):
     """A walk along the links between passages."""
 
     async def expand(
-        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+        self,
+        query_text: str,
+        seeds: Sequence[Passage],
+        limit: int,
+        *,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> Sequence[VisitedPassage]:
         """The passages reached from the seeds (best first), most visited first; the seeds are among them.
+
+        Passages of other documents than `RetrieverQuery` allows are not walked over.
 
         Raises:
             UnavailableError: the graph store is unavailable.
@@ -131,7 +141,11 @@ class PassageStore(Protocol):
     """Where passages are read by id."""
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        """The passages of these ids, in no order, without a score; unknown ids are left out."""
+        """The passages of these ids, in no order, without a score; unknown ids are left out.
+
+        Nobody's groups are asked for: who fetches for an asker has the ids from a search with the asker's groups, or
+        checks the documents.
+        """
 
 
 class VectorIndex(PassageStore, Protocol):
@@ -174,17 +188,24 @@ class VectorIndex(PassageStore, Protocol):
         limit: int = 10,
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
+        groups: Sequence[str] = (),
     ) -> list[Passage]:
         """The passages that share words with the text, best first, `via=("bm25",)`, with id and score only.
 
-        `language` (ISO 639-3) is that of the text; `und` is read as the language of most passages.
+        Only passages of documents without groups and of those of one of these `groups` are scored. `language`
+        (ISO 639-3) is that of the text; `und` is read as the language of most passages.
         """
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
         """Store vectors of this model from now on; those of any other model are dropped and never mixed with them."""
 
-    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`."""
+    async def search_near(
+        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+    ) -> list[Passage]:
+        """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`.
+
+        `groups` as for `search`.
+        """
 
     async def embedded(self, source: str = "") -> int:
         """The number of passages, of all or of this source, that have a vector of the model announced last.

@@ -39,7 +39,7 @@ class SearchQuery:
     `count` is the number of passages; 0: as many as the pipeline gives a question. With `collections`, only documents
     of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
     those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
-    was said before it, whose words count less.
+    was said before it, whose words count less. `groups` are those of the asker: documents of others are not searched.
     """
 
     text: str
@@ -50,6 +50,7 @@ class SearchQuery:
     explain: bool = False
     steps: tuple[Step, ...] = ()
     context: tuple[WeightedText, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass
@@ -121,7 +122,9 @@ class Searcher:
         query = await self._with_language(query, trace)
         limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
         collections = query.collections or filters.collections or settings.collections
-        asked = RetrieverQuery(text, query.language, limit, tuple(collections), settings.web_results, query.context)
+        asked = RetrieverQuery(
+            text, query.language, limit, tuple(collections), settings.web_results, query.context, query.groups
+        )
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents:
             passages = documents[: query.count or None]

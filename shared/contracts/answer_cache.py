@@ -1,8 +1,8 @@
 """The answer cache: answers for exact repeats of their question, in the key-value bucket `answers`.
 
 Pure; persistence writes answers, the gateway reads them. A reuse key is made of everything that an answer depends on:
-the question, the turns before it, the requested language and collections, tenant, pipeline revision, and the
-generation of the index.
+the question, the turns before it, the requested language and collections, the groups of the asker, tenant, pipeline
+revision, and the generation of the index.
 A change of any of them changes the key, so a cached answer is never given to another question, nor after a document has
 changed.
 
@@ -61,11 +61,14 @@ def reuse_key(
     turns: Sequence[Turn],
     generation: bytes,
     collections: Sequence[str] = (),
+    groups: Sequence[str] = (),
 ) -> str:
     """The key of a question's answer: the digests of its text and of what else it depends on, and the generation."""
     context: list[object] = [tenant, pipeline.name, pipeline.revision, language.casefold()]
     if collections:
         context.append(sorted(set(collections)))
+    if groups:
+        context.append({"groups": sorted(set(groups))})
     earlier = [[turn.question, turn.answer] for turn in turns]
     return in_generation(f"{_digest(normalised(text))}-{_digest(json.dumps([context, earlier]))}", generation)
 

@@ -361,7 +361,8 @@ class Document(Value):
 
     `prefix` is the part of the id after `kb:` that belongs to the collection, not to the document. `origin` is an
     opaque name of the place it was read from: a changed document from another place is refused under the same id,
-    unless `replace` is set. `submission` is the id of the submission.
+    unless `replace` is set. `submission` is the id of the submission. `groups` are those whom the document is for;
+    none: those that the document names itself, else everybody (`shared.contracts.document_access`).
     """
 
     source: str
@@ -379,6 +380,7 @@ class Document(Value):
     origin: str = ""
     replace: bool = False
     submission: str = ""
+    groups: tuple[str, ...] = ()
 
 
 _SCHEME = "kb:"

@@ -38,7 +38,8 @@ class Envelope(BaseModel):
     `reuse_key` is the key under which the answer may be cached (`shared.contracts.answer_cache`), empty where it must
     not. `origin` is empty for what a client caused, else `replay`, `injected` or `imported`: an operator caused it, and
     all that follows from it. No stage acts on an imported event. `parent` is the question that a replay repeats.
-    `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`).
+    `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
+    documents the question is answered from (`shared.contracts.document_access`).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -61,6 +62,7 @@ class Envelope(BaseModel):
     parent: str = ""
     origin: str = ""
     asker: str = ""
+    groups: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> float:
@@ -132,6 +134,7 @@ def opening(
     tenant: str = "default",
     reuse_key: str = "",
     asker: str = "",
+    groups: tuple[str, ...] = (),
 ) -> Event[F]:
     """The first event of a chain, caused by a client."""
     cid = correlation_id or new_correlation_id()
@@ -149,6 +152,7 @@ def opening(
         tenant=tenant,
         reuse_key=reuse_key,
         asker=asker,
+        groups=groups,
         payload=fact,
     )
 
@@ -185,6 +189,7 @@ def following(
         parent=cause.parent,
         origin=cause.origin,
         asker=cause.asker,
+        groups=cause.groups,
         payload=fact,
     )
 

@@ -1,17 +1,17 @@
 """The session of a conversation: its last turns, and a summary of those before, in the key-value bucket `sessions`.
 
 Pure; persistence writes sessions, the gateway reads them.
-Stored form: a JSON object `{"turns", "summary", "until", "asker"}`. Turns are listed oldest first, each `{"question",
-"answer", "id", "at"}` with `id` the question's correlation id and `at` the ending's time in seconds since 1970; the
-summary is of all turns to the time `until`. A list of turns alone, as it was stored before there were summaries, is
-read too.
+Stored form: a JSON object `{"turns", "summary", "until", "asker", "groups"}`. Turns are listed oldest first, each
+`{"question", "answer", "id", "at", "groups"}` with `id` the question's correlation id and `at` the ending's time in
+seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was stored before
+there were summaries, is read too.
 
 To the stages a summary is a turn without a question, before all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from pydantic import TypeAdapter, ValidationError
@@ -26,22 +26,34 @@ TURN_CHARS = 1000
 
 
 class SessionTurn(Turn):
-    """A turn with the id of its question, so that a terminal fact delivered twice is one turn."""
+    """A turn with the id of its question, so that a terminal fact delivered twice is one turn.
+
+    `groups` are those that the asker had then: the answer may be made of documents for them.
+    """
 
     id: str
     at: float
+    groups: tuple[str, ...] = ()
 
 
 class Session(Value):
     """The turns kept of a conversation, oldest first, and the summary of those until the time `until`.
 
-    `asker` is the pseudonym of its owner: only that asker's questions are added to it and follow up on it.
+    `asker` is the pseudonym of its owner: only that asker's questions are added to it and follow up on it. `groups` are
+    those of the summarised turns.
     """
 
     turns: tuple[SessionTurn, ...] = ()
     summary: str = ""
     until: float = 0.0
     asker: str = ""
+    groups: tuple[str, ...] = ()
+
+    def readable_by(self, groups: Iterable[str]) -> Session:
+        """The session without what came of groups that its owner is no longer in."""
+        own = frozenset(groups)
+        turns = tuple(turn for turn in self.turns if own.issuperset(turn.groups))
+        return self.model_copy(update={"turns": turns, "summary": self.summary if own.issuperset(self.groups) else ""})
 
     def turns_for_stages(self, most: int) -> tuple[Turn, ...]:
         """The last `most` turns as stages get them, with the summary as the first one."""
@@ -103,7 +115,7 @@ def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
         return None
     at = event.occurred_at.timestamp()
     answer = cut(outcome.turn_text, TURN_CHARS)
-    return SessionTurn(id=event.correlation_id, at=at, question=outcome.question, answer=answer)
+    return SessionTurn(id=event.correlation_id, at=at, question=outcome.question, answer=answer, groups=event.groups)
 
 
 def cut(text: str, most: int) -> str:

@@ -17,6 +17,8 @@ from shared.contracts.envelope import REPLAY, Event, event_id, event_type, new_c
 from shared.contracts.errors import NotFoundError, RefusedError
 from shared.contracts.facts import FACTS, Fact
 
+#: What a replay has of the envelope: it is answered from what its asker might read.
+_KEPT = ("fact", "attempt", "tenant", "groups")
 #: Fields of payloads that hold durations, which differ in every run.
 _TIMES = ("took_ms", "milliseconds", "first_token_ms")
 
@@ -74,7 +76,7 @@ def again(
     payload = edited(event.payload, changes) if changes else event.payload
     return event_type(type(payload)).model_validate(
         {
-            **{name: getattr(event, name) for name in ("fact", "attempt", "tenant", "timeline", "model_calls")},
+            **{name: getattr(event, name) for name in (*_KEPT, "timeline", "model_calls")},
             "event_id": event_id(REPLAY, type(payload), cid, event.attempt),
             "correlation_id": cid,
             "conversation_id": cid,

@@ -22,6 +22,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from shared.contracts.document_access import group_names
 from shared.contracts.errors import ConfigurationError
 from shared.llm.settings import ModelsSettings, read_models
 from shared.web.hosts import host_list, origin_list
@@ -230,6 +231,11 @@ class Settings(BaseSettings):
         default=(),
         description="Origins of web pages that may call the gateway (https://app.example.org), by commas; empty: none.",
     )
+    key_groups: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
+        default_factory=dict,
+        description="Groups of API keys as name:group, separated by commas; a name may have several groups. Without "
+        "API keys the name is local.",
+    )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
@@ -329,6 +335,22 @@ class Settings(BaseSettings):
                     key_and_expiry(key.get_secret_value())
                 except (ValueError, OverflowError):
                     raise ValueError(f"{label}: a key ends with a date that does not exist") from None
+        return value
+
+    @field_validator("key_groups", mode="before")
+    @classmethod
+    def _read_groups(cls, value: object) -> object:
+        """`web:staff, web:hr, shop:sales` -> {"web": ("hr", "staff"), "shop": ("sales",)}."""
+        if isinstance(value, str):
+            entries = [part.strip().partition(":") for part in value.split(",") if part.strip()]
+            if any(not name or not group for name, _, group in entries):
+                raise ValueError("each entry is name:group, with the name of an API key")
+            value = {name: tuple(group for key, _, group in entries if key == name) for name, _, _ in entries}
+        if isinstance(value, dict):
+            return {
+                name: group_names([groups] if isinstance(groups, str) else map(str, groups))
+                for name, groups in value.items()
+            }
         return value
 
     @field_validator("idempotency_secret")

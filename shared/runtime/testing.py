@@ -135,6 +135,10 @@ class MemoryLog:
         return any(_matches(scope, one.subject) for one in self.stored)
 
 
+#: Arguments of `opening` that a question of a test may have.
+_OF_ENVELOPE = ("correlation_id", "conversation_id", "lane", "groups", "asker")
+
+
 @dataclass(frozen=True)
 class KeptDeadLetter:
     """A stored dead letter: the subject it is stored under, the event's bytes, and headers that say why."""
@@ -213,7 +217,7 @@ class MemoryBus:
 
     async def question(self, text: str, *, pipeline: str = "", deadline: float = 60.0, **fields: Any) -> Event[Fact]:
         """Publish `QuestionAsked` and `run`; `fields` are fields of the fact, or arguments of `opening`."""
-        envelope = {key: fields.pop(key) for key in ("correlation_id", "conversation_id", "lane") if key in fields}
+        envelope = {key: fields.pop(key) for key in _OF_ENVELOPE if key in fields}
         ref = self.pipelines.current(pipeline or self.settings.default_pipeline)
         assert ref is not None
         fact = QuestionAsked(text=text, **fields)

@@ -51,10 +51,10 @@ async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-def _extracted(name: str, *texts: str, collection: str = "") -> DocumentGraph:
+def _extracted(name: str, *texts: str, collection: str = "", groups: tuple[str, ...] = ()) -> DocumentGraph:
     """The graphlet of a document called `name`, whose passages are `name/0`, `name/1`, …"""
     passages = [Passage(id=f"{name}/{at}", source=name, text=text, title=name) for at, text in enumerate(texts)]
-    return extract(IndexedDocument(source=name, title=name, collection=collection), passages)
+    return extract(IndexedDocument(source=name, title=name, collection=collection, groups=groups), passages)
 
 
 async def _put(graph: Graph, name: str, *texts: str, **options: Any) -> Counts:
@@ -95,7 +95,7 @@ async def test_graph_knows_the_version_that_was_put_last(graph: Graph) -> None:
     assert await graph.sources() == []
 
 
-async def test_graph_of_the_version_before_has_no_document_until_it_is_put_again(tmp_path: Path) -> None:
+async def test_graph_without_versions_has_no_document_until_it_is_put_again(tmp_path: Path) -> None:
     # Given a file that was written before versions were kept
     graph = SqliteGraph(tmp_path)
     await graph.open()
@@ -103,6 +103,7 @@ async def test_graph_of_the_version_before_has_no_document_until_it_is_put_again
     await graph.close()
     with contextlib.closing(sqlite3.connect(tmp_path / "graph.db")) as file:
         file.execute("ALTER TABLE source DROP COLUMN version")
+        file.execute("ALTER TABLE source DROP COLUMN groups")
         file.execute("PRAGMA user_version = 1")
     # When it is opened
     await graph.open()
@@ -247,6 +248,56 @@ async def test_neighbourhood_keeps_to_the_collections_named(graph: Graph) -> Non
     await _put(graph, "Secret Plan", "It moves the river gauge.", collection="staff")
     around = await graph.neighbourhood(["river gauge"], ["Secret Plan/0"], collections=["public"])
     assert around.passages == {"River Gauge/0", "Flood Warning/0"}
+
+
+async def test_neighbourhood_has_passages_of_the_askers_groups_and_of_everybody_alone(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge.", groups=("staff", "board"))
+    await _put(graph, "Secret Plan", "It moves the river gauge.", groups=("board",))
+    seeds = ["Flood Warning/0", "Secret Plan/0"]
+
+    async def reached(*groups: str) -> set[str]:
+        return (await graph.neighbourhood(["river gauge", "secret plan"], seeds, groups=groups)).passages
+
+    for _ in range(2):  # the second time from what was read before, for other groups too
+        assert await reached() == {"River Gauge/0"}
+        assert await reached("staff") == {"River Gauge/0", "Flood Warning/0"}
+        assert await reached("guests", "board") == {"River Gauge/0", "Flood Warning/0", "Secret Plan/0"}
+
+
+async def test_passages_for_others_take_no_place_among_the_edges_that_are_followed(graph: Graph) -> None:
+    for number in range(8):
+        await _put(graph, f"Plan {number}", "It moves the river gauge.", groups=("board",))
+    await _put(graph, "River Gauge", "Measures water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge.")
+
+    around = await graph.neighbourhood(["river gauge"], (), degree=2)
+
+    assert around.passages == {"River Gauge/0", "Flood Warning/0"}
+
+
+async def test_document_put_again_for_others_changes_who_reaches_it_at_once(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures water.", groups=("board",))
+    assert not (await graph.neighbourhood(["river gauge"], ())).passages
+    await _put(graph, "River Gauge", "Measures water.")
+    assert (await graph.neighbourhood(["river gauge"], ())).passages == {"River Gauge/0"}
+    await _put(graph, "River Gauge", "Measures water.", groups=("board",))
+    assert not (await graph.neighbourhood(["river gauge"], ())).passages
+
+
+async def test_sqlite_of_before_there_were_groups_is_for_everybody(tmp_path: Path) -> None:
+    graph = SqliteGraph(tmp_path)
+    await graph.open()
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await graph.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "graph.db")) as file:
+        file.execute("ALTER TABLE source DROP COLUMN groups")
+        file.execute("PRAGMA user_version = 2")
+
+    await graph.open()
+
+    assert (await graph.neighbourhood(["river gauge"], ())).passages == {"River Gauge/0"}
+    await graph.close()
 
 
 async def test_neighbourhood_of_unknown_nodes_is_empty(graph: Graph) -> None:

@@ -46,11 +46,17 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 def _document(
-    source: str, *texts: str, version: str = "1", language: str = "eng", title: str = "", collection: str = ""
+    source: str,
+    *texts: str,
+    version: str = "1",
+    language: str = "eng",
+    title: str = "",
+    collection: str = "",
+    groups: tuple[str, ...] = (),
 ) -> tuple[IndexedDocument, list[Passage]]:
     document = IndexedDocument(
         source=source, digest=f"d{version}", version=version, title=title, language=language,
-        collection=collection, chunks=len(texts),
+        collection=collection, chunks=len(texts), groups=groups,
     )  # fmt: skip
     passages = [
         Passage(
@@ -149,6 +155,71 @@ async def test_search_keeps_to_the_collections_asked_for(index: VectorIndex) -> 
         await index.replace(*_document(f"kb:{name}", "tax form", collection=name))
     assert sorted(await _sources(index, "tax", language="eng", collections=("one", "two"))) == ["kb:one", "kb:two"]
     assert len(await _sources(index, "tax", language="eng")) == 3
+
+
+async def test_both_searches_score_documents_for_everybody_and_for_the_askers_groups_alone(index: VectorIndex) -> None:
+    # Given documents for everybody and for groups, the best matches for others than the asker
+    await index.keep_vectors("model", 2)
+    for name, groups in (("everybody", ()), ("staff", ("staff", "board")), ("board", ("board",))):
+        document, passages = _document(f"kb:{name}", f"opening hours {name}", groups=groups)
+        await index.replace(document, passages, [[1.0, len(groups) * 0.1]])
+    for number in range(30):
+        document, passages = _document(f"kb:plan{number}", "opening hours opening hours", groups=("board",))
+        await index.replace(document, passages, [[1.0, 0.0]])
+
+    async def found(*groups: str) -> set[str]:
+        by_words = await _sources(index, "opening hours", language="eng", groups=groups, limit=2)
+        by_meaning = await _sources_of(index, await index.search_near([1.0, 0.0], groups=groups, limit=2))
+        assert set(by_words) == set(by_meaning)
+        return set(by_words)
+
+    # Then those for others take no place in the ranking, and who is in a group finds its documents
+    assert await found() == {"kb:everybody"}
+    assert await found("staff") == {"kb:everybody", "kb:staff"}
+    assert await found("staff", "guests") == {"kb:everybody", "kb:staff"}
+    assert await found("Board") == {"kb:everybody"}
+    assert len(await _sources(index, "hours", language="eng", groups=("board",), limit=50)) == 33
+    # And the register tells whom a document is for
+    assert (await index.document("kb:staff") or _document("")[0]).groups == ("staff", "board")
+
+
+async def test_groups_and_collections_limit_a_search_together(index: VectorIndex) -> None:
+    await index.replace(*_document("kb:a", "opening hours", collection="town", groups=("staff",)))
+    await index.replace(*_document("kb:b", "opening hours", collection="shop", groups=("staff",)))
+    await index.replace(*_document("kb:c", "opening hours", collection="town"))
+
+    limits = {"language": "eng", "collections": ["town"]}
+    assert await _sources(index, "hours", **limits) == ["kb:c"]
+    assert set(await _sources(index, "hours", groups=["staff"], **limits)) == {"kb:a", "kb:c"}
+
+
+async def test_document_replaced_for_other_groups_is_found_by_them_at_once(index: VectorIndex) -> None:
+    for version, groups in (("1", ()), ("2", ("staff",)), ("3", ("board",)), ("4", ())):
+        await index.replace(*_document("kb:a", "opening hours", version=version, groups=groups))
+        for asker in ("staff", "board"):
+            found = await _sources(index, "hours", language="eng", groups=(asker,))
+            assert found == (["kb:a"] if not groups or asker in groups else [])
+
+
+async def test_edge_of_before_there_were_groups_is_for_everybody(tmp_path: Path) -> None:
+    from services.retrieval.stores import edge, points
+
+    index = EdgeIndex(tmp_path)
+    before = {"version": "1", "collection": ""}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(edge, "KEYWORDS", tuple(one for one in points.KEYWORDS if one != points.GROUPS))
+        patched.setattr(
+            edge, "passage_payload", lambda passage, _: {points.KIND: points.PASSAGE, **before, **passage.model_dump()}
+        )
+        await index.open()
+        await index.replace(*_document("kb:a", "opening hours"))
+        await index.close()
+
+    await index.open()
+
+    assert await _sources(index, "hours", language="eng") == ["kb:a"]
+    assert await _sources(index, "hours", language="eng", groups=("staff",)) == ["kb:a"]
+    await index.close()
 
 
 async def test_search_gives_at_most_the_limit_best_first(index: VectorIndex) -> None:

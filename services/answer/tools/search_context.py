@@ -33,6 +33,7 @@ class SearchContext:
             language=context.question.pivot_language,
             limit=values.limit,
             pipeline=context.run.pipeline,
+            groups=context.run.groups,
         )
         reply = await self._requests.ask(request)
         return ToolOutput(text="" if reply.passages else "Nothing was found.", passages=reply.passages)

@@ -49,6 +49,7 @@ class DocumentArguments(ToolArguments):
     media_type: str = Field(default="text/plain", max_length=100, description="text/plain, text/markdown, text/html.")
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
+    groups: list[str] = Field(default=[], max_length=50, description="Only askers in one of these may read it.")
 
 
 class IngestArguments(ToolArguments):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from services.gateway.auth import Client, Editor
 from services.gateway.handler import DocumentSubmission
@@ -21,6 +21,7 @@ from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import IngestReport, SubmissionReceipt, SubmittedDocument
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
+from shared.contracts.document_access import MAX_GROUPS, group_names
 from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
@@ -82,8 +83,19 @@ class DocumentIn(BaseModel):
         le=100_000,
         description="With the last part of a long text (...#part=N): how many parts it has.",
     )
+    groups: tuple[str, ...] = Field(
+        default=(),
+        max_length=MAX_GROUPS,
+        description="Only askers in one of these groups are answered from it; default: those that it names itself "
+        "(access_groups), else everybody.",
+    )
     text: str | None = None
     base64: str | None = None
+
+    @field_validator("groups")
+    @classmethod
+    def _named(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+        return group_names(groups)
 
     def submission(self) -> DocumentSubmission:
         """Its bytes and description.
@@ -155,7 +167,7 @@ class SearchIn(BaseModel):
 
 @router.post("/search", responses={200: {"model": SearchReply}})
 async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
-    """Search the documents; passages best first."""
+    """Search the documents that the caller's questions are answered from; passages best first."""
     await gateway.limits.admit(limited_askers(caller))
     request = SearchRequest(
         query=body.query,
@@ -167,6 +179,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
         explain=body.explain,
         as_question=body.as_question,
         earlier_questions=caller.role == "operator",
+        groups=caller.groups,
     )
     reply = await gateway.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
@@ -182,6 +195,7 @@ async def submit(
     url: Annotated[str, Query(max_length=4000)] = "",
     language: Annotated[str, Query(max_length=16)] = "",
     collection: Annotated[str, Query(max_length=200)] = "",
+    group: Annotated[list[str] | None, Query(max_length=MAX_GROUPS, description="Only for askers in these.")] = None,
 ) -> dict[str, Any]:
     """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -204,6 +218,7 @@ async def submit(
             url=url,
             language=language,
             digest=hashlib.sha256(body).hexdigest(),
+            groups=_groups(group or ()),
         )
         submission = DocumentSubmission(document, body)
     event = await gateway.questions.submit(submission)
@@ -244,26 +259,30 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str
 @router.get("/documents", responses={200: {"model": DocumentsReply}})
 async def documents(
     gateway: CurrentGateway,
-    _: Editor,
+    caller: Editor,
     collection: str = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     after: str = "",
 ) -> dict[str, Any]:
-    """List the indexed documents by source, a page at a time; send `after` of a reply to get the next page."""
-    request = DocumentsRequest(collection=collection, limit=limit, after=after)
+    """List the indexed documents by source, a page at a time; send `after` of a reply to get the next page.
+
+    An editor sees those that are for everybody or for a group of the key, an operator all.
+    """
+    request = DocumentsRequest(collection=collection, limit=limit, after=after, viewer=caller.viewer)
     return (await gateway.context.requests.ask(request)).model_dump()
 
 
 @router.get("/documents/passages", responses={200: {"model": DocumentReply}})
 async def document_passages(
     gateway: CurrentGateway,
-    _: Editor,
+    caller: Editor,
     source: Annotated[str, Query(min_length=1, max_length=1000)],
     limit: Annotated[int, Query(ge=1, le=50)] = 50,
     after: Annotated[int, Query(ge=0)] = 0,
 ) -> dict[str, Any]:
     """Read a document with its passages, a page at a time; send `after` of a reply to get the next page."""
-    reply = await gateway.context.requests.ask(DocumentRequest(source=source, limit=limit, after=after))
+    request = DocumentRequest(source=source, limit=limit, after=after, viewer=caller.viewer)
+    reply = await gateway.context.requests.ask(request)
     if reply.document is None:
         raise NotFoundError(f"source: {source} is not indexed; send a source of GET /api/v1/documents")
     return reply.model_dump()
@@ -280,16 +299,16 @@ async def embed(body: EmbedIn, gateway: CurrentGateway, _: Editor) -> dict[str, 
 async def source_index(
     request: Request,
     gateway: CurrentGateway,
-    _: Client,
+    caller: Client,
     collection: Annotated[list[str] | None, Query(max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     after: str = "",
 ) -> Any:
-    """List all sources, each with a one-line description, a page at a time.
+    """List all sources that the caller may read, each with a one-line description, a page at a time.
 
     With `Accept: text/plain` one line per source; the next page is then in the `Link` header.
     """
-    wanted = SourceIndexRequest(collections=tuple(collection or ()), limit=limit, after=after)
+    wanted = SourceIndexRequest(collections=tuple(collection or ()), limit=limit, after=after, viewer=caller.viewer)
     reply = await gateway.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()
@@ -300,13 +319,26 @@ async def source_index(
 
 @router.delete("/documents", responses={200: {"model": RemoveReply}})
 async def remove(
-    gateway: CurrentGateway, _: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
+    gateway: CurrentGateway, caller: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:
     """Remove documents by source; their passages are gone when this returns."""
-    reply = await gateway.context.requests.ask(RemoveRequest(sources=tuple(source)), REMOVE_SECONDS)
+    request = RemoveRequest(sources=tuple(source), viewer=caller.viewer)
+    reply = await gateway.context.requests.ask(request, REMOVE_SECONDS)
     if not reply.removed:
         raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")
     return reply.model_dump()
+
+
+def _groups(names: Sequence[str]) -> tuple[str, ...]:
+    """The groups of a document in the address of the request.
+
+    Raises:
+        HttpProblem: 422, they are no names of groups.
+    """
+    try:
+        return group_names(names)
+    except ValueError as error:
+        raise HttpProblem(422, f"group: {error}") from None
 
 
 def _read_document(body: bytes) -> DocumentSubmission:

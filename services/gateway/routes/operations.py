@@ -121,5 +121,5 @@ async def conversation(
         raise NotFoundError(
             f"the record has no conversation {conversation_id!r}; send the conversation_id of a question"
         )
-    shown: dict[str, Any] = cleaned(reply.model_dump())
+    shown: dict[str, Any] = cleaned(reply.model_dump(exclude={"exchanges": {"__all__": {"groups"}}}))
     return shown

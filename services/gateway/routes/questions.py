@@ -139,6 +139,7 @@ class QuestionIn(BaseModel):
             time_zone=self.time_zone,
             limited=limited_askers(caller, self.client.get(USER, "")),
             anonymous=caller.anonymous,
+            groups=caller.groups,
         )
 
 

@@ -48,7 +48,7 @@ def extract(
 ) -> DocumentGraph:
     """Extract the graph of a document from its passages, in order; `links` maps a passage id to its link targets."""
     if not passages:
-        return DocumentGraph(collection=document.collection, version=document.version)
+        return DocumentGraph(collection=document.collection, version=document.version, groups=document.groups)
     collector = _EntityCollector()
     first = passages[0]
     opening = first.text[:300]
@@ -79,6 +79,7 @@ def extract(
         subject=subject,
         own=own,
         collection=document.collection,
+        groups=document.groups,
         version=document.version,
     )
 

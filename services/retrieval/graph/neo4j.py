@@ -89,17 +89,20 @@ class Neo4jGraph:
         hops: int = 2,
         degree: int = 6,
         collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> Neighbourhood:
         edges: dict[Edge, None] = {}
         mentioned: dict[str, int] = {}
 
         async def follow(statement: str, keys: Collection[str]) -> set[Edge]:
-            rows = await self._ask(statement, keys=list(keys), degree=degree, collections=list(collections))
+            scope = {"collections": list(collections), "groups": list(groups)}
+            rows = await self._ask(statement, keys=list(keys), degree=degree, **scope)
             mentioned.update((row["entity"], row["mentioned"]) for row in rows)
             found = {Edge(row["passage"], row["entity"], row["weight"]) for row in rows}
             edges.update(dict.fromkeys(found))
             return found
 
+        # Each statement leaves out the passages that may not be read, also those among `passages`.
         at_passages = {*passages, *(edge.passage for edge in await follow(statements.DEFINING, entities))}
         at_entities: list[str] = []
         seen: set[str] = set(at_passages)
@@ -161,9 +164,10 @@ async def _put(tx: Any, source: str, document_graph: DocumentGraph) -> Counts:
     stored = {row["key"] for row in await _rows(tx, statements.KNOWN, keys=keys)}
     new = [entity for entity in document_graph.entities if entity.key not in stored]
     await tx.run(statements.ENTITIES, rows=[{"key": one.key, "name": one.name, "kind": one.kind} for one in new])
-    await tx.run(statements.SOURCE, source=source, collection=document_graph.collection, version=document_graph.version)
+    scope = {"collection": document_graph.collection, "groups": list(document_graph.groups)}
+    await tx.run(statements.SOURCE, source=source, version=document_graph.version, **scope)
     texts = [{"key": text.passage, "words": " ".join(text.words)} for text in document_graph.texts]
-    await tx.run(statements.PASSAGES, source=source, collection=document_graph.collection, rows=texts)
+    await tx.run(statements.PASSAGES, source=source, rows=texts, **scope)
     await tx.run(statements.ABOUT, source=source, subject=document_graph.subject)
     await tx.run(statements.DEFINE, rows=[definition._asdict() for definition in document_graph.definitions])
     await _mention(tx, source, document_graph)

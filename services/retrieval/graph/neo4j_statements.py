@@ -25,7 +25,7 @@ SCHEMA = (
 #: A lock that writers hold until they commit: two concurrent writers would not see each other's names and miss the
 #: mentions between them.
 WRITE_LOCK = "MERGE (t:Turn {key: 'writing'}) SET t.taken = timestamp()"
-SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection, s.version = $version"
+SOURCE = "MERGE (s:Source {key: $source}) SET s.collection = $collection, s.version = $version, s.groups = $groups"
 HAS = "MATCH (s:Source {key: $source}) WHERE s.version = $version RETURN s.key AS key"
 SOURCES = "MATCH (s:Source) RETURN s.key AS key ORDER BY key"
 DELETE_SOURCE = """
@@ -48,7 +48,7 @@ MERGE (e:Entity {key: row.key}) ON CREATE SET e.name = row.name, e.kind = row.ki
 PASSAGES = """
 MATCH (s:Source {key: $source})
 UNWIND $rows AS row
-MERGE (p:Passage {key: row.key}) SET p.words = row.words, p.collection = $collection
+MERGE (p:Passage {key: row.key}) SET p.words = row.words, p.collection = $collection, p.groups = $groups
 MERGE (s)-[:HAS]->(p)
 """
 ABOUT = "MATCH (s:Source {key: $source}), (e:Entity {key: $subject}) MERGE (s)-[:ABOUT]->(e)"
@@ -79,7 +79,9 @@ RETURN node.key AS passage, node.words AS words, s.key AS source, subject.key AS
 """
 
 _MENTIONED = "COUNT { (e)<-[:MENTIONS]-() }"
-_IN_COLLECTIONS = "(size($collections) = 0 OR p.collection IN $collections)"
+#: Passages that were put before documents had groups are for everybody.
+_READABLE = "(coalesce(size(p.groups), 0) = 0 OR any(one IN p.groups WHERE one IN $groups))"
+_IN_COLLECTIONS = f"(size($collections) = 0 OR p.collection IN $collections) AND {_READABLE}"
 #: From passages to entities, the rarest first; the statements below lead back.
 TOWARDS_ENTITIES = f"""
 UNWIND $keys AS key MATCH (p:Passage {{key: key}}) WHERE {_IN_COLLECTIONS}

@@ -49,7 +49,8 @@ class DocumentGraph:
 
     `subject` is the key of the entity that the document is about, empty when its title is not a name. `own` are the
     keys of that entity's names; they do not count as mentions. `relations` are explicit relations between its entities,
-    in addition to those between its subject and the entities that it mentions. `version` is that of the document.
+    in addition to those between its subject and the entities that it mentions. `version` and `groups` are those of the
+    document.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -60,6 +61,7 @@ class DocumentGraph:
     collection: str = ""
     relations: tuple[Relation, ...] = ()
     version: str = ""
+    groups: tuple[str, ...] = ()
 
 
 class Edge(NamedTuple):
@@ -133,10 +135,13 @@ class Graph(Protocol):
         hops: int = 2,
         degree: int = 6,
         collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> Neighbourhood:
         """All edges on paths of up to `hops` edges from the passages and from those that define the entities.
 
         At most `degree` edges of each kind are followed from a node. `collections` restricts the passages; empty: all.
+        Passages of documents with groups are there only for those of these `groups`, and no limit counts the others.
+        `mentioned` counts all, whoever may read them: it weighs names, as the rarity of a word weighs words.
         """
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:

@@ -15,7 +15,7 @@ from services.retrieval.graph.sqlite_statements import (
     RELATIONS_OF,
     SCHEMA,
     SEARCH,
-    UPGRADE,
+    UPGRADES,
     VERSION,
 )
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
@@ -73,8 +73,9 @@ class SqliteGraph:
         hops: int = 2,
         degree: int = 6,
         collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> Neighbourhood:
-        return await self._reads.run(lambda: self._expand(entities, passages, hops, degree, collections))
+        return await self._reads.run(lambda: self._reader(degree, collections, groups).expand(entities, passages, hops))
 
     async def relations(self, entity: str, *, limit: int = 50) -> list[Relation]:
         found = await self._reads.run(lambda: self._reads.rows(RELATIONS_OF, {"key": entity, "limit": limit}))
@@ -94,25 +95,24 @@ class SqliteGraph:
 
     # --- on one of the two threads ---
 
-    def _expand(
-        self, entities: Collection[str], passages: Collection[str], hops: int, degree: int, collections: Sequence[str]
-    ) -> Neighbourhood:
+    def _reader(self, degree: int, collections: Sequence[str], groups: Sequence[str]) -> NeighbourhoodReader:
         if self._adjacencies is None:
             self._adjacencies = AdjacencyCache(self._reads.sql)
-        return NeighbourhoodReader(self._adjacencies, degree, collections).expand(entities, passages, hops)
+        return NeighbourhoodReader(self._adjacencies, degree, collections, groups)
 
     def _open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._writes.connect(self._path)
         sql = self._writes.sql
         (version,) = sql.execute("PRAGMA user_version").fetchone()
-        if version == 1:
-            sql.execute(UPGRADE)
-        elif version not in (0, VERSION):
+        if version not in (0, VERSION, *UPGRADES):
             raise ConfigurationError(
                 f"the graph in {self._path} has version {version}, not {VERSION}: "
                 "delete the file and re-ingest the documents"
             )
+        for earlier in range(version, VERSION) if version else ():
+            sql.execute(UPGRADES[earlier])
+            sql.execute(f"PRAGMA user_version = {earlier + 1:d}")
         sql.executescript(SCHEMA)
         sql.execute(f"PRAGMA user_version = {VERSION:d}")
         self._refresh()

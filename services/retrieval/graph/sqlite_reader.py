@@ -86,8 +86,8 @@ class AdjacencyCache:
         self._sql = sql
         self._capacity = capacity
         self._version = -1
-        self._next_to: dict[tuple[str, int, int], Adjacency] = {}
-        self._nodes: dict[tuple[str, str], Node | None] = {}
+        self._next_to: dict[tuple[str, int, int, str], Adjacency] = {}
+        self._nodes: dict[tuple[str, str, str], Node | None] = {}
 
     def refresh(self) -> None:
         """Clear the cache if the file has changed or the cache is full; called before each walk."""
@@ -97,24 +97,29 @@ class AdjacencyCache:
             self._next_to.clear()
             self._nodes.clear()
 
-    def nodes(self, query: str, keys: Iterable[str]) -> list[Node]:
-        """The existing nodes of these keys; `query` is `ENTITIES` or `PASSAGES`."""
-        entries = [(query, key) for key in keys]
+    def nodes(self, query: str, keys: Iterable[str], groups: str = "") -> list[Node]:
+        """The existing nodes of these keys; `query` is `ENTITIES`, or `PASSAGES` with the asker's groups as JSON."""
+        entries = [(query, key, groups) for key in keys]
         missing = [entry for entry in entries if entry not in self._nodes]
         if missing:
             self._nodes.update(dict.fromkeys(missing))
-            for node in self._query(query, orjson.dumps([key for _, key in missing]).decode()):
-                self._nodes[query, node[1]] = (node[0], node[1], node[2])
+            wanted = orjson.dumps([key for _, key, _ in missing]).decode()
+            for node in self._query(query, wanted, *([groups] if groups else [])):
+                self._nodes[query, node[1], groups] = (node[0], node[1], node[2])
         return [node for node in map(self._nodes.__getitem__, entries) if node]
 
-    def next_to(self, query: str, nodes: Mapping[int, str], degree: int) -> list[Adjacency]:
-        """The adjacency of each node (`nodes` maps row ids to keys) by the query, at most `degree` edges each."""
-        entries = [(query, number, degree) for number in nodes]
-        missing = [number for number in nodes if (query, number, degree) not in self._next_to]
+    def next_to(self, query: str, nodes: Mapping[int, str], degree: int, groups: str = "") -> list[Adjacency]:
+        """The adjacency of each node (`nodes` maps row ids to keys) by the query, at most `degree` edges each.
+
+        `groups` are the asker's as JSON, for queries that lead to passages.
+        """
+        entries = [(query, number, degree, groups) for number in nodes]
+        missing = [entry[1] for entry in entries if entry not in self._next_to]
         if missing:
-            rows_of_nodes = self._query(query, orjson.dumps(missing).decode(), degree)
+            wanted = orjson.dumps(missing).decode()
+            rows_of_nodes = self._query(query, wanted, degree, *([groups] if groups else []))
             for number, rows in zip(missing, rows_of_nodes, strict=True):
-                self._next_to[query, number, degree] = _adjacency(nodes[number], rows, query in _FROM_PASSAGES)
+                self._next_to[query, number, degree, groups] = _adjacency(nodes[number], rows, query in _FROM_PASSAGES)
         return [self._next_to[entry] for entry in entries]
 
     def _query(self, query: str, *parameters: object) -> list[Any]:
@@ -131,9 +136,12 @@ def _adjacency(key: str, rows: Sequence[Sequence[Any]], from_passage: bool) -> A
 class NeighbourhoodReader:
     """Reads one neighbourhood, alternating between passages and entities; no node is expanded twice."""
 
-    def __init__(self, adjacency: AdjacencyCache, degree: int, collections: Sequence[str]) -> None:
+    def __init__(
+        self, adjacency: AdjacencyCache, degree: int, collections: Sequence[str], groups: Sequence[str] = ()
+    ) -> None:
         self._adjacencies = adjacency
         self._degree = degree
+        self._groups = orjson.dumps(sorted(set(groups))).decode()
         self._collections = frozenset(collections)
         self._edges: dict[Edge, None] = {}
         self._mentioned: dict[str, int] = {}
@@ -141,7 +149,7 @@ class NeighbourhoodReader:
     def expand(self, entities: Collection[str], passages: Collection[str], hops: int) -> Neighbourhood:
         self._adjacencies.refresh()
         at_entities = self._record_mentions(self._adjacencies.nodes(ENTITIES, entities))
-        at_passages = self._in_collections(self._adjacencies.nodes(PASSAGES, passages))
+        at_passages = self._in_collections(self._adjacencies.nodes(PASSAGES, passages, self._groups))
         at_passages |= self._step_to_passages(at_entities, (DEFINING,))
         seen_passages, seen_entities = set(at_passages), set[int]()
         for hop in range(hops):
@@ -166,7 +174,7 @@ class NeighbourhoodReader:
     def _step_to_passages(self, entities: Mapping[int, str], queries: Sequence[str]) -> dict[int, str]:
         reached: dict[int, str] = {}
         for query in queries:
-            for adjacency in self._adjacencies.next_to(query, entities, self._degree):
+            for adjacency in self._adjacencies.next_to(query, entities, self._degree, self._groups):
                 passages = self._in_collections(adjacency.nodes)
                 reached |= passages
                 edges = adjacency.edges

@@ -7,15 +7,19 @@ relations. A full-text index of the passages finds the stored passages that ment
 from __future__ import annotations
 
 #: Version of the schema; after a change the documents must be re-ingested.
-VERSION = 2
-#: From version 1: without a version of their own, documents are read again when they are ingested next.
-UPGRADE = "ALTER TABLE source ADD COLUMN version TEXT NOT NULL DEFAULT ''"
+VERSION = 3
+#: From an earlier version to the next. Before 2 documents had no version of their own: they are read again when they
+#: are ingested next. Before 3 they had no groups: they are for everybody.
+UPGRADES = {
+    1: "ALTER TABLE source ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+    2: "ALTER TABLE source ADD COLUMN groups TEXT NOT NULL DEFAULT '[]'",
+}
 
 SCHEMA = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS source (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, subject INTEGER,
-    version TEXT NOT NULL DEFAULT ''
+    version TEXT NOT NULL DEFAULT '', groups TEXT NOT NULL DEFAULT '[]'
 );
 CREATE INDEX IF NOT EXISTS source_subject ON source (subject);
 CREATE TABLE IF NOT EXISTS passage (
@@ -79,8 +83,8 @@ INSERT INTO entity (id, key, name, kind)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)
 """
 PUT_SOURCES = """
-INSERT INTO source (id, key, collection, subject, version)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)
+INSERT INTO source (id, key, collection, subject, version, groups)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?)
 """
 PUT_PASSAGES = """
 INSERT INTO passage (id, key, source, words)
@@ -106,8 +110,12 @@ SELECT (
 ) FROM json_each(?1) AS phrase ORDER BY phrase.key
 """
 
+#: Whether an asker may read the passages of a source; the last parameter is the JSON list of the asker's groups.
+_READABLE = """(source.groups = '[]' OR EXISTS (
+        SELECT 1 FROM json_each(source.groups) AS required JOIN json_each({asker}) AS own ON own.value = required.value
+    ))"""
 #: For each row id of a JSON list its adjacent nodes, as a JSON list, up to a limit; all in one row, so that the GIL is
-#: released once.
+#: released once. The third parameter, the groups of the asker, is used by those that lead to passages.
 _NEXT_TO = """
 SELECT json_group_array(json((SELECT json_group_array(json_array({columns})) FROM ({near}))))
 FROM json_each(?1) AS at
@@ -125,30 +133,31 @@ MENTIONED = _NEXT_TO.format(
     SELECT id, key, mentioned FROM mentions JOIN entity ON id = entity
     WHERE passage = at.value ORDER BY mentioned, id LIMIT ?2""",
 )
-#: From entities to passages: row id, key, collection, weight.
+#: From entities to the passages that the asker may read: row id, key, collection, weight.
 DEFINING = _NEXT_TO.format(
     columns="id, key, collection, weight",
-    near="""
+    near=f"""
     SELECT passage.id, passage.key, collection, weight
     FROM defines JOIN passage ON passage.id = passage JOIN source ON source.id = source
-    WHERE entity = at.value ORDER BY weight DESC, passage LIMIT ?2""",
+    WHERE entity = at.value AND {_READABLE.format(asker="?3")} ORDER BY weight DESC, passage LIMIT ?2""",  # noqa: S608
 )
 MENTIONING = _NEXT_TO.format(
     columns="id, key, collection, 0.0",
-    near="""
+    near=f"""
     SELECT passage.id, passage.key, collection
     FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
-    WHERE entity = at.value ORDER BY passage LIMIT ?2""",
+    WHERE entity = at.value AND {_READABLE.format(asker="?3")} ORDER BY passage LIMIT ?2""",  # noqa: S608
 )
-#: The existing nodes of a JSON list of keys.
+#: The existing nodes of a JSON list of keys; passages only where the asker may read them.
 ENTITIES = """
 SELECT json_group_array(json_array(entity.id, entity.key, mentioned))
 FROM json_each(?) AS wanted JOIN entity ON entity.key = wanted.value
 """
-PASSAGES = """
+PASSAGES = f"""
 SELECT json_group_array(json_array(passage.id, passage.key, collection))
-FROM json_each(?) AS wanted JOIN passage ON passage.key = wanted.value JOIN source ON source.id = source
-"""
+FROM json_each(?1) AS wanted JOIN passage ON passage.key = wanted.value JOIN source ON source.id = source
+WHERE {_READABLE.format(asker="?2")}
+"""  # noqa: S608
 
 RELATIONS_OF = """
 SELECT DISTINCT one.key, relation.kind, other.key

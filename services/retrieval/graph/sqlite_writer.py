@@ -30,7 +30,7 @@ class GraphWrite:
 class _Rows:
     """The rows that a transaction inserts."""
 
-    sources: list[tuple[int, str, str, int | None, str]] = field(default_factory=list)
+    sources: list[tuple[int, str, str, int | None, str, str]] = field(default_factory=list)
     passages: list[tuple[int, str, int, str]] = field(default_factory=list)
     defines: list[tuple[int, int, float]] = field(default_factory=list)
     mentions: list[tuple[int, int]] = field(default_factory=list)
@@ -99,7 +99,8 @@ class GraphWriter:
         numbers = self._names.numbers
         subject = numbers.get(document_graph.subject)
         passages = {text.passage: number for number, text in enumerate(document_graph.texts, last + 1)}
-        rows.sources.append((source, key, document_graph.collection, subject, document_graph.version))
+        groups = orjson.dumps(document_graph.groups).decode()
+        rows.sources.append((source, key, document_graph.collection, subject, document_graph.version, groups))
         rows.passages += (
             (passages[one.passage], one.passage, source, " ".join(one.words)) for one in document_graph.texts
         )

@@ -16,6 +16,7 @@ from services.retrieval.indexing.source_locks import SourceLocks
 from services.retrieval.ports import Vector, VectorIndex
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.points import ENCODING, passage_id
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Document, Passage, part_of, part_source
 from shared.contracts.errors import (
     ConfigurationError,
@@ -32,6 +33,8 @@ from shared.stores.ports import ObjectStore
 #: How many consecutive parts of a long text may be missing because they were refused.
 _REFUSED_PARTS = 8
 
+#: The platform itself, which no group keeps from a document.
+EVERYTHING = DocumentViewer(everything=True)
 #: Deletes what a store has of these sources.
 ForgetSources = Callable[[Sequence[str]], Awaitable[None]]
 
@@ -94,19 +97,25 @@ class DocumentIndexer:
         await self._delete_body(document)
         return DocumentRefused(source=document.source, reason=reason)
 
-    async def remove(self, sources: Sequence[str]) -> tuple[str, ...]:
-        """Remove documents with all that any store has of them; returns those that were indexed.
+    async def remove(self, sources: Sequence[str], viewer: DocumentViewer = EVERYTHING) -> tuple[str, ...]:
+        """Remove documents with all that any store has of them, except those that the viewer may not read.
+
+        Returns those that were indexed.
 
         Raises:
             UnavailableError: a store is unavailable.
         """
-        removed = []
+        removed, forgotten = [], []
         for source in sources:
             async with self._locks.hold(part_of(source)[0]):
+                known = await self._index.document(source)
+                if known is not None and not viewer.may_read(known.groups):
+                    continue
+                forgotten.append(source)
                 if await self._remove(source):
                     removed.append(source)
         if self._forget is not None:
-            await self._forget(sources)
+            await self._forget(forgotten)
         return tuple(removed)
 
     async def embed(self, source: str) -> bool:
@@ -128,14 +137,18 @@ class DocumentIndexer:
                 raise RefusedError(str(error)) from error
             return True
 
-    async def passages(self, source: str) -> tuple[IndexedDocument | None, list[Passage]]:
-        """The register entry of a document and its passages, in order; None when it is not indexed.
+    async def passages(
+        self, source: str, viewer: DocumentViewer = EVERYTHING
+    ) -> tuple[IndexedDocument | None, list[Passage]]:
+        """The register entry of a document and its passages, in order; None when none is indexed that may be read.
 
         Raises:
             UnavailableError: the index is unavailable.
         """
         known = await self._index.document(source)
-        return known, await self._stored_passages(known) if known else []
+        if known is None or not viewer.may_read(known.groups):
+            return None, []
+        return known, await self._stored_passages(known)
 
     async def _remove(self, source: str) -> bool:
         if self._graph is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -37,12 +38,14 @@ class PreparedDocument(NamedTuple):
 
 
 def version(document: Document, digest: str, *rules: object) -> str:
-    """A digest of everything that determines the passages: the bytes, the metadata and the rules (`rules`).
+    """A digest of everything that determines the passages and who may read them: the bytes, the metadata and the rules
+    (`rules`). So a document that is submitted for other groups is another version, with other passages.
 
     The file's date is not included: a file that was touched but not changed keeps the date it was indexed with.
     """
     metadata = (digest, document.media_type, document.title, document.url, document.language, document.collection)
-    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *metadata, *rules))).encode()).hexdigest()[:32]
+    groups = (json.dumps({"groups": document.groups}),) if document.groups else ()
+    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *metadata, *groups, *rules))).encode()).hexdigest()[:32]
 
 
 def prepare(
@@ -85,6 +88,7 @@ def prepare(
         prefix=document.prefix,
         origin=document.origin,
         submission=document.submission,
+        groups=document.groups or parsed.groups,
     )
     passages = _passages(registered, parsed, chunks)
     limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))

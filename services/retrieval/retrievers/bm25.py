@@ -23,4 +23,5 @@ class Bm25Retriever:
             limit=query.limit,
             collections=query.collections,
             context=query.context,
+            groups=query.groups,
         )

@@ -23,7 +23,9 @@ class DenseRetriever:
         """Also raises UnavailableError when no passage has a vector of the model in use."""
         vector = await self._embeddings.of_question(query.text)
         await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
-        hits = await self._index.search_near(vector, limit=query.limit, collections=query.collections)
+        hits = await self._index.search_near(
+            vector, limit=query.limit, collections=query.collections, groups=query.groups
+        )
         if not hits and not await self._index.embedded() and await self._index.count():
             raise UnavailableError(
                 f"no passage has a vector of the model {self._embeddings.name}: run `answerbus documents reindex`, "

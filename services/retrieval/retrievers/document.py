@@ -6,7 +6,7 @@ read for every question.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 from services.retrieval.ports import RetrieverQuery, VectorIndex
@@ -15,6 +15,7 @@ from services.retrieval.rankers.sources import NAME, SourceChooser
 from services.retrieval.retrievers.source_selection import select_sources
 from services.retrieval.settings import IndexSettings
 from services.retrieval.stores.points import most_used, passage_id
+from shared.contracts.document_access import may_read
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument, SourceIndexEntry
 from shared.llm.none import NoModels
@@ -23,16 +24,19 @@ from shared.llm.ports import Models
 INDEX = "index"
 #: Source and version of every document.
 _RegisterVersion = tuple[tuple[str, str], ...]
+#: Choosers that are kept: askers of different groups or collections take turns.
+_CHOOSERS = 8
 
 
 class DocumentRetriever:
-    """Chooses sources and loads them. The chooser is rebuilt when the register of documents has changed."""
+    """Chooses sources and loads them. A chooser knows the documents that an asker may read, and is built anew when
+    these have changed; the latest few are kept.
+    """
 
     def __init__(self, index: VectorIndex, models: Models | None = None) -> None:
         self._index = index
         self._models = models or NoModels()
-        self._built_from: tuple[_RegisterVersion, str] = ((), "")
-        self._chooser = SourceChooser(())
+        self._choosers: OrderedDict[tuple[_RegisterVersion, str], SourceChooser] = OrderedDict()
 
     def with_settings(self, settings: IndexSettings, introduction: str = "") -> WholeDocumentRetriever:
         """The retriever for one question; `introduction` is told to a model that chooses."""
@@ -43,21 +47,29 @@ class DocumentRetriever:
     ) -> tuple[list[IndexedDocument], Explanation]:
         """The documents that fit the question, best first, chosen by the model or by rule."""
         documents = await self._index.documents(query.collections[0] if len(query.collections) == 1 else "")
-        known = {one.source: one for one in documents if not query.collections or one.collection in query.collections}
+        known = {
+            one.source: one
+            for one in documents
+            if (not query.collections or one.collection in query.collections) and may_read(one.groups, query.groups)
+        }
         language = most_used(Counter(one.language for one in known.values()))
         built_from = (tuple((one.source, one.version) for one in known.values()), language)
-        if built_from != self._built_from:
+        chooser = self._choosers.get(built_from)
+        if chooser is None:
             entries = [
                 SourceIndexEntry(source=one.source, title=one.title, description=one.description)
                 for one in known.values()
             ]
-            self._chooser, self._built_from = SourceChooser(entries, language=language), built_from
+            chooser = self._choosers[built_from] = SourceChooser(entries, language=language)
+        self._choosers.move_to_end(built_from)
+        if len(self._choosers) > _CHOOSERS:
+            self._choosers.popitem(last=False)
         if settings.chooser == "model":
-            entries = self._chooser.by_fit(query.text)
+            entries = chooser.by_fit(query.text)
             by_model = await select_sources(self._models, query.text, entries, settings, introduction)
             if by_model is not None:
                 return [known[source] for source in by_model[0]], by_model[1]
-        sources, explanation = self._chooser.choose(query.text, settings)
+        sources, explanation = chooser.choose(query.text, settings)
         return [known[source] for source in sources], explanation
 
     async def load(self, document: IndexedDocument) -> list[Passage]:

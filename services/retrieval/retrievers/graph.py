@@ -45,7 +45,9 @@ class _SeededRetriever:
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
         """The seeds and what they lead to (without text), by how often the walk visited them."""
-        visits = await self._walk.expand(query.text, self._seeds, query.limit, collections=query.collections)
+        visits = await self._walk.expand(
+            query.text, self._seeds, query.limit, collections=query.collections, groups=query.groups
+        )
         known = {passage.id: passage for passage in self._seeds}
         return [
             known[visit.id].model_copy(update={"score": visit.score})
@@ -87,17 +89,29 @@ class GraphWalker:
         self._degree = degree
 
     async def expand(
-        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+        self,
+        query_text: str,
+        seeds: Sequence[Passage],
+        limit: int,
+        *,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> list[ScoredPassage]:
         """The passages visited, best first; only the seeds when nothing is linked to them.
 
         Raises:
             UnavailableError: the graph store is unavailable.
         """
-        return list((await self.walk(query_text, seeds, limit, collections=collections)).visited)
+        return list((await self.walk(query_text, seeds, limit, collections=collections, groups=groups)).visited)
 
     async def walk(
-        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+        self,
+        query_text: str,
+        seeds: Sequence[Passage],
+        limit: int,
+        *,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> WalkResult:
         """As `expand`, with the entities that the question mentions."""
         asked = words(query_text)[:_QUESTION_WORDS]
@@ -105,7 +119,7 @@ class GraphWalker:
         named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(asked)))
         best = seeds[: self._seeds]
         around = await self._graph.neighbourhood(
-            named, [passage.id for passage in best], degree=self._degree, collections=collections
+            named, [passage.id for passage in best], degree=self._degree, collections=collections, groups=groups
         )
         evidence = _evidence(best)
         starts = _start_weights(evidence, named, around)

@@ -80,9 +80,11 @@ class SemanticCache:
         pipeline: PipelineRef,
         lane: Lane = Lane.LIVE,
         introduction: str = "",
+        groups: Sequence[str] = (),
     ) -> LookupResult:
         """Look up the answer of an equivalent question; a failure is a miss, never an error.
 
+        `groups` are the asker's: only the questions of askers in the same groups are looked up.
         Only the first live question of a conversation is looked up: later ones depend on the turns before.
         """
         began = time.perf_counter()
@@ -92,7 +94,7 @@ class SemanticCache:
             return LookupResult(reason="not the first question of the conversation, or its language is unknown")
         try:
             async with asyncio.timeout(SECONDS + (settings.model_seconds if settings.model else 0.0)):
-                result = await self._look(question, settings, tenant, pipeline, introduction)
+                result = await self._look(question, settings, tenant, pipeline, introduction, groups)
         except (AnswerbusError, TimeoutError) as error:
             telemetry.DEGRADED.labels(NAME).inc()
             result = LookupResult(reason=f"the lookup failed: {type(error).__name__}")
@@ -151,9 +153,10 @@ class SemanticCache:
         tenant: str,
         pipeline: PipelineRef,
         introduction: str,
+        groups: Sequence[str],
     ) -> LookupResult:
         scope = scope_of(tenant, pipeline.name, pipeline.revision, question.language)
-        scope = limited_to(scope, question.collections)
+        scope = limited_to(scope, question.collections, groups)
         candidates = await self._questions.nearest(question, scope, settings)
         decision = decide(question.text, question.language, candidates, settings)
         if decision.match is None:

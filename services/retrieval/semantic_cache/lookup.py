@@ -65,6 +65,7 @@ class CacheLookup:
             pipeline=envelope.pipeline,
             lane=envelope.lane,
             introduction=settings.project_introduction,
+            groups=envelope.groups,
         )
 
     async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> LookupResult:
@@ -81,6 +82,7 @@ class CacheLookup:
             tenant=process.tenant,
             pipeline=pipeline,
             introduction=settings.project_introduction,
+            groups=request.groups,
         )
 
     async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:

@@ -54,7 +54,7 @@ class QuestionStore:
         """
         await self._ready()
         scope = scope_of(envelope.tenant, envelope.pipeline.name, envelope.pipeline.revision, reusable.language)
-        scope = limited_to(scope, reusable.collections)
+        scope = limited_to(scope, reusable.collections, envelope.groups)
         document = IndexedDocument(
             source=f"{_PREFIX}{envelope.correlation_id}",
             digest=reusable.answer,
@@ -160,9 +160,12 @@ def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:
     return f"{tenant}/{pipeline}@{revision}/{language}"
 
 
-def limited_to(scope: str, collections: Sequence[str]) -> str:
-    """The scope of questions that are limited to these collections: their answers serve no others."""
-    return f"{scope}/{json.dumps(sorted(set(collections)))}" if collections else scope
+def limited_to(scope: str, collections: Sequence[str], groups: Sequence[str] = ()) -> str:
+    """The scope of questions that are limited to these collections, of askers in these groups: their answers serve no
+    others.
+    """
+    limits: list[object] = [*sorted(set(collections)), *([{"groups": sorted(set(groups))}] if groups else [])]
+    return f"{scope}/{json.dumps(limits)}" if limits else scope
 
 
 async def version_of_sources(sources: Sequence[str], index: VectorIndex) -> str:

@@ -19,6 +19,7 @@ from services.retrieval.stores.points import (
     BM25,
     DENSE,
     DOCUMENT,
+    GROUPS,
     KEYWORDS,
     KIND,
     PASSAGE,
@@ -115,11 +116,14 @@ class EdgeIndex:
         limit: int = 10,
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
+        groups: Sequence[str] = (),
     ) -> list[Passage]:
-        return await self._read(lambda: self._search(text, language, limit, collections, context))
+        return await self._read(lambda: self._search(text, language, limit, _within(collections, groups), context))
 
-    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        return await self._read(lambda: self._search_near(vector, limit, collections))
+    async def search_near(
+        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+    ) -> list[Passage]:
+        return await self._read(lambda: self._search_near(vector, limit, _within(collections, groups)))
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return await self._read(lambda: self._fetch(ids))
@@ -159,6 +163,8 @@ class EdgeIndex:
                     "or set ANSWERBUS_VECTOR_URL to a Qdrant server, which several retrieval workers can share"
                 ) from None
             raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
+        # An index that was made before documents had groups has no index of them; otherwise this changes nothing.
+        self._shard.update(edge.UpdateOperation.create_field_index(GROUPS, edge.PayloadSchemaType.Keyword))
         self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
         self._vector_name = str(self._model().get("vector", ""))
 
@@ -274,7 +280,7 @@ class EdgeIndex:
             self._flushed = time.monotonic()
 
     def _search(
-        self, text: str, language: str, limit: int, collections: Sequence[str], context: Sequence[WeightedText]
+        self, text: str, language: str, limit: int, within: Any, context: Sequence[WeightedText]
     ) -> list[Passage]:
         import qdrant_edge as edge
 
@@ -288,19 +294,18 @@ class EdgeIndex:
         if not indices:
             return []
         query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
-        return self._query(query, limit, collections, BM25)
+        return self._query(query, limit, within, BM25)
 
-    def _search_near(self, vector: Vector, limit: int, collections: Sequence[str]) -> list[Passage]:
+    def _search_near(self, vector: Vector, limit: int, within: Any) -> list[Passage]:
         import qdrant_edge as edge
 
         if not self._vector_name:
             return []
-        return self._query(edge.Query.Nearest(list(vector), using=self._vector_name), limit, collections, DENSE)
+        return self._query(edge.Query.Nearest(list(vector), using=self._vector_name), limit, within, DENSE)
 
-    def _query(self, query: Any, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
+    def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Passage]:
         import qdrant_edge as edge
 
-        within = edge.Filter(must=[_is_any("collection", collections)]) if collections else None
         hits = self._shard.query(edge.QueryRequest(limit=limit, query=query, filter=within))
         return ranked([bare(str(hit.id), hit.score, via) for hit in hits])
 
@@ -363,6 +368,14 @@ class EdgeIndex:
             return f"process {int(json.loads(self._owner_file.read_text())['pid'])}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
+
+
+def _within(collections: Sequence[str], groups: Sequence[str]) -> Any:
+    """The filter for passages of these collections (empty: all) that somebody in these groups may read."""
+    import qdrant_edge as edge
+
+    readable = edge.Filter(should=[edge.IsEmptyCondition(GROUPS), *([_is_any(GROUPS, groups)] if groups else [])])
+    return edge.Filter(must=[readable, *([_is_any("collection", collections)] if collections else [])])
 
 
 def _is(field: str, value: str) -> Any:

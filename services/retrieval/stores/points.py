@@ -13,8 +13,10 @@ BM25, DENSE = "bm25", "dense"
 #: Raise it when the same passage is encoded differently, so that documents are indexed again.
 ENCODING = "bm25-2"
 KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
+#: The payload field of the groups that a document is for; it is empty, or absent from older points, for everybody.
+GROUPS = "groups"
 #: Payload fields that are filtered or counted by.
-KEYWORDS = (KIND, "source", "version", "collection", "language")
+KEYWORDS = (KIND, "source", "version", "collection", "language", GROUPS)
 
 #: Payload fields of an `AnsweredQuestion`.
 _ANSWER, _CITES = "answer", "cites"
@@ -61,7 +63,8 @@ def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, An
     shown = {name: getattr(passage, name) for name in _SHOWN}
     if isinstance(passage, AnsweredQuestion):
         shown[_ANSWER], shown[_CITES] = passage.answer, list(passage.cites)
-    return {KIND: PASSAGE, "version": document.version, "collection": document.collection, **shown}
+    scope = {"version": document.version, "collection": document.collection, GROUPS: list(document.groups)}
+    return {KIND: PASSAGE, **scope, **shown}
 
 
 def document_payload(document: IndexedDocument) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from services.retrieval.stores.points import (
     BM25,
     DENSE,
     DOCUMENT,
+    GROUPS,
     KEYWORDS,
     KIND,
     PASSAGE,
@@ -142,6 +143,7 @@ class ServerIndex:
         limit: int = 10,
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
+        groups: Sequence[str] = (),
     ) -> list[Passage]:
         from services.retrieval.stores.encoder import encode_query
 
@@ -150,12 +152,14 @@ class ServerIndex:
         if not indices:
             return []
         query = _models().SparseVector(indices=indices, values=values)
-        return await self._query(query, BM25, limit, collections, BM25)
+        return await self._query(query, BM25, limit, _within(collections, groups), BM25)
 
-    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
-        return (
-            await self._query(list(vector), self._vector_name, limit, collections, DENSE) if self._vector_name else []
-        )
+    async def search_near(
+        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+    ) -> list[Passage]:
+        if not self._vector_name:
+            return []
+        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups), DENSE)
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
@@ -214,8 +218,7 @@ class ServerIndex:
             counted = await self._client.read(lambda client: client.count(self._name, count_filter=wanted, exact=True))
         return int(counted.count)
 
-    async def _query(self, query: Any, using: str, limit: int, collections: Sequence[str], via: str) -> list[Passage]:
-        within = _models().Filter(must=[_is_any("collection", collections)]) if collections else None
+    async def _query(self, query: Any, using: str, limit: int, within: Any, via: str) -> list[Passage]:
         async with self._translating_errors():
             reply = await self._client.read(
                 lambda client: client.query_points(
@@ -319,6 +322,14 @@ def _models() -> Any:
             "ANSWERBUS_VECTOR_URL needs the Qdrant client: pip install 'answerbus[qdrant]'"
         ) from None
     return models
+
+
+def _within(collections: Sequence[str], groups: Sequence[str]) -> Any:
+    """The filter for passages of these collections (empty: all) that somebody in these groups may read."""
+    models = _models()
+    for_everybody = models.IsEmptyCondition(is_empty=models.PayloadField(key=GROUPS))
+    readable = models.Filter(should=[for_everybody, *([_is_any(GROUPS, groups)] if groups else [])])
+    return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else [])])
 
 
 def _is(field: str, value: str) -> Any:

@@ -17,7 +17,8 @@ class Exchange(Value):
 
     `outcome` and the fields from `kind` to `usage` are those of `shared.contracts.outcome.Outcome`, which
     `to_outcome` restores. `details` holds the fields that only some outcomes have, `model_calls` where models were
-    asked (`usage` is their sum), and `effect`, what the question changed where its ending does not tell it. Times are
+    asked (`usage` is their sum), `effect`, what the question changed where its ending does not tell it, and the
+    `groups` of the asker, if there were any. Times are
     UTC; `elapsed_ms` is from the question to its ending. `event_id` is that of the terminal fact. `asker`, `parent`
     and `reuse_key` are those of the envelope.
     """
@@ -53,6 +54,11 @@ class Exchange(Value):
     parent: str = ""
     reuse_key: str = ""
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the asker, whose documents the answer may be made of."""
+        return tuple(self.details.get("groups") or ())
+
     def to_outcome(self) -> Outcome:
         """The outcome as the terminal fact gave it; `usage` is None where neither fact nor models said anything."""
         same = {name: getattr(self, name) for name in Outcome.model_fields if name in Exchange.model_fields}
@@ -78,7 +84,7 @@ class Rating(Value):
 
 
 class ExchangeSummary(Value):
-    """An exchange as a line of its conversation; `options` are those of a clarification."""
+    """An exchange as a line of its conversation; `options` are those of a clarification, `groups` the asker's then."""
 
     id: str
     question: str
@@ -88,6 +94,7 @@ class ExchangeSummary(Value):
     options: tuple[str, ...] = ()
     lane: str = "live"
     ended_at: datetime
+    groups: tuple[str, ...] = ()
 
 
 class ConversationReply(Value):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Passage, Value
 from shared.contracts.requests.request import Request
 
@@ -15,7 +16,7 @@ class IndexedDocument(Value):
 
     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
-    document as submitted (`shared.contracts.domain.Document`).
+    document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
     """
 
     source: str
@@ -32,6 +33,7 @@ class IndexedDocument(Value):
     prefix: str = ""
     origin: str = ""
     submission: str = ""
+    groups: tuple[str, ...] = ()
 
 
 class RankedPassage(Value):
@@ -90,7 +92,8 @@ class SearchRequest(Request[SearchReply]):
     `retrievers` limits the search to those named (`bm25`, `dense`, `graph`, `web`); `explain` asks for what led to the
     passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
     search that a question takes (a search text by a model, sub-questions). With `earlier_questions` the explanation may
-    quote questions of other askers, which only an operator may read.
+    quote questions of other askers, which only an operator may read. `groups` are those of the asker: documents of
+    other groups are not searched.
     """
 
     stage = "retrieval"
@@ -105,6 +108,7 @@ class SearchRequest(Request[SearchReply]):
     explain: bool = False
     as_question: bool = False
     earlier_questions: bool = False
+    groups: tuple[str, ...] = ()
 
 
 class DocumentsReply(Value):
@@ -116,7 +120,7 @@ class DocumentsReply(Value):
 
 
 class DocumentsRequest(Request[DocumentsReply]):
-    """`documents`: those of one collection (empty: of all), by source, a page at a time.
+    """`documents`: those of one collection (empty: of all) that `viewer` may read, by source, a page at a time.
 
     `after` is the last source of the page before.
     """
@@ -127,10 +131,11 @@ class DocumentsRequest(Request[DocumentsReply]):
     collection: str = ""
     limit: int = Field(default=1000, ge=1, le=1000)
     after: str = ""
+    viewer: DocumentViewer = DocumentViewer()
 
 
 class DocumentReply(Value):
-    """A document and some of its passages, in order; `document` is None when it is not indexed.
+    """A document and some of its passages, in order; `document` is None when none is indexed that may be read.
 
     `after` asks for the next passages; 0: these were the last.
     """
@@ -149,6 +154,7 @@ class DocumentRequest(Request[DocumentReply]):
     source: str = Field(min_length=1, max_length=1000)
     limit: int = Field(default=50, ge=1, le=50)
     after: int = Field(default=0, ge=0)
+    viewer: DocumentViewer = DocumentViewer()
 
 
 class SourceIndexEntry(Value):
@@ -174,7 +180,8 @@ class SourceIndexReply(Value):
 class SourceIndexRequest(Request[SourceIndexReply]):
     """`source_index`: the sources of some collections (none: of all), each with one line on what it is about.
 
-    They come by source, a page at a time; `after` is the last source of the page before.
+    They are those that `viewer` may read and come by source, a page at a time; `after` is the last source of the page
+    before.
     """
 
     stage = "retrieval"
@@ -183,6 +190,7 @@ class SourceIndexRequest(Request[SourceIndexReply]):
     collections: tuple[str, ...] = ()
     limit: int = Field(default=1000, ge=1, le=1000)
     after: str = ""
+    viewer: DocumentViewer = DocumentViewer()
 
 
 class RemoveReply(Value):
@@ -192,12 +200,13 @@ class RemoveReply(Value):
 
 
 class RemoveRequest(Request[RemoveReply]):
-    """`remove`: the documents of these sources, with all their passages."""
+    """`remove`: the documents of these sources that `viewer` may read, with all their passages."""
 
     stage = "retrieval"
     verb = "remove"
 
     sources: tuple[str, ...] = Field(min_length=1, max_length=1000)
+    viewer: DocumentViewer = DocumentViewer()
 
 
 class EmbedReply(Value):

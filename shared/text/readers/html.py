@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shared.contracts.document_access import GROUPS_FIELD
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_groups import declared_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.markdown_dialects import headline
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
@@ -75,11 +77,13 @@ def read_html(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDoc
     declared = _CHARSET.search(body[:4096])
     page = LexborHTMLParser(decode(body, declared[1].decode("ascii") if declared else ""))
     metadata = _metadata(page)
+    meta = page.css_first(f'meta[name="{GROUPS_FIELD}"]')
+    groups = declared_groups(meta.attributes.get("content") or "") if meta else ()
     _undecorated(page)
     root = _main_part(page)
     if root is None:
-        return DocumentBuilder(len(body), limits).finish(**metadata)
-    traversal = _Traversal(DocumentBuilder(len(body), limits))
+        return DocumentBuilder(len(body), limits, groups=groups).finish(**metadata)
+    traversal = _Traversal(DocumentBuilder(len(body), limits, groups=groups))
     traversal.run(root)
     return traversal.builder.finish(**metadata)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from shared.contracts.document_access import GROUPS_FIELD
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_groups import declared_groups, unreadable_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.html import read_html
 from shared.text.readers.markdown_dialects import after_link, headline, inline_role, plain_markdown
@@ -27,14 +29,21 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 
 
 def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`."""
+    """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`, `access_groups`.
+
+    Raises:
+        DocumentError: it names groups in a way that cannot be read.
+    """
     text = decode(body)
     front: dict[str, Any] = {}
     matter = _FRONT_MATTER.match(text)
     if matter:
         front = _front_matter(matter[1])
+        if not front and GROUPS_FIELD in matter[1].lower():
+            raise unreadable_groups("the front matter is no valid YAML mapping, or too long, or has aliases")
         text = text[matter.end() :]
-    visitor = _TokenVisitor(DocumentBuilder(len(body), limits))
+    groups = next((declared_groups(front[name]) for name in front if str(name).lower() == GROUPS_FIELD), ())
+    visitor = _TokenVisitor(DocumentBuilder(len(body), limits, groups=groups))
     for token in _parser().parse(plain_markdown(text)):
         visitor.visit(token)
     metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}

@@ -51,7 +51,7 @@ class ParsedDocument:
     """Plain text in blocks, and the metadata of the document; empty where it has none.
 
     `date` is the day of the last change (`YYYY-MM-DD`), `description` its own description, on one line; `links` are in
-    the order of the text.
+    the order of the text. `groups` are those whom the document says that it is for.
     """
 
     text: str
@@ -62,6 +62,7 @@ class ParsedDocument:
     date: str = ""
     description: str = ""
     links: tuple[DocumentLink, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass
@@ -78,6 +79,7 @@ class DocumentBuilder:
     blocks: list[Block] = field(default_factory=list)
     anchor: str = ""
     first_title: str = ""
+    groups: tuple[str, ...] = ()
     links: list[DocumentLink] = field(default_factory=list)
     _targets: list[str] = field(default_factory=list)
     _length: int = 0
@@ -171,10 +173,25 @@ class DocumentBuilder:
         self._path = [(above, name) for above, name in self._path if above < level]
 
     def finish(
-        self, *, title: str = "", url: str = "", language: str = "", date: str = "", description: str = ""
+        self,
+        *,
+        title: str = "",
+        url: str = "",
+        language: str = "",
+        date: str = "",
+        description: str = "",
     ) -> ParsedDocument:
-        text, blocks, links = "".join(self.parts), tuple(self.blocks), tuple(self.links)
-        return ParsedDocument(text, blocks, title or self.first_title, url, language, date, squeeze(description), links)
+        return ParsedDocument(
+            text="".join(self.parts),
+            blocks=tuple(self.blocks),
+            title=title or self.first_title,
+            url=url,
+            language=language,
+            date=date,
+            description=squeeze(description),
+            links=tuple(self.links),
+            groups=self.groups,
+        )
 
     def _append(self, text: str) -> None:
         self.parts.append(text)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.errors import DocumentError
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_groups import declared_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.parsed_document import DocumentBuilder, ParsedDocument, squeeze
 
@@ -40,7 +42,7 @@ _HEADER_LINE = re.compile(r"([A-Z][\w-]{0,40}+):(?:[ \t]++(.*+))?+$")
 #: Fields for programs, which tell a reader nothing.
 _SILENT_FIELDS_WORDS = """
     orphan nocomments tocdepth nosearch no-search nav_order layout slug template tags hidden lang language url
-    link title date updated modified lastmod last-modified published created description summary
+    link title date updated modified lastmod last-modified published created description summary access_groups
 """
 _SILENT_FIELDS = frozenset(_SILENT_FIELDS_WORDS.split())
 #: Names of fields up to this long are initials (`PEP`).
@@ -49,10 +51,11 @@ _DATES = ("updated", "last-modified", "lastmod", "modified", "date", "published"
 
 
 def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Read reStructuredText; field lists at the top give `title`, `date`, `lang`, `url`, `description`.
+    """Read reStructuredText; field lists at the top give `title`, `date`, `lang`, `url`, `description` and
+    `access_groups`.
 
     Raises:
-        DocumentError: docutils cannot parse it.
+        DocumentError: docutils cannot parse it, or it names groups in a way that cannot be read.
     """
     from docutils.core import publish_doctree
     from docutils.utils import SystemMessage
@@ -69,7 +72,8 @@ def read_rst(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocu
             f"this is not valid reStructuredText ({type(error).__name__}); submit it as plain text"
         ) from None
     fields = _docinfo(document) | header
-    visitor = NodeVisitor(DocumentBuilder(len(body), limits))
+    groups = declared_groups(fields[GROUPS_FIELD]) if GROUPS_FIELD in fields else ()
+    visitor = NodeVisitor(DocumentBuilder(len(body), limits, groups=groups))
     visitor.read(document, _shown(fields))
     title = fields.get("title", "") or (document.get("title") or "")
     return visitor.builder.finish(

@@ -229,3 +229,38 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(root)
     assert _sources(_collect(Collector(), tmp_path / "link")) == ["kb:again.txt", "kb:sub/page.txt"]
     assert _sources(_collect(Collector(), root / "file.txt")) == ["kb:file.txt"]
+
+
+def test_groups_of_the_command_hold_for_all_documents_and_those_of_a_record_without_them(tmp_path: Path) -> None:
+    lines = [
+        '{"id": "1", "text": "a", "access_groups": ["staff", "board"]}',
+        '{"id": "2", "text": "b", "access_groups": "staff, crew"}',
+        '{"id": "3", "text": "c"}',
+        '{"id": "4", "text": "d", "access_groups": []}',
+        '{"id": "5", "text": "e", "access_groups": {"staff": true}}',
+        '{"id": "6", "text": "f", "for": {"whom": "crew"}}',
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    collector = Collector()
+    found = _collect(collector, tmp_path / "a.jsonl")
+    assert {one.document.source: one.document.groups for one in found} == {
+        "kb:1": ("board", "staff"),
+        "kb:2": ("crew", "staff"),
+        "kb:3": (),
+        "kb:6": (),
+    }
+    assert [problem.path.rpartition(":")[2] for problem in collector.problems] == ["4", "5"]
+    by_command = _collect(Collector(groups=("guests",)), tmp_path / "a.jsonl")
+    assert {one.document.groups for one in by_command} == {("guests",)}
+    renamed = _collect(Collector(fields={"groups": "for.whom"}), tmp_path / "a.jsonl")
+    assert [one.document.groups for one in renamed][-1] == ("crew",)
+
+
+def test_long_text_that_names_its_groups_itself_is_a_problem_because_its_parts_would_not(tmp_path: Path) -> None:
+    (tmp_path / "long.md").write_text("---\naccess_groups: staff\n---\n" + "word " * 1000)
+    collector = Collector(part_bytes=1000)
+    assert _collect(collector, tmp_path) == []
+    assert "--group" in collector.problems[0].reason
+    parts = _collect(Collector(part_bytes=1000, groups=("staff",)), tmp_path)
+    assert len(parts) > 1
+    assert {one.document.groups for one in parts} == {("staff",)}

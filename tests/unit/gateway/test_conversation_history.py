@@ -130,3 +130,15 @@ async def test_a_question_that_has_no_answer_yet_is_no_turn() -> None:
         await here.log.publish(event)
 
     assert await here.turns(CID) == []
+
+
+async def test_no_turn_counts_that_was_answered_for_a_group_which_the_asker_has_left() -> None:
+    recorded = History(exchange(1, groups=("staff",)), exchange(2))
+    here = History()
+    await here.remember(turn(1).model_copy(update={"groups": ("staff",)}), turn(2))
+
+    for history in (recorded, here):
+        for groups, expected in (((), ["Q2"]), (("staff", "board"), ["Q1", "Q2"])):
+            found = await history.conversations.turns("c-1", 3, recent=1800, groups=groups)
+            assert found is not None
+            assert [one.question for one in found] == expected

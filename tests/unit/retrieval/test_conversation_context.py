@@ -9,10 +9,12 @@ import pytest
 
 from services.retrieval.conversation_context import ConversationContext, with_earlier_passages
 from services.retrieval.settings import RetrievalSettings
-from shared.contracts.domain import Citation, Context, Passage, Question, Turn
+from shared.contracts.domain import Citation, Context, Passage, PipelineRef, Question, Turn
+from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import PassagesRetrieved
 from shared.contracts.requests.persistence import ConversationReply, ExchangeSummary
+from shared.contracts.requests.retrieval import IndexedDocument
 
 FOUND = Passage(id="1", source="kb:a", text="Dogs are allowed in the park.", score=0.5)
 CITED = Passage(id="2", source="kb:b", text="The rent of a garden plot is forty euros; plots are rented for a year.")
@@ -57,9 +59,12 @@ class Record:
     def __init__(self, *, away: bool = False) -> None:
         self.away = away
         self.asked = 0
+        self.asker = ""
+        self.groups: tuple[str, ...] = ()
 
     async def ask(self, request: Any, timeout: float = 5.0) -> Any:
         self.asked += 1
+        self.asker = request.asker
         if self.away:
             raise UnavailableError("the record is away")
         citation = Citation(number=1, source="kb:b", passage="2")
@@ -68,6 +73,31 @@ class Record:
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return [one for one in (CITED,) if one.id in ids]
+
+    async def document(self, source: str) -> IndexedDocument | None:
+        return IndexedDocument(source=source, groups=self.groups)
+
+
+def envelope_of(found: PassagesRetrieved, groups: tuple[str, ...] = ()) -> Envelope:
+    ref = PipelineRef(name="default", revision=1)
+    return opening("retrieval", found, pipeline=ref, deadline_seconds=60, asker="somebody", groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("document", "asker", "count"),
+    [((), (), 2), (("staff",), (), 1), (("staff",), ("staff",), 2), (("staff",), ("board",), 1)],
+)
+async def test_passages_that_the_asker_may_no_longer_read_serve_no_more(
+    document: tuple[str, ...], asker: tuple[str, ...], count: int
+) -> None:
+    record = Record()
+    record.groups = document
+    found = retrieved("Is the rent of the garden plot for a year?")
+
+    extended = await ConversationContext(record, record).extend(found, envelope_of(found, asker), SETTINGS)  # type: ignore[arg-type]
+
+    assert len(extended.passages) == count
+    assert record.asker == "somebody"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +111,6 @@ async def test_the_record_is_asked_for_follow_ups_only_and_may_be_unavailable(
     question = Question(text=text, language="eng", turns=turns)
     found = retrieved(text).model_copy(update={"question": question})
 
-    extended = await ConversationContext(record, record).extend(found, "conversation", SETTINGS)  # type: ignore[arg-type]
+    extended = await ConversationContext(record, record).extend(found, envelope_of(found), SETTINGS)  # type: ignore[arg-type]
 
     assert (record.asked, len(extended.passages)) == (asked, count)

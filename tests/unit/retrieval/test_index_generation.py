@@ -15,6 +15,7 @@ from services.retrieval.index_fingerprint import IndexFingerprint
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.answer_cache import GENERATION
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Document
 from shared.contracts.errors import TransientError
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
@@ -28,7 +29,7 @@ def indexer(*, unchanged: bool = False, removed: bool = False) -> Any:
     async def index(document: Document, _: RetrievalSettings) -> DocumentIndexed:
         return DocumentIndexed(source=document.source, digest="d", chunks=1, unchanged=unchanged)
 
-    async def remove(sources: Sequence[str]) -> tuple[str, ...]:
+    async def remove(sources: Sequence[str], _: DocumentViewer) -> tuple[str, ...]:
         return tuple(sources) if removed else ()
 
     return SimpleNamespace(index=index, remove=remove)

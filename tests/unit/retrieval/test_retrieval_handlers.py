@@ -83,6 +83,7 @@ class ShelfIndex:
         limit: int = 10,
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
+        groups: Sequence[str] = (),
     ) -> list[Passage]:
         self._reach()
         self.asked.append((text, language, tuple(collections)))
@@ -99,7 +100,9 @@ class ShelfIndex:
         if self.model != (model, dimension):
             self.model, self.vectors = (model, dimension), {}
 
-    async def search_near(self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = ()) -> list[Passage]:
+    async def search_near(
+        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+    ) -> list[Passage]:
         def nearness(passage: Passage) -> float:
             return sum(one * other for one, other in zip(vector, self.vectors[passage.id], strict=True))
 

@@ -60,7 +60,13 @@ class FixedWalk:
         self.seeds: list[str] = []
 
     async def expand(
-        self, query_text: str, seeds: Sequence[Passage], limit: int, *, collections: Sequence[str] = ()
+        self,
+        query_text: str,
+        seeds: Sequence[Passage],
+        limit: int,
+        *,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
     ) -> list[Visit]:
         self.seeds = [one.id for one in seeds]
         return self.visits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -101,3 +102,20 @@ def test_every_setting_of_the_process_can_be_given_in_the_environment(monkeypatc
     settings = Settings()
 
     assert {name: getattr(settings, name) for name in given} == given
+
+
+def test_groups_of_keys_are_read_from_the_environment_and_from_a_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBUS_KEY_GROUPS", "web:staff, web:hr:pay,shop:sales,")
+    assert Settings().key_groups == {"web": ("hr:pay", "staff"), "shop": ("sales",)}
+    monkeypatch.delenv("ANSWERBUS_KEY_GROUPS")
+    assert Settings().key_groups == {}
+    given: Any = {"web": ["a, b", "c"], "shop": "one"}
+    assert Settings(key_groups=given).key_groups == {"web": ("a, b", "c"), "shop": ("one",)}
+
+
+@pytest.mark.parametrize("text", ["web", "web:", ":staff", "web:\x07"])
+def test_groups_without_a_key_or_a_name_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBUS_KEY_GROUPS", text)
+
+    with pytest.raises(ValidationError, match="group"):
+        Settings()
