@@ -14,6 +14,7 @@ import jwt
 from services.gateway.auth import ROLE_RANK, Caller, Role, token_refused
 from services.gateway.issuer_keys import IssuerKeys
 from services.gateway.problems import HttpProblem
+from shared.contracts.document_access import MAX_GROUP_CHARS
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 #: Longest user, and most groups, of a token.
@@ -54,7 +55,7 @@ class TokenVerifier:
             self._name,
             self._role(claims),
             str(user),
-            _texts(claim(claims, settings.oidc_groups_claim))[:MAX_GROUPS],
+            _groups(claim(claims, settings.oidc_groups_claim)),
             "".join(_texts(claim(claims, settings.oidc_tenant_claim))[:1]),
         )
 
@@ -127,6 +128,12 @@ def _texts(value: object) -> tuple[str, ...]:
     """A claim that is one text or a list of texts."""
     values: Iterable[object] = value if isinstance(value, list) else (value,)
     return tuple(one for one in values if isinstance(one, str) and one)
+
+
+def _groups(value: object) -> tuple[str, ...]:
+    """The groups of a claim in the form in which documents name theirs; others cannot be those of a document."""
+    names = {text.strip() for text in _texts(value)}
+    return tuple(sorted(name for name in names if 0 < len(name) <= MAX_GROUP_CHARS and name.isprintable()))[:MAX_GROUPS]
 
 
 def _words(value: object) -> set[str]:

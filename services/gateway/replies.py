@@ -106,7 +106,7 @@ class SubmittedDocument(BaseModel):
     reason: str | None = None
 
 
-class IngestReport(BaseModel):
+class IngestReply(BaseModel):
     """What became of each document, in their order; `counts` by status."""
 
     counts: dict[str, int]

@@ -20,6 +20,7 @@ from . import (
     clients,
     cluster,
     documents,
+    faces,
     history,
     http_answers,
     lanes,
@@ -48,6 +49,7 @@ NAMED = (
     "cluster",
     "broker-away",
     "documents",
+    "faces",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -114,6 +116,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await broker_away.compare(quick=arguments.quick, say=say))
     if "clients" in parts:
         sections += await clients.compare(quick=arguments.quick, say=say)
+    if "faces" in parts:
+        sections += await faces.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,

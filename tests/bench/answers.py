@@ -52,7 +52,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> list[Section]:
     with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
         root, port = Path(folder), free_port()
         questions, documents = corpus(root)
-        with _platform(root / "one", documents, port) as platform:
+        with platform_with_model(root / "one", documents, port) as platform:
             first = await _first_tokens(platform, questions, port, rounds, quick, say)
             many = await _hundred(platform, questions, port, rounds, say)
         grown = await _workers(root, questions, documents, port, 1 if quick else min(rounds, 2), say)
@@ -74,7 +74,7 @@ async def _first_tokens(
             lambda question: ask_model(url, question),
             lambda question: ask_platform(platform.url, question, PIPELINE),
         )
-        asked = iter(_numbered(questions))
+        asked = iter(numbered(questions))
         await _at_once(ways[1], asked, 32)  # every worker has seen a question
         for number in range(rounds):
             for name, ask in _loads(asked, few=quick).items():
@@ -138,7 +138,7 @@ async def _hundred(platform: Platform, questions: Sequence[str], port: int, roun
             before, began = busy(), time.perf_counter()
             for meter in meters.values():
                 meter.start()
-            asked = iter(_numbered(questions, label=f"round {number}"))
+            asked = iter(numbered(questions, label=f"round {number}"))
             answers = await _at_once(lambda one: ask_platform(platform.url, one, PIPELINE), asked, STREAMS)
             took = time.perf_counter() - began
             _check(answers)
@@ -173,7 +173,9 @@ async def _workers(root: Path, questions: Sequence[str], documents: Path, port: 
         for workers in WORKERS:
             environment = {"ANSWERBUS_CONCURRENCY": str(CALLS)}
             scale = ("--scale", f"answer={workers}")
-            with _platform(root / f"of-{workers}", documents, port, *scale, environment=environment) as platform:
+            with platform_with_model(
+                root / f"of-{workers}", documents, port, *scale, environment=environment
+            ) as platform:
                 for number in range(rounds + 1):  # in the first one every worker gets to know questions
                     figures = await _rate(platform, questions, workers, few=number == 0)
                     if number:
@@ -201,7 +203,7 @@ async def _rate(platform: Platform, questions: Sequence[str], workers: int, *, f
 
 
 @contextlib.contextmanager
-def _platform(
+def platform_with_model(
     data: Path, documents: Path, port: int, *arguments: str, environment: dict[str, str] | None = None
 ) -> Iterator[Platform]:
     """A platform that knows the documents and asks the models at `port`."""
@@ -239,7 +241,7 @@ def _p50(seconds: Iterator[float]) -> float:
     return statistics.median(seconds) * 1e3
 
 
-def _numbered(questions: Sequence[str], label: str = "") -> Iterator[str]:
+def numbered(questions: Sequence[str], label: str = "") -> Iterator[str]:
     """The questions over and over, each time another text, so that none is answered from a cache."""
     number = 0
     while True:

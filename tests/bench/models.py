@@ -54,8 +54,8 @@ class Ears:
         now = time.time()
         self.first = self.first or time.perf_counter()
         for token in text.split():
-            if "@" in token:
-                number, _, sent = token.partition("@")
+            if "~" in token:
+                number, _, sent = token.partition("~")
                 self.numbers.append(int(number))
                 self.delays.append(now - float(sent))
 

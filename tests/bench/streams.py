@@ -1,6 +1,6 @@
 """Streams of answers read over bare sockets: the same client for a model server and for the platform.
 
-Tokens are stamps, `number@seconds`, as the model server writes them with `--stamp`: what a client reads says which
+Tokens are stamps, `number~seconds`, as the model server writes them with `--stamp`: what a client reads says which
 token it is and how long it was on its way. A client library would take a good part of the cores it shares with what it
 measures.
 """
@@ -20,7 +20,7 @@ import orjson
 
 #: Seconds without a byte after which a stream counts as lost.
 SILENCE = 60.0
-_STAMP = re.compile(r"(\d+)@(\d+\.\d+)")
+_STAMP = re.compile(r"(\d+)~(\d+\.\d+)")
 #: What comes after it is no longer being written.
 WRITTEN = "VERIFYING_CITATION"
 
@@ -62,7 +62,7 @@ async def ask_model(url: str, question: str) -> Streamed:
             streamed.take(choice["delta"].get("content") or "", began, began_wall)
             streamed.ended = choice["finish_reason"] or ""
 
-    return await _stream(f"{url}/chat/completions", body, lambda s, _, data, *began: read(s, data, *began))
+    return await post_and_read(f"{url}/chat/completions", body, lambda s, _, data, *began: read(s, data, *began))
 
 
 async def ask_platform(url: str, question: str, pipeline: str) -> Streamed:
@@ -84,13 +84,18 @@ async def ask_platform(url: str, question: str, pipeline: str) -> Streamed:
         elif kind == "result":
             streamed.ended, streamed.engine = data["result"]["outcome"], data["result"]["engine"]
 
-    return await _stream(f"{url}/api/v1/query", orjson.dumps({"question": question, "pipeline": pipeline}), read)
+    return await post_and_read(f"{url}/api/v1/query", orjson.dumps({"question": question, "pipeline": pipeline}), read)
 
 
 Read = Callable[[Streamed, str, dict[str, Any], float, float], None]
 
 
-async def _stream(url: str, body: bytes, read: Read) -> Streamed:
+async def post_and_read(url: str, body: bytes, read: Read) -> Streamed:
+    """POST the body and read the events of the reply.
+
+    Raises:
+        RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError: it was refused, or broke off.
+    """
     parts, streamed = urlsplit(url), Streamed()
     began, began_wall = time.perf_counter(), time.time()
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)

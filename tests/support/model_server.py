@@ -423,10 +423,10 @@ def _pieces(text: str) -> list[str]:
 
 
 def _stamped(piece: str, number: int) -> str:
-    """The piece's number and the time in place of its word; tags around the word stay."""
+    """The piece's number and the time in place of its word (not as an address, which is masked); tags stay."""
     found = re.fullmatch(r"\s*((?:<[^<>]*>)*)[^<>]*((?:</[^<>]*>)*)\s*", piece)
     opened, closed = found.groups() if found else ("", "")
-    return f"{opened}{number}@{time.time():.4f} {closed}"
+    return f"{opened}{number}~{time.time():.4f} {closed}"
 
 
 def _parts(word: str) -> list[str]:

@@ -11,7 +11,7 @@ export type NewQuestion = Schemas["QuestionIn"];
 export type NewDocument = Schemas["DocumentIn"];
 export type SearchOptions = Omit<Schemas["SearchIn"], "query">;
 export type SearchReply = Schemas["SearchReply"];
-export type IngestReport = Schemas["IngestReport"];
+export type IngestReport = Schemas["IngestReply"];
 export type StreamTicket = Schemas["StreamTicket"];
 
 export interface ClientOptions {

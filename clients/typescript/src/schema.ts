@@ -1347,10 +1347,10 @@ export interface components {
             timeout?: number;
         };
         /**
-         * IngestReport
+         * IngestReply
          * @description What became of each document, in their order; `counts` by status.
          */
-        IngestReport: {
+        IngestReply: {
             /** Counts */
             counts: {
                 [key: string]: number;
@@ -2629,7 +2629,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IngestReport"];
+                    "application/json": components["schemas"]["IngestReply"];
                 };
             };
             /** @description An error; its text says what to send instead. */

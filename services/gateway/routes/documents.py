@@ -18,7 +18,7 @@ from services.gateway.handler import DocumentSubmission
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
-from services.gateway.replies import IngestReport, SubmissionReceipt, SubmittedDocument
+from services.gateway.replies import IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
@@ -234,7 +234,7 @@ async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway
     return {"id": submission_id, **_outcome(outcome)}
 
 
-@router.post("/ingest", responses={200: {"model": IngestReport}})
+@router.post("/ingest", responses={200: {"model": IngestReply}})
 async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
