@@ -13,11 +13,11 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cli.evaluation.answer_losses import loss, losses
 from cli.evaluation.json_lines import json_lines
@@ -180,37 +180,55 @@ async def evaluate(
     Raises:
         RefusedError: the folder is not of this form, or a document was refused.
     """
+    given = []
+    async for asked in ask_all(folder, pipeline, settings, hints=hints):
+        given.append(_given(asked))
+        if advance is not None:
+            advance(1)
+    return given
+
+
+class AskedCase(NamedTuple):
+    """A question with the fact that ended it, the passages that it was last answered from, and its milliseconds."""
+
+    case: AnswerCase
+    fact: Fact
+    retrieved: PassagesRetrieved | None
+    took_ms: float
+
+
+async def ask_all(
+    folder: Path, pipeline: Pipeline, settings: Settings, *, hints: bool = True
+) -> AsyncIterator[AskedCase]:
+    """Index the documents of a folder and ask its questions, one after the other; raises as `evaluate`."""
     documents, cases = read_folder(folder)
     async with AnswerStages(settings, pipeline) as stages:
         refused = await stages.ingest(documents)
         if refused:
             raise RefusedError(f"{len(refused)} documents were refused, the first: {refused[0]}")
-        given = []
         for case in cases:
             began = time.perf_counter()
             fact, retrieved = await stages.ask(case.text, case.language if hints else "und")
-            given.append(_given(case, fact, retrieved, (time.perf_counter() - began) * 1e3))
-            if advance is not None:
-                advance(1)
-    return given
+            yield AskedCase(case, fact, retrieved, (time.perf_counter() - began) * 1e3)
 
 
-def _given(case: AnswerCase, fact: Fact, retrieved: PassagesRetrieved | None, took_ms: float) -> GivenAnswer:
+def _given(asked: AskedCase) -> GivenAnswer:
+    case, fact, retrieved, took_ms = asked
     passages = retrieved.passages if retrieved else ()
     found = case.source in [_WHERE.sub("", one.source, count=1) for one in passages]
     answered = isinstance(fact, AnswerVerified) and fact.answer.type == "normal"
-    right = isinstance(fact, AnswerVerified) and answered and _said(case, fact.answer.content)
+    right = isinstance(fact, AnswerVerified) and answered and says_expected(case, fact.answer.content)
     lost = ""
     if case.answerable and not right:
         explained = fact.context.trace.get("sentences") if isinstance(fact, AnswerVerified) else None
-        lost = loss(f"kb:{case.source}", passages, explained or {}, answered, lambda text: _said(case, text))
+        lost = loss(f"kb:{case.source}", passages, explained or {}, answered, lambda text: says_expected(case, text))
     if not isinstance(fact, AnswerVerified) or not answered:
         return GivenAnswer(case, answered=False, found=found, took_ms=took_ms, loss=lost)
     return GivenAnswer(
         case,
         answered=True,
         right=right,
-        right_first=bool(fact.answer.sentences) and _said(case, fact.answer.sentences[0].text),
+        right_first=bool(fact.answer.sentences) and says_expected(case, fact.answer.sentences[0].text),
         cited=case.source in [_WHERE.sub("", one.source, count=1) for one in fact.citations],
         found=found,
         characters=len(fact.answer.content),
@@ -221,7 +239,8 @@ def _given(case: AnswerCase, fact: Fact, retrieved: PassagesRetrieved | None, to
     )
 
 
-def _said(case: AnswerCase, text: str) -> bool:
+def says_expected(case: AnswerCase, text: str) -> bool:
+    """Whether the text says one of the expected answers, see `says`."""
     return any(says(text, one) for one in case.answers)
 
 

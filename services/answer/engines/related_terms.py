@@ -6,6 +6,7 @@ that a stemmer of the wrong or of no language leaves apart, without a dictionary
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -15,6 +16,9 @@ _BEGINNING, _BEGINNING_SHARE = 4, 0.6
 _INFLECTED = 0.9
 #: A part of a compound has at least so many characters; what finding the part, or the compound, is worth.
 _PART, _COMPOUND = 5, 0.65
+
+#: Characters of a piece of a stem.
+_PIECE = 4
 
 #: Stem of a text -> how nearly it is the term, above 0 and up to 1.
 Related = Mapping[str, float]
@@ -33,6 +37,49 @@ def related_stems(terms: Sequence[str], vocabulary: Collection[str]) -> list[Rel
 def shares(related: Sequence[Related], stems: Collection[str]) -> list[float]:
     """For each term, how nearly one of the stems is it: 0 to 1."""
     return [_share(each, stems) for each in related]
+
+
+class GramIndex:
+    """Which pieces of the question's stems stand in other stems; a piece weighs more the fewer statements have it."""
+
+    def __init__(self, pieces: Collection[str]) -> None:
+        self._numbers = {piece: number for number, piece in enumerate(sorted(pieces))}
+        self._of_stem: dict[str, frozenset[int]] = {}
+        self._weights = [1.0] * len(self._numbers)
+
+    def weigh(self, statements: Sequence[Collection[str]]) -> None:
+        """Weigh each piece by its rarity, as stems are weighted."""
+        counts = [0] * len(self._numbers)
+        for each in statements:
+            for number in self.found(each):
+                counts[number] += 1
+        self._weights = [math.log(1 + (len(statements) + 1) / (count + 1)) for count in counts]
+
+    def found(self, stems: Collection[str]) -> frozenset[int]:
+        """The numbers of the question's pieces that stand in the stems."""
+        known, numbers = self._of_stem, self._numbers
+        for stem in stems:
+            if stem not in known:
+                known[stem] = frozenset(numbers[piece] for piece in _pieces(stem) if piece in numbers)
+        return frozenset().union(*(known[stem] for stem in stems))
+
+    def share(self, found: Collection[int]) -> float:
+        """The weighted share of the question's pieces, 0 to 1."""
+        total = sum(self._weights)
+        return sum(self._weights[number] for number in found) / total if total else 0.0
+
+
+def gram_index(terms: Sequence[str], statements: Sequence[Collection[str]]) -> GramIndex:
+    """The pieces of the question's terms, weighted by their rarity in the statements."""
+    index = GramIndex({piece for term in terms for piece in _pieces(term)})
+    index.weigh(statements)
+    return index
+
+
+def _pieces(stem: str) -> list[str]:
+    """The pieces of `_PIECE` characters; the beginning of the stem counts as one character."""
+    marked = f"^{stem}"
+    return [marked[at : at + _PIECE] for at in range(max(1, len(marked) - _PIECE + 1))]
 
 
 def _share(related: Related, stems: Collection[str]) -> float:
