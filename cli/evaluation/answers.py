@@ -132,6 +132,9 @@ class AnswerStages:
         for name in ("answer", "verifier"):
             stage = builder(name)(offline_context(self._settings, stores=_Memory(), signals=_Silence()))
             assert stage.settings is not None
+            for port in stage.ports:
+                await port.open()
+                self._stack.push_async_callback(port.close)
             self._stages.append((stage, self._pipeline.section(name, stage.settings)))
         return self
 

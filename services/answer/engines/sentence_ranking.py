@@ -78,6 +78,8 @@ WEIGHTS: Mapping[str, float] = {**PRIOR, **json.loads(Path(__file__).with_name("
 SAME_QUESTION = 0.75
 #: A further statement is added for at least this probability per hundred characters; short ones count as so long.
 WORTH, SHORT = 0.15, 80
+#: What a standard deviation of a model's scores weighs (set by hand), and how many deviations count at most.
+MEANING, _FAR = 1.0, 3.0
 #: The first statements of the ranking that may be added.
 CONSIDERED = 8
 #: Two statements that share this much of their stems (Jaccard) are duplicates.
@@ -134,7 +136,7 @@ class RankedStatement(NamedTuple):
     statement: Statement
     features: Mapping[str, float]
     score: float
-    probability: float
+    probability: float = 0.0
 
 
 class Reading(NamedTuple):
@@ -156,16 +158,39 @@ def read(question: str, language: str, passages: Sequence[Passage]) -> Reading:
     if language != UNKNOWN and any(found.language == language for found in evidence):
         for found, _, features in described:
             features["language"] = 0.0 if found.language == language else -1.0
-    scores = [sum(WEIGHTS[name] * value for name, value in features.items()) for _, _, features in described]
-    highest = max(scores, default=0.0)
-    exponents = [math.exp(score - highest) for score in scores]
-    total = sum(exponents)
     ranked = [
-        RankedStatement(found, statement, features, score, exponent / total)
-        for (found, statement, features), score, exponent in zip(described, scores, exponents, strict=True)
+        RankedStatement(found, statement, features, sum(WEIGHTS[name] * value for name, value in features.items()))
+        for found, statement, features in described
     ]
-    ranked.sort(key=lambda one: (-one.score, one.evidence.rank, one.statement.start))
-    return Reading(query, tuple(evidence), tuple(ranked))
+    return Reading(query, tuple(evidence), _probable(ranked))
+
+
+def rescored(reading: Reading, scores: Sequence[float]) -> Reading:
+    """The reading after a model has scored its first statements, in their order.
+
+    Scores count by their distance from the mean of these statements in standard deviations, so that the model's scale
+    does not matter. A statement that was not scored counts as the worst of them.
+    """
+    mean = sum(scores) / max(1, len(scores))
+    spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / max(1, len(scores)))
+    if not spread:
+        return reading
+    meanings = [max(-_FAR, min(_FAR, (score - mean) / spread)) for score in scores]
+    meanings += [min(meanings)] * (len(reading.ranked) - len(meanings))
+    ranked = [
+        one._replace(features={**one.features, "meaning": meaning}, score=one.score + MEANING * meaning)
+        for one, meaning in zip(reading.ranked, meanings, strict=True)
+    ]
+    return reading._replace(ranked=_probable(ranked))
+
+
+def _probable(ranked: Sequence[RankedStatement]) -> tuple[RankedStatement, ...]:
+    """The statements with their probabilities, the most probable first."""
+    highest = max((one.score for one in ranked), default=0.0)
+    exponents = [math.exp(one.score - highest) for one in ranked]
+    total = sum(exponents)
+    found = [one._replace(probability=each / total) for one, each in zip(ranked, exponents, strict=True)]
+    return tuple(sorted(found, key=lambda one: (-one.score, one.evidence.rank, one.statement.start)))
 
 
 def question_terms(question: str, language: str) -> tuple[str, ...]:
