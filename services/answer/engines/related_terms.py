@@ -7,8 +7,10 @@ that a stemmer of the wrong or of no language leaves apart, without a dictionary
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 
 #: Stems with a common beginning of at least so many characters, and of this share of the longer one, are related.
 _BEGINNING, _BEGINNING_SHARE = 4, 0.6
@@ -42,44 +44,32 @@ def shares(related: Sequence[Related], stems: Collection[str]) -> list[float]:
 class GramIndex:
     """Which pieces of the question's stems stand in other stems; a piece weighs more the fewer statements have it."""
 
-    def __init__(self, pieces: Collection[str]) -> None:
-        self._numbers = {piece: number for number, piece in enumerate(sorted(pieces))}
-        self._of_stem: dict[str, frozenset[int]] = {}
-        self._weights = [1.0] * len(self._numbers)
+    def __init__(
+        self, terms: Sequence[str], statements: Sequence[Collection[str]], titles: Sequence[Collection[str]] = ()
+    ) -> None:
+        pieces = frozenset().union(*map(_pieces, terms))
+        # Few stems of a text have any piece: the others are met once, here.
+        vocabulary = frozenset().union(*statements, *titles)
+        self._of_stem = {stem: found for stem in vocabulary if (found := _pieces(stem) & pieces)}
+        self._pieces = pieces
+        counts = Counter(chain.from_iterable(map(self.found, statements)))
+        self._weights = {piece: math.log(1 + (len(statements) + 1) / (counts[piece] + 1)) for piece in pieces}
+        self._total = sum(self._weights.values())
 
-    def weigh(self, statements: Sequence[Collection[str]]) -> None:
-        """Weigh each piece by its rarity, as stems are weighted."""
-        counts = [0] * len(self._numbers)
-        for each in statements:
-            for number in self.found(each):
-                counts[number] += 1
-        self._weights = [math.log(1 + (len(statements) + 1) / (count + 1)) for count in counts]
+    def found(self, stems: Collection[str]) -> frozenset[str]:
+        """The question's pieces that stand in the stems; only stems of the statements and titles are known."""
+        return frozenset().union(*(self._of_stem[stem] for stem in self._of_stem.keys() & stems))
 
-    def found(self, stems: Collection[str]) -> frozenset[int]:
-        """The numbers of the question's pieces that stand in the stems."""
-        known, numbers = self._of_stem, self._numbers
-        for stem in stems:
-            if stem not in known:
-                known[stem] = frozenset(numbers[piece] for piece in _pieces(stem) if piece in numbers)
-        return frozenset().union(*(known[stem] for stem in stems))
-
-    def share(self, found: Collection[int]) -> float:
+    def share(self, found: Collection[str]) -> float:
         """The weighted share of the question's pieces, 0 to 1."""
-        total = sum(self._weights)
-        return sum(self._weights[number] for number in found) / total if total else 0.0
+        return sum(self._weights[piece] for piece in found) / self._total if self._total else 0.0
 
 
-def gram_index(terms: Sequence[str], statements: Sequence[Collection[str]]) -> GramIndex:
-    """The pieces of the question's terms, weighted by their rarity in the statements."""
-    index = GramIndex({piece for term in terms for piece in _pieces(term)})
-    index.weigh(statements)
-    return index
-
-
-def _pieces(stem: str) -> list[str]:
+@lru_cache(maxsize=65_536)  # the stems of the passages that answer many questions
+def _pieces(stem: str) -> frozenset[str]:
     """The pieces of `_PIECE` characters; the beginning of the stem counts as one character."""
     marked = f"^{stem}"
-    return [marked[at : at + _PIECE] for at in range(max(1, len(marked) - _PIECE + 1))]
+    return frozenset(marked[at : at + _PIECE] for at in range(max(1, len(marked) - _PIECE + 1)))
 
 
 def _share(related: Related, stems: Collection[str]) -> float:
@@ -117,4 +107,4 @@ def _inflected(one: str, other: str) -> float:
 
 
 def _has_digit(stem: str) -> bool:
-    return any(character.isdigit() for character in stem)
+    return not stem.isalpha() and any(character.isdigit() for character in stem)

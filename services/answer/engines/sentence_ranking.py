@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from services.answer.engines.question_type import (
     price_words,
     shows_unit,
 )
-from services.answer.engines.related_terms import GramIndex, Related, gram_index, related_stems, shares
+from services.answer.engines.related_terms import GramIndex, Related, related_stems, shares
 from services.answer.engines.statements import Statement, statements
 from shared.contracts.domain import Passage
 from shared.text.analysis import stem_set, stems
@@ -108,11 +109,11 @@ class QueryTerms(NamedTuple):
     kind: AnswerKind
     numbers: frozenset[str]
     text: str
+    total: float
 
     def share(self, said: Sequence[float]) -> float:
         """The weighted share of the question, 0 to 1; `said` is how nearly each term is said."""
-        total = sum(self.weights)
-        return sum(weight * one for weight, one in zip(self.weights, said, strict=True)) / total if total else 0.0
+        return sum(map(mul, self.weights, said)) / self.total if self.total else 0.0
 
 
 class Evidence(NamedTuple):
@@ -223,10 +224,9 @@ def _query(
     focus = tuple(term in asked_of for term in terms)
     names = stem_set(" ".join(named_words(question)), code)
     named = tuple(term in names for term in terms)
-    grams = gram_index(terms, [statement.stems for found in stated for statement in found])
-    return QueryTerms(
-        terms, weights, related, focus, named, grams, kind, frozenset(_NUMBER.findall(question)), question
-    )
+    grams = GramIndex(terms, said, titles)
+    numbers = frozenset(_NUMBER.findall(question))
+    return QueryTerms(terms, weights, related, focus, named, grams, kind, numbers, question, sum(weights))
 
 
 def _evidence(
@@ -263,7 +263,7 @@ def _evidence(
 
 def _described(query: QueryTerms, found: Evidence) -> list[tuple[Statement, dict[str, float]]]:
     """The statements of a passage with their features."""
-    silent, nothing = [0.0] * len(query.terms), frozenset[int]()
+    silent, nothing = [0.0] * len(query.terms), frozenset[str]()
     whole = [max(one, other) for one, other in zip(found.says, found.titled, strict=True)]
     of_passage = {
         "passage": query.share(whole),
@@ -298,7 +298,7 @@ def _described(query: QueryTerms, found: Evidence) -> list[tuple[Statement, dict
 
 
 def _beyond(these: Sequence[float], those: Sequence[float]) -> list[float]:
-    return [max(0.0, one - other) for one, other in zip(these, those, strict=True)]
+    return [one - other if one > other else 0.0 for one, other in zip(these, those, strict=True)]
 
 
 def _kinds(query: QueryTerms, statement: Statement) -> dict[str, float]:
