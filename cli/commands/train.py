@@ -57,3 +57,40 @@ def confidence(
             )
 
     show_measures("confidence", run(work), as_json=as_json)
+
+
+@app.command()
+def sentences(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with documents.jsonl and questions.jsonl.")],
+    output: Annotated[Path, typer.Option(help="The file of weights to write.")] = Path("sentence_weights.json"),
+    pipeline: PipelineFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Fit how the extractive engine chooses sentences to one half of questions with known answers."""
+    import json
+
+    from cli.evaluation.sentence_training import accuracy, choices, fit_weights
+    from cli.host.catalogue import statement_describer, statement_weights
+    from cli.output import run
+    from cli.views.evaluations import show_measures
+
+    async def work() -> dict[str, Any]:
+        prior, untrained = statement_weights()
+        with index_settings(None) as settings:
+            document = read_pipeline_option(pipeline, "answer", {"engine": "extractive"} if not pipeline else {})
+            halves = await choices(folder, document, settings, statement_describer(), list(prior))
+        weights = fit_weights(halves["development"], prior, untrained)
+        output.write_text(json.dumps(weights, indent=1) + "\n", "utf-8")
+        return {
+            "metrics": weights,
+            "figures": {
+                f"right_first_{name.replace('-', '_')}": {
+                    "questions": len(each),
+                    "before": accuracy(each, prior),
+                    "fitted": accuracy(each, weights),
+                }
+                for name, each in halves.items()
+            },
+        }
+
+    show_measures("sentences", run(work), as_json=as_json)

@@ -8,16 +8,18 @@ without models. Words are compared without case, accents and punctuation.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from cli.evaluation.answer_losses import loss, losses
 from cli.evaluation.json_lines import json_lines
 from cli.evaluation.retrieval import RetrievalStage, open_retrieval
 from cli.host.catalogue import builder, offline_context
@@ -47,6 +49,7 @@ BINS = 10
 #: The fewest answers that confidence is fitted to.
 _FEWEST = 20
 _WHERE = re.compile(r"kb:")
+_LANGUAGE_PREFIX = re.compile(r"^[a-z]{2,3}[-_/]")
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ class AnswerCase:
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """What came of a question. `confidence` is from 0 to 1, 0 where nothing was answered."""
+    """What came of a question. `confidence` is from 0 to 1, 0 where nothing was answered.
+
+    `loss` says why an answerable question has no right answer, see `LOSSES`.
+    """
 
     case: AnswerCase
     answered: bool
@@ -75,6 +81,7 @@ class GivenAnswer:
     confidence: float = 0.0
     text: str = ""
     took_ms: float = 0.0
+    loss: str = ""
 
 
 def read_folder(folder: Path) -> tuple[list[Document], list[AnswerCase]]:
@@ -125,6 +132,9 @@ class AnswerStages:
         for name in ("answer", "verifier"):
             stage = builder(name)(offline_context(self._settings, stores=_Memory(), signals=_Silence()))
             assert stage.settings is not None
+            for port in stage.ports:
+                await port.open()
+                self._stack.push_async_callback(port.close)
             self._stages.append((stage, self._pipeline.section(name, stage.settings)))
         return self
 
@@ -173,39 +183,78 @@ async def evaluate(
     Raises:
         RefusedError: the folder is not of this form, or a document was refused.
     """
+    given = []
+    async for asked in ask_all(folder, pipeline, settings, hints=hints):
+        given.append(_given(asked))
+        if advance is not None:
+            advance(1)
+    return given
+
+
+class AskedCase(NamedTuple):
+    """A question with the fact that ended it, the passages that it was last answered from, and its milliseconds."""
+
+    case: AnswerCase
+    fact: Fact
+    retrieved: PassagesRetrieved | None
+    took_ms: float
+
+
+async def ask_all(
+    folder: Path, pipeline: Pipeline, settings: Settings, *, hints: bool = True
+) -> AsyncIterator[AskedCase]:
+    """Index the documents of a folder and ask its questions, one after the other; raises as `evaluate`."""
     documents, cases = read_folder(folder)
     async with AnswerStages(settings, pipeline) as stages:
         refused = await stages.ingest(documents)
         if refused:
             raise RefusedError(f"{len(refused)} documents were refused, the first: {refused[0]}")
-        given = []
         for case in cases:
             began = time.perf_counter()
             fact, retrieved = await stages.ask(case.text, case.language if hints else "und")
-            given.append(_given(case, fact, retrieved, (time.perf_counter() - began) * 1e3))
-            if advance is not None:
-                advance(1)
-    return given
+            yield AskedCase(case, fact, retrieved, (time.perf_counter() - began) * 1e3)
 
 
-def _given(case: AnswerCase, fact: Fact, retrieved: PassagesRetrieved | None, took_ms: float) -> GivenAnswer:
+def _given(asked: AskedCase) -> GivenAnswer:
+    case, fact, retrieved, took_ms = asked
     passages = retrieved.passages if retrieved else ()
     found = case.source in [_WHERE.sub("", one.source, count=1) for one in passages]
-    if not isinstance(fact, AnswerVerified) or fact.answer.type != "normal":
-        return GivenAnswer(case, answered=False, found=found, took_ms=took_ms)
-    first = fact.answer.sentences[0].text if fact.answer.sentences else ""
+    answered = isinstance(fact, AnswerVerified) and fact.answer.type == "normal"
+    right = isinstance(fact, AnswerVerified) and answered and says_expected(case, fact.answer.content)
+    lost = ""
+    if case.answerable and not right:
+        explained = fact.context.trace.get("sentences") if isinstance(fact, AnswerVerified) else None
+        lost = loss(f"kb:{case.source}", passages, explained or {}, answered, lambda text: says_expected(case, text))
+    if not isinstance(fact, AnswerVerified) or not answered:
+        return GivenAnswer(case, answered=False, found=found, took_ms=took_ms, loss=lost)
     return GivenAnswer(
         case,
         answered=True,
-        right=any(says(fact.answer.content, one) for one in case.answers),
-        right_first=any(says(first, one) for one in case.answers),
+        right=right,
+        right_first=bool(fact.answer.sentences) and says_expected(case, fact.answer.sentences[0].text),
         cited=case.source in [_WHERE.sub("", one.source, count=1) for one in fact.citations],
         found=found,
         characters=len(fact.answer.content),
         confidence=fact.confidence / 10,
         text=fact.answer.content,
         took_ms=took_ms,
+        loss=lost,
     )
+
+
+def says_expected(case: AnswerCase, text: str) -> bool:
+    """Whether the text says one of the expected answers, see `says`."""
+    return any(says(text, one) for one in case.answers)
+
+
+def half_of(case: AnswerCase) -> str:
+    """`development` or `held-out`, by a hash of the question's document, or of the question where it has none.
+
+    A language code at the beginning of an id does not count: `en-12` and `de-12` are translations of one document and
+    belong to the same half.
+    """
+    name = _LANGUAGE_PREFIX.sub("", case.source or case.id)
+    return ("development", "held-out")[hashlib.sha256(name.encode()).digest()[0] % 2]
 
 
 def says(text: str, expected: str) -> bool:
@@ -296,14 +345,21 @@ def _log_odds(probability: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-def report(given: Sequence[GivenAnswer]) -> dict[str, Any]:
-    """The measures of each language and of all questions, and the time of a question."""
+def report(given: Sequence[GivenAnswer], *, halves: bool = False, with_losses: bool = False) -> dict[str, Any]:
+    """The measures of each language and of all questions, and the time of a question.
+
+    With `halves` the languages are those of each half, see `half_of`. With `with_losses` there is also `losses`: how
+    many right answers were lost for each reason.
+    """
     groups: dict[str, list[GivenAnswer]] = defaultdict(list)
     for one in given:
-        groups[one.case.language].append(one)
+        groups[f"{half_of(one.case)} {one.case.language}" if halves else one.case.language].append(one)
+    named = {**dict(sorted(groups.items()) if halves else groups), "all": list(given)}
     took = sorted(one.took_ms for one in given)
+    lost = {name: [one.loss for one in each if one.loss] for name, each in named.items()}
     return {
-        "metrics": {name: {**summary(each)} for name, each in ({**groups, "all": list(given)}).items()},
+        "metrics": {name: {**summary(each)} for name, each in named.items()},
+        **({"losses": losses(lost)} if with_losses else {}),
         "figures": {
             "question_ms": {"p50": round(took[len(took) // 2], 1), "p99": round(took[int(0.99 * len(took))], 1)}
         },
@@ -323,6 +379,8 @@ def as_line(one: GivenAnswer) -> Mapping[str, Any]:
         "right_in_first_sentence": one.right_first,
         "cites_the_source": one.cited,
         "source_found": one.found,
+        "loss": one.loss,
+        "half": half_of(one.case),
         "confidence": one.confidence,
         "answer": one.text,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from shared.bus.ports import EventLog, FactPublisher
-from shared.contracts.domain import Question
+from shared.contracts.domain import Passage, Question
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import FACTS
 from shared.contracts.pipelines import Pipeline, PipelineSource, Section
@@ -50,6 +50,30 @@ def injection_trainer() -> Callable[[Sequence[str], Sequence[bool], Path], dict[
     from services.moderation.classifier_training import train
 
     return train
+
+
+def statement_describer() -> Callable[[str, str, Sequence[Passage]], list[tuple[str, str, Mapping[str, float]]]]:
+    """The function that describes the statements that may answer a question, as the extractive engine sees them.
+
+    From the question, its language and the passages to the source, the text and the features of each statement, the
+    most probable first.
+    """
+    from services.answer.engines.sentence_ranking import read
+
+    def describe(
+        question: str, language: str, passages: Sequence[Passage]
+    ) -> list[tuple[str, str, Mapping[str, float]]]:
+        ranked = read(question, language, passages).ranked
+        return [(one.evidence.passage.source, one.statement.text, one.features) for one in ranked]
+
+    return describe
+
+
+def statement_weights() -> tuple[Mapping[str, float], frozenset[str]]:
+    """The weights of the features of a statement before any training, and the names of those that stay as they are."""
+    from services.answer.engines.sentence_ranking import PRIOR, UNTRAINED
+
+    return PRIOR, UNTRAINED
 
 
 def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.answer.engines.agent import AgentEngine
 from services.answer.engines.chat import ChatEngine
+from services.answer.engines.cross_encoder import CrossEncoder
 from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
 from services.answer.ports import Engine
@@ -29,17 +30,20 @@ ACCESS = Access(
 def build(context: StageContext) -> Stage:
     models = context.models
     web = WebClients(context.settings)
+    encoder = CrossEncoder(context.settings.cross_encoder) if context.settings.cross_encoder else None
     engines: dict[str, Engine] = {
-        "extractive": ExtractiveEngine(),
+        "extractive": ExtractiveEngine(encoder),
         "chat": ChatEngine(models),
         "agent": AgentEngine(models, tools(context.requests, web)),
     }
     answerer = Answerer(engines, context.signals, models)
     # Quoting handles events in batches; a worker that waits for models handles each event by itself.
-    waits = models.has("main")
+    waits = models.has("main") or encoder is not None
     concurrency = CONCURRENT_CALLS if waits else 0
     stage = Stage("answer", settings=AnswerSettings, slow=waits, concurrency=concurrency, access=ACCESS)
     stage.opens(web)
+    if encoder is not None:
+        stage.opens(encoder)
     stage.on(answerer.answer)
     return stage
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -153,6 +154,17 @@ class Clarification(NamedTuple):
     question: str
     options: tuple[str, ...] = ()
     usage: Usage = Usage()
+
+
+class SentenceScorer(Protocol):
+    """Reads a question and texts together, where a model for that is configured."""
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the question, on any scale, in the order of the texts.
+
+        Raises:
+            UnavailableError: the model failed.
+        """
 
 
 class Engine(Protocol):

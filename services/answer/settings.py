@@ -107,6 +107,13 @@ class AnswerSettings(PromptedSection):
         "are multiplied by the slope, then the offset is added. `answerbus train confidence` finds both.",
     )
     confidence_offset: float = Field(default=0.0, ge=-10, le=10, description="See `confidence_slope`.")
+    cross_encoder_seconds: float = Field(
+        default=1.0,
+        ge=0,
+        le=30,
+        description="The longest time that the cross-encoder may take to read the leading sentences, where one is "
+        "configured; without its scores the sentences are chosen by rule. 0: not asked.",
+    )
     max_links: int = Field(
         default=3, ge=0, description="The most pages that a `not_found` answer, and one that a model wrote, links to."
     )

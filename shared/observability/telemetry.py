@@ -86,6 +86,9 @@ ANSWER_CACHE = Counter("answerbus_answer_cache_total", "Lookups in the answer ca
 SIMILAR = Counter(
     "answerbus_similar_questions_total", "Lookups in the semantic cache of answered questions", ["outcome"]
 )
+SENTENCES_SCORED = Counter(
+    "answerbus_sentences_scored_total", "Questions whose sentences the cross-encoder was asked to score", ["outcome"]
+)
 NOT_PERMITTED = Counter(
     "answerbus_not_permitted_total", "Operations that NATS refused to this process's user", ["what"]
 )

@@ -148,6 +148,11 @@ class Settings(BaseSettings):
         description="Embedding model; without a URL, a fastembed model or a folder; empty: no dense retriever.",
     )
     embed_api_key: SecretStr = Field(default=SecretStr(""), description="API key of the embeddings endpoint.")
+    cross_encoder: str = Field(
+        default="",
+        description="Cross-encoder that reads question and sentence together when sentences are quoted: a fastembed "
+        "reranker or a folder; empty: none.",
+    )
     web_search_url: str = Field(
         default="", description="SearXNG instance for pipelines with the retriever `web`, e.g. http://127.0.0.1:8888."
     )

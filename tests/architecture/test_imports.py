@@ -65,7 +65,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/web/http_protocol.py",
     ),
     "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
-    "fastembed": ("services/retrieval/embeddings/local.py",),
+    "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),
     "docx": ("shared/text/readers/office.py",),
     "pptx": ("shared/text/readers/office.py",),
     "openpyxl": ("shared/text/readers/office.py",),

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FLOAT, INT64 = 1, 7
+#: Kinds of attributes.
+_INT, _INTS = 2, 7
 
 
 def write_model(folder: Path, vectors: dict[str, Sequence[float]]) -> None:
@@ -32,14 +34,32 @@ def write_model(folder: Path, vectors: dict[str, Sequence[float]]) -> None:
         (folder / name).write_text(json.dumps(content))
 
 
-def _model(rows: Sequence[Sequence[float]], dimension: int) -> bytes:
+def write_cross_encoder(folder: Path, words: dict[str, float]) -> None:
+    """A folder of a cross-encoder: the score of question and text is the largest of their words' (unknown words: 0)."""
+    write_model(folder, {word: [score] for word, score in words.items()})
+    rows = [[0.0], [0.0], *([score] for score in words.values())]
+    largest = _text(1, "last_hidden_state") + _text(2, "logits") + _text(4, "ReduceMax")
+    largest += _attribute("axes", _number(8, 1) + _number(20, _INTS)) + _attribute(
+        "keepdims", _number(3, 0) + _number(20, _INT)
+    )
+    (folder / "model.onnx").write_bytes(_model(rows, 1, largest, "logits"))
+
+
+def _attribute(name: str, value: bytes) -> bytes:
+    return _field(5, _text(1, name) + value)
+
+
+def _model(
+    rows: Sequence[Sequence[float]], dimension: int, then: bytes = b"", output: str = "last_hidden_state"
+) -> bytes:
+    """A `Gather` of rows by token, and a second node on its result, if any."""
     numbers = [number for row in rows for number in row]
     table = _number(1, len(rows)) + _number(1, dimension) + _number(2, FLOAT) + _text(8, "table")
     table += _field(9, struct.pack(f"<{len(numbers)}f", *numbers))
     gather = _text(1, "table") + _text(1, "input_ids") + _text(2, "last_hidden_state") + _text(4, "Gather")
-    graph = _field(1, gather) + _text(2, "tiny") + _field(5, table)
+    graph = _field(1, gather) + (_field(1, then) if then else b"") + _text(2, "tiny") + _field(5, table)
     graph += _field(11, _value("input_ids", INT64, ["batch", "tokens"]))
-    graph += _field(12, _value("last_hidden_state", FLOAT, ["batch", "tokens", dimension]))
+    graph += _field(12, _value(output, FLOAT, ["batch", dimension] if then else ["batch", "tokens", dimension]))
     return _number(1, 8) + _field(7, graph) + _field(8, _text(1, "") + _number(2, 13))
 
 

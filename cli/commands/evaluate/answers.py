@@ -18,9 +18,14 @@ def answers(
     hints: Annotated[bool, typer.Option(help="Whether the language of the questions is told.")] = True,
     data: Annotated[Path | None, typer.Option("--data", help="Keep the index here; default: a temporary one.")] = None,
     per_question: Annotated[Path | None, typer.Option(help="Write every question with its answer here.")] = None,
+    losses: Annotated[bool, typer.Option("--losses", help="Count where right answers were lost.")] = False,
+    halves: Annotated[
+        bool, typer.Option("--halves", help="Report the development half and the held-out half of the documents.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure answers on questions with known answers: retrieval, the extractive engine and the verifier."""
+    from cli.evaluation.answer_losses import LOSSES
     from cli.evaluation.answers import GivenAnswer, as_line, evaluate, report
     from cli.operations.progress import ProgressBar
     from cli.output import print_json, run, table
@@ -39,11 +44,14 @@ def answers(
     if per_question:
         lines = (json.dumps(as_line(one), ensure_ascii=False) for one in given)
         per_question.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    result: dict[str, Any] = report(given)
+    result: dict[str, Any] = report(given, halves=halves, with_losses=losses)
     if as_json:
         print_json(result)
         return
     names = list(result["metrics"]["all"])
     rows = [[name, *(str(measures[name]) for measures in result["metrics"].values())] for name in names]
     table("answers", ["measure", *result["metrics"]], rows)
+    if losses:
+        counts = [[LOSSES[why], *map(str, each.values())] for why, each in result["losses"].items()]
+        table("right answers lost", ["reason", *result["metrics"]], counts)
     show_figures(result["figures"])

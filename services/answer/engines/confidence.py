@@ -1,8 +1,9 @@
 """Whether the passages answer a question at all, and how probable it is that the chosen statements are right. Pure.
 
-Both are logistic models of a few figures. They were fitted to half of the articles of a reading test in English,
-Spanish and German (answerable and unanswerable questions) and to questions about software documentation; `answerbus
-train confidence` fits `AnswerSettings.confidence_slope` and `confidence_offset` to your own questions (Platt, 1999).
+Both are logistic models of a few figures. The first was fitted to half of the documents of a reading test in English,
+Spanish and German (answerable and unanswerable questions), the second to these and to questions about software
+documentation; `answerbus train confidence` fits
+`AnswerSettings.confidence_slope` and `confidence_offset` to your own questions (Platt, 1999).
 """
 
 from __future__ import annotations
@@ -13,36 +14,45 @@ from typing import NamedTuple
 
 from services.answer.engines.related_terms import shares
 from services.answer.engines.sentence_ranking import RankedStatement, Reading
+from shared.text.analysis import stem_set
 
 #: terms     log(1 + stems of the question)           score    the weighted sum of the first statement, divided by ten
-#: covered   the share that it says                   lexical  the best BM25 score, see `Context.lexical_score`
-#: found     the share that all passages say          unsaid   the share of the stems that no passage says
-#: exact     the share of the stems that the passage of the first statement says in the same form
-#: passage   the share that this passage says
+#: covered   the share that it or its title says      lexical  the best BM25 score, see `Context.lexical_score`
+#: unsaid    the share of the stems that no passage says
+#: named     the share of the question's names and numbers (of all stems, if it has none) that the statement's passage
+#:           says: a passage that speaks of somebody else does not answer
+#: pieces    the share of the pieces of the stems that this passage has; pieces_covered: that the statement has
+#:           (both with the title, if that is the question)
+#: lacks     1 if the first statement lacks what the question asks for, or its unit
+#: compounds 1 in a language that writes compounds as one word
 #: mass      the probability of the chosen statements together          union  the share of the stems that they say
 ANSWERED: Mapping[str, float] = {
-    "score": 2.71,
-    "covered": 3.16,
-    "lexical": 3.24,
-    "found": 0.61,
-    "unsaid": -0.74,
-    "passage": 0.52,
+    "covered": 1.07,
+    "lexical": 2.2,
+    "unsaid": -1.2,
+    "named": 1.9,
+    "pieces": 2.23,
+    "pieces_covered": 2.03,
+    "compounds": 1.13,
 }
-RIGHT: Mapping[str, float] = {"terms": 0.73, "score": 0.6, "covered": 0.68, "exact": 0.3, "mass": 2.42, "union": 1.07}
-ANSWERED_OFFSET, RIGHT_OFFSET = -8.36, -3.68
+RIGHT: Mapping[str, float] = {"terms": 0.89, "covered": 1.69, "mass": 3.13, "union": 0.65, "lacks": -0.6}
+ANSWERED_OFFSET, RIGHT_OFFSET = -6.28, -3.81
 #: The same as `ANSWERED` where no search by words was made: passages of the web, whole documents, meaning alone.
 ANSWERED_UNSEARCHED: Mapping[str, float] = {
-    "terms": 3.7,
-    "score": 5.07,
-    "covered": 3.54,
-    "exact": 2.97,
-    "found": 0.66,
-    "unsaid": -1.54,
-    "passage": 1.15,
+    "terms": 1.73,
+    "score": 0.91,
+    "covered": 2.08,
+    "unsaid": -1.18,
+    "named": 2.76,
+    "pieces": 3.15,
+    "pieces_covered": 2.01,
+    "compounds": 0.74,
 }
-ANSWERED_UNSEARCHED_OFFSET = -11.99
+ANSWERED_UNSEARCHED_OFFSET = -7.73
+#: Languages that write compounds as one word: a question and its answer share fewer words there.
+_COMPOUNDING = frozenset({"dan", "deu", "fin", "hun", "nld", "nor", "swe"})
 #: A stem counts as said from this likeness on.
-_SAID, _SAME = 0.6, 0.99
+_SAID = 0.6
 
 
 class Judgement(NamedTuple):
@@ -79,17 +89,24 @@ def _figures(reading: Reading, chosen: Sequence[RankedStatement]) -> dict[str, f
     anywhere = [max(each) for each in zip(anywhere, *(one.titled for one in reading.evidence), strict=True)]
     same_source = (one for one in chosen if one.evidence.passage.source == evidence.passage.source)
     quoted = frozenset().union(*(one.statement.stems for one in same_source))
+    named = sum(weight for weight, name in zip(query.weights, query.named, strict=True) if name)
+    names_said = sum(w * one for w, one, name in zip(query.weights, whole, query.named, strict=True) if name)
+    title = stem_set(evidence.passage.title, evidence.language)
+    pieces = query.grams.found(title.union(*(one.stems for one in evidence.statements)))
+    asked = first.features["asked"]  # under a title that is the question, its words need not be said again
     union = [max(pair) for pair in zip(shares(query.related, quoted), evidence.titled, strict=True)]
     return {
         "terms": math.log(1 + count),
         "score": first.score / 10,
-        "covered": first.features["covered"],
-        "found": query.share(anywhere),
+        "covered": max(first.features["covered"], asked),
         "unsaid": sum(one < _SAID for one in anywhere) / count,
-        "exact": sum(one >= _SAME for one in whole) / count,
-        "passage": query.share(whole),
         "mass": sum(one.probability for one in chosen),
         "union": sum(union) / count,
+        "named": names_said / named if named else query.share(whole),
+        "pieces": query.grams.share(pieces),
+        "pieces_covered": max(first.features["grams"], asked),
+        "lacks": float(min(first.features["kind"], first.features["unit"]) < 0),
+        "compounds": float(evidence.language in _COMPOUNDING),
     }
 
 

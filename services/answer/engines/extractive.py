@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import structlog
+
 from services.answer.answer_builder import not_found
 from services.answer.citations import cite
 from services.answer.engines.confidence import Judgement, calibrated, judge
-from services.answer.engines.sentence_ranking import RankedStatement, Reading, choose, read
-from services.answer.ports import AnswerTask, Draft
+from services.answer.engines.sentence_ranking import RankedStatement, Reading, choose, read, rescored
+from services.answer.ports import AnswerTask, Draft, SentenceScorer
 from shared.contracts.domain import Answer, Citation, Sentence
+from shared.contracts.errors import UnavailableError
+from shared.observability.telemetry import SENTENCES_SCORED
 from shared.text.citations import with_markers
 from shared.text.sanitizer import clean
 
 #: So many of the considered sentences are explained.
 EXPLAINED = 8
+#: A model scores so many of the first sentences, and reads so many characters of each.
+SCORED, SCORED_CHARS = 24, 1000
+
+log = structlog.get_logger()
 
 
 class ExtractiveEngine:
-    """Plays `Engine` by rule."""
+    """Plays `Engine` by rule; a scorer, where there is one, has its say in the choice of sentences."""
+
+    def __init__(self, scorer: SentenceScorer | None = None) -> None:
+        self._scorer = scorer
 
     async def draft(self, task: AnswerTask) -> Draft:
         """The shortest sufficient answer, or `not_found` when the passages hardly answer the question."""
         question, settings = task.question, task.settings
-        reading = read(question.standalone_text(task.context), question.search_language, task.passages)
+        asked = question.standalone_text(task.context)
+        reading = await self._scored(asked, read(asked, question.search_language, task.passages), task)
         chosen = choose(reading, most=settings.max_sentences, longest=settings.max_answer_chars)
         judgement = judge(reading, chosen, task.context.lexical_score)
         answered = bool(chosen) and judgement.answerable >= settings.min_answerable
@@ -42,6 +55,28 @@ class ExtractiveEngine:
         answer = Answer(content="".join(pieces), sentences=sentences)
         right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
         return Draft(answer, citations, round(10 * right, 1), explanation=explanation)
+
+    async def _scored(self, asked: str, reading: Reading, task: AnswerTask) -> Reading:
+        """The reading with the scores of the model; as it is when the model fails or is late."""
+        seconds = min(task.settings.cross_encoder_seconds, max(0.0, task.run.remaining / 4))
+        if self._scorer is None or not seconds or len(reading.ranked) < 2:
+            return reading
+        try:
+            async with asyncio.timeout(seconds):
+                scores = await self._scorer.scores(asked, [_in_context(one) for one in reading.ranked[:SCORED]])
+        except (UnavailableError, TimeoutError) as error:
+            log.warning("sentences are chosen without the cross-encoder", reason=str(error) or "too slow")
+            SENTENCES_SCORED.labels("failed" if isinstance(error, UnavailableError) else "late").inc()
+            return reading
+        SENTENCES_SCORED.labels("scored").inc()
+        return rescored(reading, scores)
+
+
+def _in_context(one: RankedStatement) -> str:
+    """What a model reads of a statement: its title, the statement before it if it refers back, and itself."""
+    statement, before = one.statement, one.statement.position - 1
+    earlier = one.evidence.statements[before].text if statement.refers and before >= 0 else ""
+    return " ".join(filter(None, (one.evidence.passage.title, earlier, statement.text)))[-SCORED_CHARS:]
 
 
 def explain(reading: Reading, chosen: Sequence[RankedStatement], judgement: Judgement) -> dict[str, Any]:

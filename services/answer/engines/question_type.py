@@ -124,13 +124,84 @@ _METHOD = re.compile(
     r"con|por|usando|utilice|durch|mit|indem|mittels|verwenden|attraverso|tramite|con|usare|com|atraves|door|met|"
     r"gebruik)\b|`"
 )
+#: What an amount or a time is counted in: cues of the question, and what an answer then shows.
+_UNITS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(rf"\b(?:{asked})\b"), re.compile(shown))
+    for asked, shown in (
+        (
+            r"percent|percentage|pourcentage|prozent|prozentsatz|porcentaje|percentuale|percentagem|percentage|procent",
+            r"%|\b(?:percent|per cent|pour cent|prozent|por ciento|per cento|por cento|procent)",
+        ),
+        (
+            r"how long|how old|what age|combien de temps|quel age|quelle duree|cuanto tiempo|que edad|wie lange|"
+            r"wie alt|quanto tempo|che eta|quanti anni|que idade|quantos anos|hoe lang|hoe oud",
+            r"\b(?:year|month|week|day|hour|minute|second|decade|centur|an|annee|mois|semaine|jour|heure|ano|mes|semana|"
+            r"dia|hora|minuto|segundo|jahr|monat|woche|tag|stunde|sekunde|settiman|mese|giorn|ora|ore|anni|semana|maand|"
+            r"uur|jaar|dag)",
+        ),
+        (
+            r"what year|which year|quelle annee|que ano|en que ano|welchem jahr|welches jahr|che anno|quale anno|"
+            r"qual ano|welk jaar",
+            r"\b(?:1\d{3}|20\d\d)\b",
+        ),
+        (
+            r"how much money|how much does|how much did|price|cost|costs|prix|coute|cuesta|costo|precio|dinero|kostet|"
+            r"preis|geld|prezzo|costa|preco|custa|dinheiro|prijs|kost",
+            r"[$€£¥]|\b(?:dollar|euro|pound|franc|dolar|libra|pfund|cent|free|gratis|gratuit|kostenlos|kostenfrei)",
+        ),
+    )
+)
+#: Words that ask which of several: the next word says of what.
+_DETERMINERS = re.compile(
+    r"\b(?:what|which|how many|quels?|quelles?|combien de|que|cual|cuales|cuant[oa]s|welche[rsmn]?|was fur|"
+    r"wie viele[rn]?|quale|quali|che|quant[ie]|qual|quais|quant[oa]s|welke?|hoeveel) ((?:\w+ ?){1,3})"
+)
+#: A number that is a year or a day of a month is no amount.
+_DATE = re.compile(rf"\b(?:(?:{_MONTH}) \d{{1,2}}\b|\d{{1,2}}\.? (?:de |of )?(?:{_MONTH})|1\d{{3}}|20[0-2]\d)\b")
 #: A capital letter inside the text: a name, or in German any noun.
 _NAME = re.compile(r"(?<=[\w,;:«(\"'’] )[\"'«(]?[^\W\d_a-z][\w'’-]+")
+
+#: A word with a capital letter that does not begin a sentence, or one with a digit.
+_NAMED = re.compile(r"(?<=[^.?!¿¡\s\"“„«] )[\"“„«(]?(?=[^\W\d_])(?![a-zà-öø-ÿß])[\w'’-]++|\b[^\W\d_]{0,20}\d[\w.,-]*+")
 
 
 def kind_of(question: str) -> AnswerKind:
     """What the question asks for."""
     return _kind_of(" ".join(normalise(question).replace("’", "'").split()))
+
+
+def focus_words(question: str) -> str:
+    """The words behind `which`, `how many` and the like, normalised: what the answer is one of; often empty."""
+    match = _DETERMINERS.search(" ".join(normalise(question).split()))
+    return match[1].strip() if match else ""
+
+
+def shows_unit(question: str, text: str) -> float:
+    """1 if the text has the unit that the question asks for (a percentage, a duration, a year, money), -1 if not.
+
+    0 when the question asks for none.
+    """
+    shown = _unit(question)
+    return 0.0 if shown is None else 1.0 if _has_unit(shown, text) else -1.0
+
+
+@lru_cache(maxsize=1024)
+def _unit(question: str) -> re.Pattern[str] | None:
+    asked = " ".join(normalise(question).split())
+    return next((shown for cue, shown in _UNITS if cue.search(asked)), None)
+
+
+@lru_cache(maxsize=8192)
+def _has_unit(shown: re.Pattern[str], text: str) -> bool:
+    return bool(shown.search(normalise(text)))
+
+
+def named_words(question: str) -> list[str]:
+    """The words of a question that name something: with a capital letter inside a sentence, or with a digit.
+
+    In German these are all nouns.
+    """
+    return _NAMED.findall(question)
 
 
 def price_words(question: str) -> list[str]:
@@ -164,9 +235,10 @@ def contains(kind: AnswerKind, text: str) -> bool:
     """Whether a statement contains something of that kind."""
     if kind in (AnswerKind.PERSON, AnswerKind.PLACE):
         return bool(_NAME.search(text))
+    if kind == AnswerKind.AMOUNT:
+        return bool(_AMOUNT.search(_DATE.sub(" ", normalise(text))))
     pattern = {
         AnswerKind.TIME: _TIME,
-        AnswerKind.AMOUNT: _AMOUNT,
         AnswerKind.REASON: _REASON,
         AnswerKind.METHOD: _METHOD,
     }.get(kind)

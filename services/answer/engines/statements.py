@@ -7,7 +7,7 @@ it; a table row by row; a list with the line that introduces it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,6 +20,27 @@ LONGEST_CODE = 1000
 #: A line of so many words or fewer without punctuation at its end is a heading or a menu entry.
 HEADING_WORDS = 7
 
+#: Pronouns, demonstratives and connectives by language, without accents.
+_REFERRING: Mapping[str, frozenset[str]] = {
+    language: frozenset(listed.split())
+    for language, listed in {
+        "eng": "he she it they him them this these those his her its their such another there both also however thus",
+        "fra": """il elle ils elles ce cet cette ces celui celle ceux celles cela ceci son sa ses leur leurs y tel telle
+            aussi egalement cependant ainsi""",
+        "spa": """ella ello ellos ellas este esta esto estos estas ese esa eso esos esas su sus lo tal tales dicho
+            dicha ambos ambas tambien ademas""",
+        "deu": """er sie es dieser diese dieses diesem diesen seine seiner seinen sein ihr ihre ihrer ihren dies das
+            dort dabei dadurch damit daher dafur beide solche zudem auch jedoch""",
+        "ita": """egli esso essa essi esse lui lei loro questo questa questi queste quello quella quelli quelle cio
+            suo sua suoi sue tale tali entrambi anche inoltre tuttavia""",
+        "por": """ele ela eles elas este esta isto estes estas esse essa isso esses essas aquele aquela seu sua seus
+            suas tal tais ambos tambem alem contudo""",
+        "nld": """hij zij ze deze dit die dat zijn haar hun dergelijke daar daarbij daardoor daarmee beide ook
+            echter bovendien""",
+    }.items()
+}
+#: The beginning of a sentence: so many words, within so many characters.
+_FIRST_WORDS, _BEGINNING = 6, 80
 _ENDED = re.compile(r"[.!。！…:;][\"'»”’)\]]*$")
 _ASKS = re.compile(r"[?？][\"'»”’)\]\s]*$")
 _LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•–—‣▪◦·]|\(?\d{1,3}[.)])[ \t]+$")
@@ -41,7 +62,8 @@ _RULE = re.compile(r"[|\s:+=-]*+$")
 class Statement(NamedTuple):
     """A sentence at `[start:end]` of its passage, numbered from the top; `text` is it with single spaces.
 
-    `ordered` are its stems in their order, `stems` the same as a set.
+    `stems` are its distinct stems. `refers`: its first words take up what was said before (`it`, `this`, `their`,
+    `also`), so that it may speak of what the sentence before it names.
     """
 
     start: int
@@ -49,7 +71,7 @@ class Statement(NamedTuple):
     text: str
     stems: frozenset[str]
     position: int
-    ordered: tuple[str, ...] = ()
+    refers: bool = False
 
 
 @lru_cache(maxsize=2048)  # the passages that answer many questions are read once
@@ -60,9 +82,14 @@ def statements(text: str, language: str, *, continues: bool = False) -> tuple[St
         said = text[start:end] if block else " ".join(text[start:end].split())
         first = start == 0 or not text[:start].strip()
         if block or worth_quoting(said, first=first, continues=continues):
-            ordered = tuple(stems(said, language))
-            found.append(Statement(start, end, said, frozenset(ordered), len(found), ordered))
+            refers = not block and refers_back(said, language)
+            found.append(Statement(start, end, said, frozenset(stems(said, language)), len(found), refers))
     return tuple(found)
+
+
+def refers_back(said: str, language: str) -> bool:
+    """Whether a sentence takes up what was said before it; false in a language whose words for that are not known."""
+    return not _REFERRING.get(language, frozenset()).isdisjoint(words(said[:_BEGINNING])[:_FIRST_WORDS])
 
 
 def worth_quoting(said: str, *, first: bool = False, continues: bool = False) -> bool:

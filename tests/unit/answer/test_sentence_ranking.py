@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from services.answer.engines.confidence import calibrated, judge
-from services.answer.engines.sentence_ranking import choose, question_terms, read, same_question
+from services.answer.engines.related_terms import GramIndex
+from services.answer.engines.sentence_ranking import (
+    PRIOR,
+    UNTRAINED,
+    WEIGHTS,
+    choose,
+    question_terms,
+    read,
+    same_question,
+)
 from services.answer.settings import AnswerSettings
 from shared.contracts.domain import Passage
 
@@ -169,3 +178,77 @@ def test_no_passages_are_no_evidence() -> None:
     assert (reading.evidence, reading.ranked) == ((), ())
     assert same_question(reading.query, "", "eng") == 0
     assert judge(reading, choose(reading, most=4, longest=1200), 1.0).right == 0
+
+
+def test_a_sentence_that_refers_back_speaks_of_what_was_named_before() -> None:
+    text = "Chloroplasts have a DNA of their own. It is also known as the plastome. Leaves are green in summer."
+
+    answer = chosen("What is another name for the DNA of chloroplasts?", passage(text))
+
+    assert "It is also known as the plastome." in answer
+    assert "Leaves are green in summer." not in answer
+
+
+def test_an_amount_is_no_year() -> None:
+    text = "The bridge was built in 1932 by workers from the town. Forty workers built the bridge."
+
+    assert chosen("How many workers built the bridge?", passage(text))[0] == "Forty workers built the bridge."
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "wrong", "right"),
+    [
+        ("What percentage of the voters agreed?", "eng", "90 voters of the town agreed.", "62 % of the voters agreed."),
+        ("Wie lange dauerte die Sitzung?", "deu", "Die Sitzung hatte 12 Gäste.", "Die Sitzung dauerte drei Stunden."),
+        (
+            "¿En qué año se abrió el puente?",
+            "spa",
+            "El puente se abrió con 300 personas.",
+            "El puente se abrió en 1932.",
+        ),
+        ("Quel pourcentage a voté oui ?", "fra", "Oui a été voté par 300 personnes.", "62 % ont voté oui."),
+    ],
+)
+def test_the_unit_that_is_asked_for_decides(question: str, language: str, wrong: str, right: str) -> None:
+    reading = read(question, language, [passage(f"{wrong} {right}", language=language)])
+
+    assert choose(reading, most=1, longest=1200)[0].statement.text == right
+
+
+def test_a_further_statement_is_added_only_if_it_is_worth_its_length() -> None:
+    short = "The old bridge was opened in May."
+    long = f"The old bridge was opened {'by people of every town around it, ' * 20}in May."
+    times = "It carries two lanes."
+
+    reading = read("When was the old bridge opened?", "eng", [passage(f"{short} {times} {long}")])
+    said = [one.statement.text for one in choose(reading, most=4, longest=1200)]
+
+    assert said[0] == short
+    assert long not in said
+
+
+def test_passages_about_somebody_else_do_not_answer() -> None:
+    question = "When did Rodríguez visit the museum in Basel?"
+    same = passage("Rodríguez visited the museum in Basel in May 1932.")
+    other = passage("Petrović visited the museum in Turin in May 1932.")
+
+    def answerable(one: Passage) -> float:
+        reading = read(question, "eng", [one])
+        return judge(reading, choose(reading, most=4, longest=1200), 1.0).answerable
+
+    assert answerable(other) < AnswerSettings().min_answerable < answerable(same)
+
+
+def test_pieces_of_words_are_weighed_by_their_rarity() -> None:
+    index = GramIndex(["regierung", "haus"], [{"regierungschef"}, {"hausmeist"}, {"hausbau", "birne"}, {"haus"}])
+
+    assert index.found({"regierungschef"})
+    assert not index.found({"birne"})
+    assert index.share(index.found({"regierungschef", "haus"})) == pytest.approx(1.0)
+    assert index.share(index.found({"regierungschef"})) > index.share(index.found({"hausbau"}))
+
+
+def test_every_feature_has_a_weight_that_speaks_for_a_statement() -> None:
+    assert WEIGHTS.keys() == PRIOR.keys()
+    assert all(weight >= 0 for weight in WEIGHTS.values())
+    assert all(WEIGHTS[name] == PRIOR[name] for name in UNTRAINED)

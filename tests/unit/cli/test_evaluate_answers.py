@@ -7,18 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from cli.evaluation.answer_losses import LOSSES, loss, losses
 from cli.evaluation.answers import (
     AnswerCase,
     GivenAnswer,
     calibration_error,
     evaluate,
     fit_confidence,
+    half_of,
     read_folder,
     report,
     says,
     trained_confidence,
 )
 from cli.evaluation.retrieval import embedded_settings
+from shared.contracts.domain import Passage
 from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
 
@@ -99,3 +102,66 @@ def test_a_folder_of_another_form_is_refused_by_name_and_line(tmp_path: Path) ->
     (tmp_path / "documents.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(RefusedError, match=r"documents\.jsonl: line 1: expected an object with id, text"):
         read_folder(tmp_path)
+
+
+TEXT = "The bridge is old. It was opened in 1932. It carries two lanes."
+
+
+@pytest.mark.parametrize(
+    ("why", "text", "considered", "answered"),
+    [
+        ("document_not_found", "", (), True),
+        ("passage_not_found", "The bridge is old.", (), True),
+        ("between_sentences", "It was opened in May. 1932 was a warm year.", (), True),
+        ("abstained_right", TEXT, ((19, 41), (0, 18)), False),
+        ("abstained_wrong", TEXT, ((0, 18), (19, 41)), False),
+        ("withdrawn", TEXT, ((19, 41),), True),
+        ("next_sentence", TEXT, ((0, 18), (19, 41)), True),
+        ("second", f"{TEXT} Birds sing.", ((64, 75), (19, 41)), True),
+        ("third", f"{TEXT} Birds sing.", ((64, 75), (42, 63), (19, 41)), True),
+        ("lower", f"{TEXT} Birds sing.", ((64, 75),), True),
+    ],
+)
+def test_a_lost_answer_has_the_step_at_which_it_was_lost(
+    why: str, text: str, considered: tuple[tuple[int, int], ...], answered: bool
+) -> None:
+    expected = "in may 1932" if why == "between_sentences" else "1932"
+    text = text.replace("May. 1932", "May\n\n1932")
+    passages = [Passage(id="p", source="kb:bridge", text=text)] if text else []
+    explained = {"sentences": [{"passage": "p", "start": start, "end": end} for start, end in considered]}
+
+    assert loss("kb:bridge", passages, explained, answered, lambda said: says(said, expected)) == why
+
+
+def test_an_answer_of_another_document_is_told_apart() -> None:
+    passages = [Passage(id="p", source="kb:bridge", text=TEXT), Passage(id="o", source="kb:o", text="Birds sing.")]
+    explained = {"sentences": [{"passage": "o", "start": 0, "end": 11}, {"passage": "p", "start": 19, "end": 41}]}
+
+    assert loss("kb:bridge", passages, explained, True, lambda said: says(said, "1932")) == "other_document"
+
+
+def test_losses_are_counted_by_group() -> None:
+    counted = losses({"eng": ["second", "second"], "deu": ["lower"]})
+
+    assert list(counted) == list(LOSSES)
+    assert (counted["second"], counted["lower"]) == ({"eng": 2, "deu": 0}, {"eng": 0, "deu": 1})
+
+
+async def test_the_report_tells_losses_and_halves(folder: Path, tmp_path: Path) -> None:
+    given = await evaluate(folder, Pipeline(name="default"), embedded_settings(tmp_path / "index"))
+
+    reported = report(given, halves=True, with_losses=True)
+
+    halves = {f"{half_of(one.case)} {one.case.language}" for one in given}
+    assert set(reported["metrics"]) == {*halves, "all"}
+    assert sum(each["all"] for each in reported["losses"].values()) == 0
+
+
+def test_translations_of_a_document_are_in_the_same_half() -> None:
+    halves = [
+        {half_of(AnswerCase("1", "?", "eng", source=f"{code}-{number}")) for code in ("en", "de", "fra")}
+        for number in range(40)
+    ]
+
+    assert all(len(each) == 1 for each in halves)
+    assert set.union(*halves) == {"development", "held-out"}
