@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextlib
 import itertools
+import json
 import re
 import time
 from collections import Counter, defaultdict
@@ -76,20 +77,22 @@ async def run(count: int, seed: int) -> Figures:
 
 async def _measure(platform: Platform, count: int, seed: int) -> Figures:
     figures, workers = Figures(), _workers(platform)
+    # Made before: the process that measures the searches must not be busy with documents.
+    documents = [_made(number, seed) for number in range(count)]
     retrieval = workers["retrieval"]
     async with httpx.AsyncClient(base_url=platform.url, trust_env=False, timeout=PATIENCE) as http:
         for number in range(CLIENTS):  # the reading processes are started, and their libraries loaded
-            await _submit(http, f"kb:warm-{number}", "text/plain", b"The office opens at nine.")
+            await _submit(http, _request(f"kb:warm-{number}", "text/plain", b"The office opens at nine."))
         async with _searching(http, figures, figures.idle):
             await asyncio.sleep(IDLE_SECONDS)
         before = most = _resident_mb(retrieval)
-        numbers = iter(range(count))
+        waiting = iter(enumerate(documents))
         began = time.monotonic()
 
         async def client() -> None:
             nonlocal most
-            for number in numbers:
-                await _one(http, figures, number, seed)
+            for number, document in waiting:
+                await _one(http, figures, document)
                 with contextlib.suppress(OSError):  # it is gone, which is counted below
                     most = max(most, _resident_mb(retrieval))
                 if number % 25 == 24:
@@ -103,22 +106,39 @@ async def _measure(platform: Platform, count: int, seed: int) -> Figures:
     return figures
 
 
-async def _one(http: httpx.AsyncClient, figures: Figures, number: int, seed: int) -> None:
+@dataclass(frozen=True)
+class _Hostile:
+    """A generated document; `body` is the body of the request that submits it."""
+
+    kind: str
+    source: str
+    body: bytes
+
+
+def _made(number: int, seed: int) -> _Hostile:
     kind = list(KINDS)[number % len(KINDS)]
     document, body = hostile(kind, seed + number // len(KINDS))
+    return _Hostile(kind, document.source, _request(document.source, document.media_type, body))
+
+
+def _request(source: str, media_type: str, body: bytes) -> bytes:
+    document = {"source": source, "media_type": media_type, "base64": base64.b64encode(body).decode()}
+    return json.dumps({"documents": [document], "timeout": PATIENCE - 10}).encode()
+
+
+async def _one(http: httpx.AsyncClient, figures: Figures, document: _Hostile) -> None:
     began = time.perf_counter()
-    outcome, reason = await _submit(http, document.source, document.media_type, body)
+    outcome, reason = await _submit(http, document.body)
     took = time.perf_counter() - began
-    figures.outcomes[kind][outcome] += 1
-    figures.seconds[kind] = max(figures.seconds.get(kind, (0.0, "")), (took, document.source))
+    figures.outcomes[document.kind][outcome] += 1
+    figures.seconds[document.kind] = max(figures.seconds.get(document.kind, (0.0, "")), (took, document.source))
     if reason:
         figures.reasons[re.sub(r"\d+", "N", reason)[:100]] += 1
 
 
-async def _submit(http: httpx.AsyncClient, source: str, media_type: str, body: bytes) -> tuple[str, str]:
+async def _submit(http: httpx.AsyncClient, body: bytes) -> tuple[str, str]:
     """`indexed`, `refused` or `no outcome`, and the reason."""
-    document = {"source": source, "media_type": media_type, "base64": base64.b64encode(body).decode()}
-    reply = await http.post("/api/v1/ingest", json={"documents": [document], "timeout": PATIENCE - 10})
+    reply = await http.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/json"})
     if reply.status_code >= 400:
         return "refused", str(reply.json().get("detail", ""))
     (told,) = reply.json()["documents"]

@@ -143,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description Search the documents; passages best first.
+         * @description Search the documents that the caller's questions are answered from; passages best first.
          */
         post: operations["documents_search"];
         delete?: never;
@@ -162,6 +162,8 @@ export interface paths {
         /**
          * Documents
          * @description List the indexed documents by source, a page at a time; send `after` of a reply to get the next page.
+         *
+         *     An editor sees those that are for everybody or for a group of the key, an operator all.
          */
         get: operations["documents_documents"];
         put?: never;
@@ -269,7 +271,7 @@ export interface paths {
         };
         /**
          * Source Index
-         * @description List all sources, each with a one-line description, a page at a time.
+         * @description List all sources that the caller may read, each with a one-line description, a page at a time.
          *
          *     With `Accept: text/plain` one line per source; the next page is then in the `Link` header.
          */
@@ -577,7 +579,8 @@ export interface paths {
          * Health Of Api
          * @description Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
          *
-         *     Plain text, or `{"status", "detail"}` where `Accept` asks for JSON.
+         *     `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
+         *     where `Accept` asks for JSON.
          */
         get: operations["operations_health_of_api"];
         put?: never;
@@ -599,7 +602,8 @@ export interface paths {
          * Health
          * @description Whether questions can be accepted and answered: `ok`, or 503 with the stages that have no ready worker.
          *
-         *     Plain text, or `{"status", "detail"}` where `Accept` asks for JSON.
+         *     `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
+         *     where `Accept` asks for JSON.
          */
         get: operations["operations_health"];
         put?: never;
@@ -870,6 +874,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start
+         * @description Start a session without a key: its token lets a visitor ask in one conversation. 404 where it is not enabled.
+         */
+        post: operations["sessions_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1073,6 +1097,12 @@ export interface components {
              * @default 0
              */
             parts?: number;
+            /**
+             * Groups
+             * @description Only askers in one of these groups are answered from it; default: those that it names itself (access_groups), else everybody.
+             * @default []
+             */
+            groups?: string[];
             /** Text */
             text?: string | null;
             /** Base64 */
@@ -1080,7 +1110,7 @@ export interface components {
         };
         /**
          * DocumentReply
-         * @description A document and some of its passages, in order; `document` is None when it is not indexed.
+         * @description A document and some of its passages, in order; `document` is None when none is indexed that may be read.
          *
          *     `after` asks for the next passages; 0: these were the last.
          */
@@ -1255,7 +1285,7 @@ export interface components {
          *
          *     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
          *     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
-         *     document as submitted (`shared.contracts.domain.Document`).
+         *     document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
          */
         IndexedDocument: {
             /** Source */
@@ -1325,6 +1355,11 @@ export interface components {
              * @default
              */
             submission?: string;
+            /**
+             * Groups
+             * @default []
+             */
+            groups?: string[];
         };
         /**
          * IngestIn
@@ -2515,6 +2550,8 @@ export interface operations {
                 url?: string;
                 language?: string;
                 collection?: string;
+                /** @description Only for askers in these. */
+                group?: string[] | null;
             };
             header?: never;
             path?: never;
@@ -3761,6 +3798,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sessions_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description An error; its text says what to send instead. */

@@ -21,6 +21,7 @@ from services.gateway.openai.responses import PREFIX, ResponseOptions, ResponseP
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.presenter import overdue_json, question_json, state_of, steps_of
 from services.gateway.problems import HttpProblem
+from services.gateway.rate_limits import limited_askers
 from services.gateway.routes.questions import IdempotencyKey
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.envelope import Event
@@ -134,8 +135,9 @@ async def cancel_response(
 
 
 @router.post("/embeddings")
-async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, _: Client) -> Response:
+async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, caller: Client) -> Response:
     """Embed texts with the embeddings model of the platform; 404 where none is configured."""
+    await gateway.limits.admit(limited_askers(caller))
     texts = body.texts()
     model, vectors = "", list[str]()
     for first in range(0, len(texts), VECTOR_TEXTS):
