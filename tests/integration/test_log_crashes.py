@@ -47,7 +47,8 @@ async def test_provisioning_ends_the_compression_of_streams_that_a_crash_would_d
                 await jetstream.update_stream(config)
             found = (await bus.status(client)).warning
             stored = {config.name or "" for config in before if config.storage == StorageType.FILE}
-            assert stored and all(name in found for name in stored)
+            assert stored
+            assert all(name in found for name in stored)
             assert "run: answerbus bus provision" in found
 
             await provision(servers)

@@ -55,7 +55,7 @@ def build(folder: Path) -> Package:
     package = Package(folder)
     installed = package.run("npm", "ci", "--no-fund", "--no-audit", "--ignore-scripts")
     if installed.returncode:
-        missing("node", f"npm cannot install what the package is built with: {installed.stderr[-300:]}")
+        missing("npm registry", f"npm cannot install what the package is built with: {installed.stderr[-300:]}")
     built = package.run("npx", "tsc")
     assert built.returncode == 0, built.stdout
     return package
