@@ -14,7 +14,7 @@ import jwt
 from services.gateway.auth import ROLE_RANK, Caller, Role, token_refused
 from services.gateway.issuer_keys import IssuerKeys
 from services.gateway.problems import HttpProblem
-from shared.contracts.document_access import MAX_GROUP_CHARS
+from shared.contracts.document_access import is_group_name
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 #: Longest user, and most groups, of a token.
@@ -133,7 +133,7 @@ def _texts(value: object) -> tuple[str, ...]:
 def _groups(value: object) -> tuple[str, ...]:
     """The groups of a claim in the form in which documents name theirs; others cannot be those of a document."""
     names = {text.strip() for text in _texts(value)}
-    return tuple(sorted(name for name in names if 0 < len(name) <= MAX_GROUP_CHARS and name.isprintable()))[:MAX_GROUPS]
+    return tuple(sorted(filter(is_group_name, names)))[:MAX_GROUPS]
 
 
 def _words(value: object) -> set[str]:

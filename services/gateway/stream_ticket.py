@@ -23,9 +23,7 @@ from services.gateway.auth import Caller
 from services.gateway.handler import Owner
 from services.gateway.problems import HttpProblem
 from services.gateway.stream import Frame, Presenter
-from shared.contracts.envelope import Event
-from shared.contracts.facts import Fact
-from shared.contracts.signals import Token
+from services.gateway.translated_presenter import TranslatedPresenter
 from shared.stores.ports import KeyValue
 
 #: Seconds in which a ticket must be used.
@@ -65,7 +63,7 @@ class StreamTickets:
         """
         ticket = secrets.token_urlsafe(24)
         content = {"question": question_id, "caller": asdict(caller), "owner": owner, "deadline": deadline, "proof": ""}
-        await self._store.put(_key(ticket), orjson.dumps(content), ttl=UNUSED_SECONDS)
+        await self._store.put(_digest(ticket), orjson.dumps(content), ttl=UNUSED_SECONDS)
         return ticket
 
     async def redeem(self, ticket: str, question_id: str, proof: str) -> StreamRight:
@@ -75,7 +73,7 @@ class StreamTickets:
             HttpProblem: 401, the ticket is unknown, expired, used, or of another question.
             UnavailableError: the store cannot be reached.
         """
-        stored = await self._store.get(_key(ticket))
+        stored = await self._store.get(_digest(ticket))
         content = orjson.loads(stored) if stored else {}
         if content.get("question") != question_id:
             raise HttpProblem(401, REFUSED)
@@ -98,34 +96,21 @@ class StreamTickets:
 
         lasts = max(0.0, content["deadline"] - time.time()) + AFTER_END_SECONDS
         try:
-            await self._store.update(_key(ticket), change, ttl=lasts)
+            await self._store.update(_digest(ticket), change, ttl=lasts)
         except _TakenError:
             raise HttpProblem(401, REFUSED) from None
         return proof
 
 
-class ProvenPresenter:
+class ProvenPresenter(TranslatedPresenter):
     """Adds the proof of a ticket's stream to every id of a presenter's frames."""
 
     def __init__(self, presenter: Presenter, proof: str) -> None:
-        self._presenter = presenter
+        super().__init__(presenter)
         self._proof = proof
 
-    @property
-    def ended(self) -> bool:
-        return self._presenter.ended
-
-    def fact(self, event: Event[Fact], sequence: int) -> list[Frame]:
-        return self._proven(self._presenter.fact(event, sequence))
-
-    def token(self, token: Token) -> list[Frame]:
-        return self._proven(self._presenter.token(token))
-
-    def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
-        return self._proven(self._presenter.overdue(correlation_id, conversation_id))
-
-    def _proven(self, frames: list[Frame]) -> list[Frame]:
-        return [replace(one, id=with_proof(one.id, self._proof)) if one.id else one for one in frames]
+    def _translated(self, native: list[Frame]) -> list[Frame]:
+        return [replace(one, id=with_proof(one.id, self._proof)) if one.id else one for one in native]
 
 
 def with_proof(event_id: str, proof: str) -> str:
@@ -137,10 +122,6 @@ def _caller(content: dict[str, Any]) -> Caller:
     """The caller as it was stored; JSON has lists for its tuples."""
     values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in content.items()}
     return Caller(**values)
-
-
-def _key(ticket: str) -> str:
-    return _digest(ticket)
 
 
 def _digest(text: str) -> str:

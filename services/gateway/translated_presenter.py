@@ -1,12 +1,10 @@
-"""What the presenters of other protocols have in common: they translate the frames of the native stream."""
+"""What presenters have in common that translate the frames of another one, the native stream's or any."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from services.gateway.cursor import StreamCursor
-from services.gateway.presenter import QuestionPresenter
-from services.gateway.stream import Frame
+from services.gateway.stream import Frame, Presenter
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.contracts.signals import Token
@@ -15,8 +13,8 @@ from shared.contracts.signals import Token
 class TranslatedPresenter(ABC):
     """Order, repetition, resets and resuming are those of the native stream, so that all protocols show one text."""
 
-    def __init__(self, cursor: StreamCursor | None = None) -> None:
-        self._native = QuestionPresenter(cursor)
+    def __init__(self, native: Presenter) -> None:
+        self._native = native
 
     @property
     def ended(self) -> bool:

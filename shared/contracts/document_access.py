@@ -44,7 +44,11 @@ def group_names(groups: Iterable[str]) -> tuple[str, ...]:
     names = tuple(sorted({group.strip() for group in groups}))
     if len(names) > MAX_GROUPS:
         raise ValueError(f"at most {MAX_GROUPS} groups, not {len(names)}")
-    for name in names:
-        if not name or len(name) > MAX_GROUP_CHARS or not name.isprintable():
-            raise ValueError(f"the name of a group has 1 to {MAX_GROUP_CHARS} printable characters")
+    if not all(map(is_group_name, names)):
+        raise ValueError(f"the name of a group has 1 to {MAX_GROUP_CHARS} printable characters")
     return names
+
+
+def is_group_name(text: str) -> bool:
+    """Whether a group can have this name."""
+    return 0 < len(text) <= MAX_GROUP_CHARS and text.isprintable()

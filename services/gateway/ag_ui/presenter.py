@@ -8,6 +8,7 @@ from typing import Any
 from services.gateway.ag_ui import events
 from services.gateway.ag_ui.cursor import RunCursor
 from services.gateway.ag_ui.events import AgentRun
+from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame
 from services.gateway.translated_presenter import TranslatedPresenter
 
@@ -32,7 +33,7 @@ class RunPresenter(TranslatedPresenter):
         self._run = run
         self._at = cursor or RunCursor()
         self._begun = cursor is not None
-        super().__init__(self._at.position)
+        super().__init__(QuestionPresenter(self._at.position))
 
     def _translated(self, native: list[Frame]) -> list[Frame]:
         frames: list[Frame] = []

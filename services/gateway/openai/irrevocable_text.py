@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from services.gateway.openai.bodies import Streaming
+from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame
 from services.gateway.translated_presenter import TranslatedPresenter
 
@@ -18,7 +19,7 @@ class IrrevocableTextPresenter(TranslatedPresenter):
     """
 
     def __init__(self, streaming: Streaming) -> None:
-        super().__init__()
+        super().__init__(QuestionPresenter())
         self._drafts = streaming == "draft"
         self._begun = False
         self._broken = False

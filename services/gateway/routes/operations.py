@@ -9,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from services.gateway.auth import Asker, Client, Operator
+from services.gateway.frames import accepts_json
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.stage_health import FOLLOWING
@@ -46,7 +47,7 @@ async def health(gateway: CurrentGateway, request: Request) -> Response:
     """
     state, detail = await _health(gateway)
     status = 503 if state == "unavailable" else 200
-    if "application/json" in request.headers.get("accept", ""):
+    if accepts_json(request):
         return JSONResponse({"status": state, "detail": detail}, status)
     return PlainTextResponse(f"{detail or state}\n", status)
 

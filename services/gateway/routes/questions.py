@@ -119,6 +119,7 @@ class QuestionIn(BaseModel):
                 422,
                 "turns: leave them out, or send lane background; a live question has a conversation_id.",
             )
+        user = caller.user_or(self.client.get(USER, "")[:2000])
         return NewQuestion(
             text=self.question,
             pipeline=self.pipeline,
@@ -130,14 +131,14 @@ class QuestionIn(BaseModel):
                 # Which services can help an asker depends on where they are.
                 **({"region": region} if (region := region_of_tag(self.language)) else {}),
                 **{name[:64]: value[:2000] for name, value in self.client.items()},
-                **({USER: user} if (user := caller.user_or(self.client.get(USER, "")[:2000])) else {}),
+                **({USER: user} if user else {}),
                 "key": caller.name,
             },
             lane=self.lane,
             turns=self.turns,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
-            limited=limited_askers(caller, self.client.get(USER, "")),
+            limited=limited_askers(caller, user),
             anonymous=caller.anonymous,
             groups=caller.groups,
         )
