@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import nats
 from nats.aio.client import Client
@@ -277,7 +278,17 @@ async def _buckets(
             action = await _update_storage(jetstream, f"KV_{bucket}", settings.replicas, version)
             changes.append(ProvisionedResource("bucket", bucket, action))
         except NotFoundError:
-            await jetstream.add_stream(_bucket(bucket, history, ttl, settings.replicas))
+            # Services may create consumers on some of them; as of nats-py's own buckets, no value can be erased.
+            config = _bucket(
+                bucket,
+                settings,
+                max_age=ttl,
+                max_msgs_per_subject=history,
+                max_consumers=MOST_WATCHERS,
+                duplicate_window=120,
+                deny_delete=True,
+            )
+            await jetstream.add_stream(config)
             changes.append(ProvisionedResource("bucket", bucket, "created"))
     try:
         action = await _update_storage(jetstream, f"OBJ_{subjects.DOCUMENTS_BUCKET}", settings.replicas, version)
@@ -289,22 +300,18 @@ async def _buckets(
     return changes
 
 
-def _bucket(bucket: str, history: int, ttl: int, replicas: int) -> StreamConfig:
-    """A bucket as nats-py makes it, with a limit on watchers: services may create consumers on some of them."""
+def _bucket(bucket: str, settings: Settings, **options: Any) -> StreamConfig:
+    """The stream of a bucket, as nats-py expects it; `options` are more fields of the configuration."""
     return StreamConfig(
         name=f"KV_{bucket}",
         subjects=[f"$KV.{bucket}.>"],
         discard=DiscardPolicy.NEW,
-        max_age=ttl,
-        max_consumers=MOST_WATCHERS,
-        max_msgs_per_subject=history,
         max_msg_size=MAX_VALUE,
-        num_replicas=replicas,
-        duplicate_window=120,
+        num_replicas=settings.replicas,
         allow_direct=True,
         allow_msg_ttl=True,
         allow_rollup_hdrs=True,
-        deny_delete=True,
+        **options,
     )
 
 
@@ -336,21 +343,7 @@ def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
         subjects.LIMITS_BUCKET: StorageType.MEMORY,
         subjects.TICKETS_BUCKET: StorageType.MEMORY,
     }
-    return [
-        StreamConfig(
-            name=f"KV_{bucket}",
-            subjects=[f"$KV.{bucket}.>"],
-            storage=kind,
-            discard=DiscardPolicy.NEW,
-            max_msgs_per_subject=1,
-            max_msg_size=MAX_VALUE,
-            num_replicas=settings.replicas,
-            allow_direct=True,
-            allow_msg_ttl=True,
-            allow_rollup_hdrs=True,
-        )
-        for bucket, kind in storage.items()
-    ]
+    return [_bucket(bucket, settings, storage=kind, max_msgs_per_subject=1) for bucket, kind in storage.items()]
 
 
 async def _stream_of_bucket(jetstream: JetStreamContext, config: StreamConfig) -> ProvisionedResource:

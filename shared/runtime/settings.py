@@ -51,6 +51,11 @@ def key_and_expiry(text: str) -> tuple[str, datetime | None]:
     return text[: found.start()], moment + timedelta(days=1) if day else moment
 
 
+def _entries(text: str) -> tuple[str, ...]:
+    """`a, b,` -> ("a", "b")."""
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
 class Settings(BaseSettings):
     """The settings of one process: addresses, credentials, limits."""
 
@@ -320,7 +325,7 @@ class Settings(BaseSettings):
         if not isinstance(value, str):
             return value
         keys: dict[str, tuple[SecretStr, ...]] = {}
-        for entry in filter(None, (part.strip() for part in value.split(","))):
+        for entry in _entries(value):
             name, _, rest = entry.partition(":")
             role, _, key = rest.partition(":")
             if role not in ("client", "editor", "operator") or len(_EXPIRY.sub("", key)) < 16:
@@ -347,7 +352,7 @@ class Settings(BaseSettings):
     def _read_groups(cls, value: object) -> object:
         """`web:staff, web:hr, shop:sales` -> {"web": ("hr", "staff"), "shop": ("sales",)}."""
         if isinstance(value, str):
-            entries = [part.strip().partition(":") for part in value.split(",") if part.strip()]
+            entries = [entry.partition(":") for entry in _entries(value)]
             if any(not name or not group for name, _, group in entries):
                 raise ValueError("each entry is name:group, with the name of an API key")
             value = {name: tuple(group for key, _, group in entries if key == name) for name, _, _ in entries}
@@ -368,8 +373,7 @@ class Settings(BaseSettings):
     @field_validator("oidc_audience", "oidc_algorithms", "anonymous_pipelines", mode="before")
     @classmethod
     def _read_list(cls, value: object) -> object:
-        """`a, b` -> ("a", "b")."""
-        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+        return _entries(value) if isinstance(value, str) else value
 
     @field_validator("oidc_algorithms")
     @classmethod
@@ -384,8 +388,7 @@ class Settings(BaseSettings):
         """`staff=editor, admins=operator` -> {"staff": "editor", "admins": "operator"}."""
         if not isinstance(value, str):
             return value
-        entries = filter(None, map(str.strip, value.split(",")))
-        return {name: role for name, _, role in (entry.rpartition("=") for entry in entries)}
+        return {name: role for name, _, role in (entry.rpartition("=") for entry in _entries(value))}
 
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url")
     @classmethod
@@ -434,7 +437,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def nats_servers(self) -> list[str]:
-        return [url.strip() for url in self.nats_url.split(",") if url.strip()]
+        return list(_entries(self.nats_url))
 
     @property
     def requires_credentials(self) -> bool:
