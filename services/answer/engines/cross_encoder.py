@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.llm.model_folder import model_file
 
 _BATCH = 32
-_PLACES = ("model.onnx", "onnx/model.onnx")
 _SETTING = "ANSWERBUS_CROSS_ENCODER"
 
 
@@ -83,9 +83,7 @@ def _registered(library: Any, folder: Path) -> str:
     """
     from fastembed.common.model_description import ModelSource
 
-    place = next((one for one in _PLACES if (folder / one).is_file()), "")
-    if not place:
-        raise ConfigurationError(f"{_SETTING}: {folder.name} contains neither {' nor '.join(_PLACES)}")
+    place = model_file(folder, _SETTING)
     name = f"local/{folder.resolve()}"
     # fastembed compares names in lower case.
     if name.lower() not in (str(known["model"]).lower() for known in library.list_supported_models()):

@@ -342,7 +342,7 @@ def choose(reading: Reading, *, most: int, longest: int) -> list[RankedStatement
     """
     chosen: list[RankedStatement] = []
     length = 0
-    for one in reading.ranked[:CONSIDERED] if reading.ranked else ():
+    for one in reading.ranked[:CONSIDERED]:
         size = len(one.statement.text)
         if len(chosen) == most:
             break

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from shared.contracts.errors import ConfigurationError
+from shared.llm.model_folder import model_file
 
 _BATCH = 32
-_PLACES = ("model.onnx", "onnx/model.onnx")
+_SETTING = "ANSWERBUS_EMBED_MODEL"
 
 
 class LocalEmbedder:
@@ -77,21 +78,9 @@ class LocalEmbedder:
             # Never downloaded, because the folder is given.
             sources=ModelSource(url="https://localhost/none"),
             dim=_dimension(folder),
-            model_file=_model_file(folder),
+            model_file=model_file(folder, _SETTING),
         )
         return name
-
-
-def _model_file(folder: Path) -> str:
-    """The path of the model within the folder.
-
-    Raises:
-        ConfigurationError: the folder has no model.
-    """
-    for place in _PLACES:
-        if (folder / place).is_file():
-            return place
-    raise ConfigurationError(f"ANSWERBUS_EMBED_MODEL: {folder.name} contains neither {' nor '.join(_PLACES)}")
 
 
 def _dimension(folder: Path) -> int:
@@ -106,7 +95,7 @@ def _dimension(folder: Path) -> int:
 def _versioned_name(folder: Path) -> str:
     """The folder's name and a digest of its model, so that another model in the same folder has another name."""
     digest = hashlib.sha256()
-    with (folder / _model_file(folder)).open("rb") as file:
+    with (folder / model_file(folder, _SETTING)).open("rb") as file:
         while block := file.read(2**20):
             digest.update(block)
     return f"{folder.resolve().name}@{digest.hexdigest()[:12]}"
