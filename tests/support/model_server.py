@@ -24,7 +24,7 @@ import random
 import re
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -137,7 +137,7 @@ class ModelServer:
         self.most_at_once = 0
         self._script = script if callable(script) else deque(script)
         self._seen: set[str] = set()
-        self._dice = random.Random(seed)
+        self._seed, self._tries = seed, Counter[str]()
         self._numbers = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -350,7 +350,7 @@ class ModelServer:
         }
 
     def _next(self, asked: Asked) -> ScriptedReply:
-        if self.error_rate and self._dice.random() < self.error_rate:
+        if self._fails(asked):
             return ScriptedReply(status=self.error_status)
         scripted: Scripted = None
         if callable(self._script):
@@ -362,6 +362,17 @@ class ModelServer:
         if isinstance(scripted, ScriptedReply):
             return scripted
         return ScriptedReply(scripted if isinstance(scripted, str) else json.dumps(scripted))
+
+    def _fails(self, asked: Asked) -> bool:
+        """Whether this try is one of the failing ones: by seed, messages and number of the try.
+
+        Not by the order of arrival: then which calls fail would depend on how the machine schedules them.
+        """
+        if not self.error_rate:
+            return False
+        messages = json.dumps(asked.messages, sort_keys=True)
+        self._tries[messages] += 1
+        return random.Random(f"{self._seed} {self._tries[messages]} {messages}").random() < self.error_rate
 
     def _usage(self, asked: Asked, said: ScriptedReply) -> dict[str, Any]:
         """A quarter of the characters are tokens; a system text that was seen before counts as cached."""

@@ -11,6 +11,7 @@ import pytest
 
 from shared.contracts.errors import ModelError
 from shared.llm.call_context import model_calls
+from shared.llm.ports import Message
 from tests.support.model_server import ModelServer, ScriptedReply
 from tests.support.servers import free_port
 from tests.support.speed import limit
@@ -258,11 +259,16 @@ async def test_empty_reply_is_asked_for_again() -> None:
 
 
 async def test_random_errors_of_a_third_of_the_tries_cost_no_reply() -> None:
+    """Sixty questions at once; some need a second or third try, and some the second endpoint."""
+    questions = [(*ASKED, Message(author="user", text=f"Question {number}")) for number in range(60)]
     with ModelServer(error_rate=0.33, seed=7) as first, ModelServer(error_rate=0.33, seed=8) as second:
-        async with served(endpoint(first, breaker_failures=99), endpoint(second, "two")) as models:
-            replies = await asyncio.gather(*(models.converse("main", "answer", ASKED) for _ in range(60)))
+        patient = {"breaker_failures": 999}
+        async with served(endpoint(first, **patient), endpoint(second, "two", **patient)) as models:
+            replies = await asyncio.gather(*(models.converse("main", "answer", asked) for asked in questions))
 
     assert len({reply.text for reply in replies}) == 1
+    assert len(first.asked) > 60
+    assert second.asked
 
 
 async def test_endpoint_gets_no_more_calls_at_once_than_its_limit() -> None:
