@@ -69,7 +69,7 @@ def sentences(
     """Fit how the extractive engine chooses sentences to one half of questions with known answers."""
     import json
 
-    from cli.evaluation.sentence_training import accuracy, choices, fit_weights
+    from cli.evaluation.sentence_weights import accuracy, choices, fit_weights
     from cli.host.catalogue import statement_describer, statement_weights
     from cli.output import run
     from cli.views.evaluations import show_measures

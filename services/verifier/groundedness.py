@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from services.verifier.name_places import name_in_another_place
 from shared.contracts.domain import Passage
 from shared.text.addresses import REMOVED, KnownAddresses, addresses
 from shared.text.analysis import normalise, sentences, stem_set, stems, stop_words, words
@@ -120,6 +121,7 @@ def _fault(
         ("identifier", lambda: not _names_found(_identifiers(said), passages, reading)),
         ("name", lambda: not _names_found(_proper_names(said, language), passages, reading)),
         ("name", lambda: _subject_replaced(said, wanted, near, reading)),
+        ("name", lambda: _name_in_another_place(said, near, passages, reading)),
         ("denial", lambda: _denied(said, wanted, passages, language)),
         ("opposite", lambda: _opposite(said, wanted, passages, language)),
         ("value", lambda: _misplaced(said, passages, reading)),
@@ -508,6 +510,16 @@ def _all_names(text: str, language: str) -> list[str]:
     """The names of one word, also one that begins the sentence in an unusual spelling."""
     found = [name for name in (*_identifiers(text), *_proper_names(text, language)) if len(words(name)) == 1]
     return [*found, *(word for word in _TOKEN.findall(text) if word[1:] != word[1:].lower())]
+
+
+def _name_in_another_place(
+    said: str, near: Sequence[_Evidence], passages: Sequence[Passage], reading: SupportContext
+) -> bool:
+    """Whether two names have changed places, or one has taken another's."""
+    if not near or len(_content_stems(said, reading.language) & near[0].stems) < _SHORT:
+        return False
+    sources = [one.text for passage in passages for one in _evidence(passage.text, reading.language)]
+    return name_in_another_place(said, sources, reading.language)
 
 
 def _around_word(text: str, word: str, language: str) -> frozenset[str]:

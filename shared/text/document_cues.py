@@ -271,7 +271,8 @@ CUES: tuple[Cue, ...] = (
         "|discard|trusted|reliable|correct|question|query|documents|passages|results|sources|context|document"
         "|passage|page|search|source|answers|prompt",
         rf"{_DO}(?:do not|dont|never|stop) (?:use|using|quote|quoting|cite|citing|trust|trusting|answer|answering"
-        rf"|rely|relying|follow|following|read|consider|considering|look) (?:[^ ]++ ){{0,3}}?(?:other|the|any)"
+        rf"|rely|relying|follow|following|read|consider|considering|look) (?:[^ ]++ ){{0,3}}?(?:other|the|any|this"
+        rf"|these)"
         rf" (?:other )?(?:documents?|passages|search results|sources|question|context|users question|system prompt) "
         r"|ignor(?:e|ing) (?:the )?(?:rest of (?:the|this) (?:page|document|text|passages?|article)|question"
         r"|query|search results|retrieved (?:documents|passages)|other (?:documents|passages|sources|results))"
@@ -373,7 +374,7 @@ CUES: tuple[Cue, ...] = (
         "write|nothing|insist|pretend|assert|"
         "say|claim|claims|insist|output|state|deny|pretend|simply|affirme|sage|respond|print",
         r"(?<=^ )(?:please |always |just |only |simply |you must |and |then ){0,6}+(?:say|claim|insist|pretend|deny"
-        r"|affirme|affirmez|assert) (?:that |the |it |nothing|to (?:the )?users?|so )(?!word|name|you |we |i )"
+        r"|affirme|affirmez) (?:that |the |it |nothing|to (?:the )?users?|so )(?!word|name|you |we |i )"
         r"|(?:claim|claims|insist|pretend) that (?:the|this|our|it|you) (?:[^ ]++ ){1,5}?(?:was|is|has been|were)"
         r" (?:retracted|closed|discontinued|cancell?ed|safe|free|illegal|fake|void|harmless)|(?<=^ )(?:please "
         r"|just |only |simply |now ){0,6}+(?:output|print|say|write) (?:only |exactly |just )+(?:the )?(?:word|words"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from shared.text import document_cues, instruction_cues
+from shared.text import document_cues, instruction_cues, task_cues
 from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN
 from shared.text.normalizer import decoded_payloads, normalize, normalized_texts
@@ -37,6 +37,8 @@ _TEMPLATE = re.compile(
     r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\|>"
     r"|\[/?INST\]|<</?SYS>>|</?(?:system|instructions?|system_prompt|assistant|important_instructions)>"
     r"|(?:^|\n)\s{0,3}#{2,4} ?(?:new |system |updated )?(?:instructions?|system|prompt)(?: prompt)?:?\s{0,3}(?:\n|$)"
+    r"|(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))stopp? ?[-:!] ?(?:write|say|print|output|answer|tell|schreibe?|sage?|dis"
+    r"|écris|escribe)\b"
     r"|(?:^|[\n\"'>\]}] ?)\[?(?:system|assistant|developer)\]? ?(?:message|prompt|note|override)? ?:",
     re.IGNORECASE,
 )
@@ -45,6 +47,29 @@ _HIDDEN = re.compile(
     r"<!--|\[//\]: ?#|\[comment\]: ?[<#]|font-size ?: ?0|display ?: ?none|visibility ?: ?hidden|opacity ?: ?0(?![.\d])"
     r"|color ?: ?(?:white|#fff(?:fff)?)\b|(?<!\w)hidden>",
     re.IGNORECASE,
+)
+#: An order in capitals within a sentence that is not: the sentence around it hides where it begins.
+_SHOUTED = re.compile(r"(?<![^\W\d_])[^\W\d_a-z]{2,}+(?:[^\w\n]{1,3}+[^\W\d_a-z]{2,}+(?![^\W\d_])){3,}+")
+#: Letters that are spelled one by one.
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_] ){9,}+")
+_SPELLED_ORDER = re.compile(
+    r"(?:ignore|forget|say|print|write|tell|output|reveal|repeat|disregard|answer)(?:all|the|that|your|me|only|you"
+    r"|every)",
+    re.IGNORECASE,
+)
+#: Line breaks written out, many in a row: they make a model believe that a text has ended.
+_WRITTEN_BREAKS = re.compile(r"(?:\\ ?n ?){6,}+")
+#: A context that is made up together with its question, in one line.
+_MADE_UP_CONTEXT = re.compile(
+    r"(?:^|(?<=\n)|(?<=[.!?])|(?<=[.!?] ))(?:Document )?(?:Context|Kontext|Contexte|Artikel)(?: ?[:{\"\u201c]|"
+    r" [A-Z])[^\n?]{1,200}[ }]"
+    r"(?:Question|Frage) ?(?::|[A-Z])"
+)
+#: At its beginning a sentence gives its reader a name.
+_NAMED = re.compile(
+    r"(?:(?:Ok|Okay|So|And)[.,]? )?(?P<sure>(?:[Nn]ow |[Ff]rom now on )(?:you are|you're) |You are now |Imagine you"
+    r" are )?"
+    r"(?(sure)|(?:You are|Du bist|Tu es|Eres) )(?=[A-Z][a-z])(?!Ready|In |On |At )"
 )
 #: An image whose address takes data along: what a model would be made to fill in.
 _BEACON = re.compile(r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&][^)\s]{0,60}=(?:\{|\[|%7b|<)", re.IGNORECASE)
@@ -118,6 +143,11 @@ def instructions(text: str) -> tuple[Instruction, ...]:
             found += _window(sentences[number : number + _WINDOW], hidden)
     found += [Instruction(one.start(), one.end(), ("template",)) for one in _TEMPLATE.finditer(head)]
     found += [Instruction(one.start(), one.end(), ("exfiltration",)) for one in _BEACON.finditer(head)]
+    found += [Instruction(one.start(), one.end(), ("template",)) for one in _WRITTEN_BREAKS.finditer(head)]
+    found += [Instruction(one.start(), one.end(), ("template",)) for one in _MADE_UP_CONTEXT.finditer(head)]
+    for spelled in _SPELLED.finditer(head):
+        if _SPELLED_ORDER.search(spelled[0].replace(" ", "")):
+            found.append(Instruction(spelled.start(), spelled.end(), ("disguised",)))
     for start, end, payload in _payloads(head):
         weights = [one.weights for one in _sentences(payload, documents=True)]
         if any(_kinds(one, DOCUMENT_THRESHOLD) for one in weights):
@@ -176,10 +206,20 @@ def _sentences(text: str, *, documents: bool) -> Iterator[_Weighed]:
         if len(normalized) <= 3:
             continue
         weights = _weights(normalized, documents=documents)
-        if documents and "," in found[0]:  # an order may begin after a comma
-            for clause in text[start:end].split(",")[1:]:
+        if documents:
+            for clause in _clauses(text[start:end]):
                 _merge(weights, _weights(normalize(clause), documents=True))
+            if named := _NAMED.match(text, start, end):
+                _merge(weights, {"role": 2.0 if named["sure"] else 1.0})
         yield _Weighed(start, end, weights)
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """The parts of a sentence that may be orders of their own: after a comma, and in capitals."""
+    if "," in sentence:
+        yield from sentence.split(",")[1:]
+    if any(map(str.islower, sentence)):
+        yield from (shouted[0] for shouted in _SHOUTED.finditer(sentence))
 
 
 def _weights(normalized: str, *, documents: bool) -> dict[str, float]:
@@ -211,7 +251,7 @@ def _by_sign() -> dict[str, tuple[int, ...]]:
     return {sign: tuple(known) for sign, known in numbers.items()}
 
 
-_CUES = (*instruction_cues.CUES, *document_cues.CUES)
+_CUES = (*instruction_cues.CUES, *document_cues.CUES, *task_cues.CUES)
 #: Letters of a sign.
 _SIGN = 4
 _BY_SIGN = _by_sign()

@@ -71,7 +71,9 @@ _FORGET_DE = (
     r"|ubergeh(?:e|en)"
     r"|lass|setz\w{0,2} dich uber|halte dich nicht (?:mehr )?an) "
 )
-_RULES_DE = r"(?:anweisung\w{0,2}|instruktion\w{0,2}|befehle?n?|regeln?|vorgaben|richtlinien|prompts?|auftrage?) "
+_RULES_DE = (
+    r"(?:aufgaben|anweisung\w{0,2}|instruktion\w{0,2}|befehle?n?|regeln?|vorgaben|richtlinien|prompts?|auftrage?) "
+)
 _PRIOR_DE = (
     r"(?:vorherig\w{0,2}|vorig\w{0,2}|bisherig\w{0,2}|vorangehend\w{0,2}|vorangegangen\w{0,2}|obig\w{0,2}"
     r"|fruher\w{0,2}"
@@ -185,7 +187,7 @@ CUES: tuple[Cue, ...] = (
         "override",
         3.0,
         "bisherige|ignorieren|vergessen|"
-        "anweisung|instruktion|befehl|regel|vorgabe|richtlinie|prompt|auftrag|alles|davor|vorher|obige",
+        "anweisung|instruktion|befehl|regel|vorgabe|richtlinie|prompt|auftrag|aufgaben|alles|davor|vorher|obige",
         rf"{_FORGET_DE}{_G3}{_PRIOR_DE}(?:[^ ]++ ){{0,2}}?{_RULES_DE}|(?:vergiss|vergessen sie|ignoriere?"
         rf"|ignorieren sie) (?:bitte |nun |jetzt )?"
         r"(?:alles|all das|das obige|das bisherige|den (?:obigen |bisherigen )?(?:text|kontext)) "
@@ -428,7 +430,8 @@ CUES: tuple[Cue, ...] = (
     cue(
         "coercion",
         2.0,
-        "always|forced|say|regardless|generate|must|will|shall|have|answer|question|respond|anything|whatever|any|every|all",
+        "always|forced|say|regardless|generate|must|will|shall|have|answer|question|respond|anything|whatever|any"
+        "|every|all",
         r"(?:you (?:now )?(?:must|have to|will|shall|are forced to|are required to|can)|must|forced to) (?:now"
         r" )?(?:always )?(?:answer|respond to|reply to|do|say|generate) "
         r"(?:any|every|all|anything|whatever) (?:[^ ]++ ){0,4}?(?:questions?|prompts?|request|i ask|i say|i want"
@@ -516,7 +519,8 @@ CUES: tuple[Cue, ...] = (
     cue(
         "trick",
         2.0,
-        "wechsle|dios|active|activez|passez|passe|aktiviere|entra|entre|restricciones|developpeur|debug|dan|entwickler|administrateur|desarrollador|filtre|dieu|"
+        "wechsle|dios|active|activez|passez|passe|aktiviere|entra|entre|restricciones|developpeur|debug|dan"
+        "|entwickler|administrateur|desarrollador|filtre|dieu|"
         "mode|acces|modo|modus",
         r"(?:active|activez|passe en|passez en|entre en|tu es en|activa|entra en|aktiviere|wechsle in(?: den)?)"
         r" (?:le |la |el |den )?(?:mode|modo|modus)?(?: )?(?:developpeur|administrateur|dieu|debug|sans"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.evaluation.retrieval import embedded_settings
-from cli.evaluation.sentence_training import Choice, accuracy, choices, fit_weights
+from cli.evaluation.sentence_weights import Choice, accuracy, choices, fit_weights
 from cli.host.catalogue import statement_describer, statement_weights
 from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
