@@ -77,5 +77,5 @@ $(STAMP): pyproject.toml uv.lock
 	    echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }; \
 	fi; \
-	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --extra scale --extra pii --extra classifier --extra guardrails --python $(PYTHON)
+	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --extra scale --extra pii --extra classifier --extra guardrails --extra channels --python $(PYTHON)
 	@touch $@

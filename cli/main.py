@@ -12,6 +12,7 @@ import typer
 from cli.commands import (
     ask,
     bus,
+    channel,
     dead,
     demo,
     directory,
@@ -42,6 +43,7 @@ app = typer.Typer(
 COMMANDS = (up.up, demo.demo, ask.ask, ingest.ingest, search.search, forget.forget, stats.stats, doctor.doctor, mcp.mcp)
 GROUPS = {
     "bus": bus.app,
+    "channel": channel.app,
     "events": events.app,
     "pipelines": pipelines.app,
     "evaluate": evaluate.app,

@@ -118,6 +118,14 @@ WORKERS = Gauge("answerbus_workers", "Workers that reported their status", ["sta
 LOOP_BLOCKED = Histogram("answerbus_loop_blocked_seconds", "Time by which the event loop woke up late", buckets=BUCKETS)
 LOOP_BLOCKED_LONGEST = Gauge("answerbus_loop_blocked_longest_seconds", "Longest time that the event loop was blocked")
 DEGRADED = Counter("answerbus_degraded_total", "Times a server that the stage uses became unavailable", ["server"])
+CHANNEL_EVENTS = Counter("answerbus_channel_events_total", "What the channel adapter received", ["channel", "kind"])
+CHANNEL_QUESTIONS = Counter(
+    "answerbus_channel_questions_total", "Questions of the channel adapter, by how they ended", ["channel", "outcome"]
+)
+CHANNEL_IN_FLIGHT = Gauge("answerbus_channel_in_flight", "Questions of the channel adapter under way", ["channel"])
+CHANNEL_SENDS_FAILED = Counter(
+    "answerbus_channel_sends_failed_total", "Failed calls of a chat platform, by reason", ["channel", "reason"]
+)
 
 
 class Tracer:

@@ -61,6 +61,7 @@ class _Request:
     max_bytes: int | None = None
     truncate: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
 
 
 class SafeClient:
@@ -121,6 +122,15 @@ class SafeClient:
         async with self._within_time():
             return await self._follow(url, _Request(max_bytes=max_bytes, truncate=True))
 
+    async def post(
+        self, url: str, content: bytes, *, headers: Mapping[str, str] | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """POST to exactly this address: a redirect is returned and not followed. Raises as `get`."""
+        limit = self.policy.max_bytes if max_bytes is None else max_bytes
+        async with self._within_time():
+            request = _Request("POST", max_bytes=limit, headers=headers or {}, content=content)
+            return await self._fetch_hop(self.policy.target(url), request)
+
     async def head(self, url: str) -> FetchResult:
         """HEAD with redirects; raises as `get`."""
         async with self._within_time():
@@ -177,7 +187,11 @@ class SafeClient:
         timeouts = {"connect": seconds, "read": seconds, "write": seconds, "pool": seconds}
         try:
             async with self._pool.stream(
-                request.method, target.url, headers=list(headers.items()), extensions={"timeout": timeouts}
+                request.method,
+                target.url,
+                headers=list(headers.items()),
+                content=request.content,
+                extensions={"timeout": timeouts},
             ) as response:
                 received = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
                 skip_body = request.max_bytes is None or (response.status in _REDIRECTS and "location" in received)

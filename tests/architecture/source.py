@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("services", "shared", "cli")
+OURS = ("services", "shared", "channels", "cli")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -38,7 +38,11 @@ PLACES: dict[str, tuple[str, ...]] = {
     "qdrant_edge": ("services/retrieval/stores/",),
     "neo4j": ("services/retrieval/graph/neo4j.py",),
     "qdrant_client": ("services/retrieval/stores/server.py",),
-    "markdown_it": ("shared/text/readers/markdown.py",),
+    "markdown_it": ("shared/text/readers/markdown.py", "channels/markup.py"),
+    "answerbus_client": ("channels/",),
+    "aiogram": ("channels/platforms/telegram.py",),
+    "slack_sdk": ("channels/platforms/slack.py",),
+    "aiohttp": ("channels/platforms/slack.py",),
     "docutils": (
         "shared/text/readers/restructuredtext.py",
         "shared/text/readers/rst_extensions.py",
@@ -63,6 +67,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/gateway/http_server.py",
         "shared/observability/health.py",
         "shared/web/http_protocol.py",
+        "channels/http_server.py",
     ),
     "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),
@@ -78,6 +83,8 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/retrieval/embeddings/endpoint.py",
         "services/gateway/mcp/local.py",
         "services/gateway/issuer_keys.py",
+        "channels/gateway.py",
+        "channels/program.py",
         "cli/",
     ),
     "jwt": ("services/gateway/oidc.py", "services/gateway/issuer_keys.py"),
@@ -89,6 +96,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/llm/settings.py",
         "cli/commands/pipelines.py",
         "shared/text/readers/markdown.py",
+        "channels/settings.py",
     ),
     "pydantic_settings": ("shared/runtime/settings.py",),
     "prometheus_client": (
@@ -150,6 +158,23 @@ def test_worker_is_imported_by_the_wiring_and_the_commands_only() -> None:
     wiring = tuple(f"services/{stage}/app.py" for stage in STAGES)
 
     assert offenders(("shared.runtime.worker",), allowed=("cli/", "shared/runtime/testing.py", *wiring)) == {}
+
+
+def test_channels_know_the_gateway_by_its_http_api_only() -> None:
+    """They are a client like any other: nothing of the bus, the stores, the stages or their runtime."""
+    rooms = ("services", "cli", *(f"shared.{room}" for room in ("runtime", "bus", "stores", "llm", "history", "text")))
+
+    assert offenders(rooms, allowed=(), among=("channels/",)) == {}
+
+
+def test_libraries_of_platforms_are_loaded_by_their_channels_only() -> None:
+    program = "import sys, channels.program, channels.settings\nprint(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert not {name.split(".")[0] for name in done.stdout.split()} & {"aiogram", "slack_sdk", "aiohttp", "services"}
 
 
 def test_tests_are_imported_by_no_part_of_the_program() -> None:

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.bus",),
     ("shared.history",),
     ("shared.runtime",),
-    tuple(f"services.{stage}" for stage in STAGES),
+    (*(f"services.{stage}" for stage in STAGES), "channels"),
     ("cli",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
@@ -46,8 +46,8 @@ LARGEST_SHARE = 0.25
 def room(dotted: str) -> str:
     """`services.answer` of `services.answer.engines.chat`, `cli` of `cli.main`; empty for what is none of ours."""
     parts = dotted.split(".")
-    if parts[0] == "cli":
-        return "cli"
+    if parts[0] in ("cli", "channels"):
+        return parts[0]
     return ".".join(parts[:2]) if parts[0] in ("services", "shared") and len(parts) > 1 else ""
 
 

@@ -240,6 +240,17 @@ async def test_redirects_are_followed_and_each_is_judged() -> None:
                 await _get(f"{url}{path}")
 
 
+async def test_a_post_goes_to_its_address_only_and_follows_no_redirect() -> None:
+    answer = _said(b"moved", "307 Temporary Redirect", location="/elsewhere")
+    async with _server(answer) as (url, requests), SafeClient(HERE) as client:
+        reply = await client.post(f"{url}/in", b"body", headers={"X-Signature": "v1"})
+        with pytest.raises(AddressRefusedError):
+            await client.post("http://169.254.169.254/", b"body")
+
+    assert reply.status == 307
+    assert [(one["path"], one["content-length"], one["x-signature"]) for one in requests] == [("/in", "4", "v1")]
+
+
 async def test_redirects_into_the_internal_network_differ_from_an_internal_address() -> None:
     def answer(path: str, sent: dict[str, str]) -> Answer:
         step = int(path.removeprefix("/"))

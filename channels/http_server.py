@@ -1,0 +1,99 @@
+"""Where platforms post: a small HTTP server with the routes of all channels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+import uvicorn
+
+from channels.ports import HttpHandler, HttpReply
+from shared.observability.health import QuietServer
+from shared.web.http_protocol import LimitedHttpProtocol
+from shared.web.listener import listen
+
+log = structlog.get_logger()
+
+#: Bytes of a request; what platforms post is far smaller.
+MAX_BODY_BYTES = 1_000_000
+#: Seconds in which a body must have arrived.
+BODY_SECONDS = 15.0
+
+
+class ChannelHttpServer:
+    """Listens from `open` to `close`; port 0 chooses a free one, which `port` then holds."""
+
+    def __init__(self, host: str, port: int, routes: Mapping[str, HttpHandler]) -> None:
+        self._routes = routes
+        self._socket = listen(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            self._app,
+            interface="asgi3",
+            http=LimitedHttpProtocol,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+        self._server = QuietServer(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+
+    async def close(self) -> None:
+        self._server.should_exit = True
+        if self._task:
+            await self._task
+
+    async def _app(self, scope: dict[str, Any], receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+        reply = await self._respond(scope, receive)
+        headers = {
+            "content-type": reply.media_type,
+            "content-length": str(len(reply.body)),
+            "cache-control": "no-store",
+            **reply.headers,
+        }
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": reply.body})
+
+    async def _respond(self, scope: dict[str, Any], receive: Any) -> HttpReply:
+        handler = self._routes.get(scope.get("path", ""))
+        if handler is None:
+            return HttpReply(404)
+        if scope["method"] != "POST":
+            return HttpReply(405, headers={"allow": "POST"})
+        body = await _body(receive)
+        if body is None:
+            return HttpReply(413)
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            return handler(headers, body)
+        except Exception as error:  # one request that no handler expected must not end the others
+            log.error("a request failed", path=scope["path"], exc_info=error)
+            return HttpReply(500)
+
+
+async def _body(receive: Any) -> bytes | None:
+    """The body; None if it is too large, or does not arrive."""
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MAX_BODY_BYTES:
+                    return None
+                if not message.get("more_body"):
+                    return b"".join(parts)
+    except TimeoutError:
+        return None
