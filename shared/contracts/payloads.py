@@ -146,7 +146,7 @@ def result_to_keep(payload: Mapping[str, Any] | None, most_chars: int = RESULT_C
     kept: dict[str, Any] = {"type": typed.type, **typed.model_dump(mode="json", exclude_defaults=True)}
     if _length(kept) > most_chars:
         kept = _without_descriptions(kept)
-    items = next((kept[name] for name in _LISTS if name in kept), [])
+    items: list[Any] = next((kept[name] for name in _LISTS if name in kept), [])
     while len(items) > 1 and _length(kept) > most_chars:
         items.pop()
     return kept if _length(kept) <= most_chars else None

@@ -3,8 +3,8 @@
 Pure; persistence writes sessions, the gateway reads them.
 Stored form: a JSON object `{"turns", "summary", "until", "asker", "groups"}`. Turns are listed oldest first, each
 `{"question", "answer", "results", "state", "id", "at", "groups"}` with `id` the question's correlation id and `at` the
-ending's time in seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was stored before
-there were summaries, is read too.
+ending's time in seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was
+stored before there were summaries, is read too.
 
 To the stages a summary is a turn without a question, before all others.
 """

@@ -15,7 +15,6 @@ import yaml
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import HEADING, Pipeline, Section
 
-
 #: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
 _TURNS_OF = ("persistence", "gateway")
 

@@ -111,6 +111,7 @@ def tool_calls(question: dict[str, Any], parent: str) -> list[dict[str, Any]]:
     for number, call in enumerate(question["result"].get("tool_calls", [])):
         name = f"call_{question['id']}_{number}"
         outcome = {"ok": call.get("ok", True), "took_ms": call.get("took_ms", 0), "fault": call.get("fault")}
+        outcome["agent"] = call.get("agent")  # the named agent that made the call
         found += [
             {"type": "TOOL_CALL_START", "toolCallId": name, "toolCallName": str(call.get("tool", ""))}
             | ({"parentMessageId": parent} if parent else {}),
