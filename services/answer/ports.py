@@ -13,7 +13,7 @@ from shared.contracts.domain import (
     Attempts,
     Citation,
     Context,
-    ConversationState,
+    DialogueState,
     Effect,
     Lane,
     Passage,
@@ -73,7 +73,7 @@ class ToolHistory:
     def __init__(self, language: str, effect: Effect | None = None) -> None:
         self._language = language
         self._records: list[tuple[tuple[int, ...], dict[str, Any]]] = []
-        self._learned: list[tuple[tuple[int, ...], ConversationState]] = []
+        self._learned: list[tuple[tuple[int, ...], DialogueState]] = []
         self._found: Payload | None = None
         self.effect = effect
 
@@ -87,9 +87,9 @@ class ToolHistory:
         """The calls of all steps, in the order in which the model asked for them."""
         return tuple(record for _, record in sorted(self._records, key=lambda one: one[0]))
 
-    def state_after(self, before: ConversationState | None) -> ConversationState:
+    def state_after(self, before: DialogueState | None) -> DialogueState:
         """The state of the conversation with what the calls told about it, in the order of the calls."""
-        state = (before or ConversationState()).model_copy(update={"agent_completed": ""})
+        state = (before or DialogueState()).model_copy(update={"agent_completed": ""})
         for _, learned in sorted(self._learned, key=lambda one: one[0]):
             state = state.model_copy(update=learned.model_dump(exclude_unset=True))
         return state
@@ -99,7 +99,7 @@ class ToolHistory:
         place: tuple[int, ...],
         record: dict[str, Any],
         payload: Payload | None = None,
-        learned: ConversationState | None = None,
+        learned: DialogueState | None = None,
     ) -> None:
         """Keep a call as soon as it has ended; `place` is that of the call (`ToolContext`)."""
         self._records.append((place, record))
@@ -131,7 +131,7 @@ class AnswerTask(NamedTuple):
     may_clarify: bool = True
 
     @property
-    def earlier_state(self) -> ConversationState | None:
+    def earlier_state(self) -> DialogueState | None:
         """What the conversation was about after the last turn of which that is known."""
         return next((turn.state for turn in reversed(self.question.turns) if turn.state), None)
 

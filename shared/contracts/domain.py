@@ -36,7 +36,7 @@ class Timing(Value):
     worked_ms: float
 
 
-class ConversationState(Value):
+class DialogueState(Value):
     """What a conversation with tools is about, as far as it is known; what is not known is empty.
 
     `expert_id` and `slot_id` are those that the asker has chosen. `content_language` is ISO 639-3. `agent_completed`
@@ -63,7 +63,7 @@ class Turn(Value):
     question: str
     answer: str
     results: tuple[dict[str, Any], ...] = ()
-    state: ConversationState | None = None
+    state: DialogueState | None = None
 
 
 class Finding(Value):
@@ -162,7 +162,7 @@ class Answer(Value):
     sentences: tuple[Sentence, ...] = ()
     payload: dict[str, Any] | None = None
     links: tuple[Link, ...] = ()
-    state: ConversationState | None = None
+    state: DialogueState | None = None
 
 
 class UrlStep(Value):

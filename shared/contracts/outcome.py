@@ -127,13 +127,14 @@ class Outcome(Value):
         That of text is `{"type": "text"}`, that of emergency resources lists them, that of a clarification its options.
         """
         answer = self.answer or Answer(content="", type="refusal")
+        if not self.reply:
+            return Answer(content="", type=answer.type, payload={"type": "text"})
         payload = answer.payload or {}
         if answer.type == "emergency" and not payload:
             payload = EmergencyPayload(resources=answer.links).model_dump(mode="json")
         elif self.name == "clarification":
             payload = {**payload, "options": list(self.options)}
-        shown: dict[str, Any] = {"payload": {"type": "text", **payload}}
-        return answer.model_copy(update=shown if self.reply else {**shown, "content": ""})
+        return answer.model_copy(update={"payload": {"type": "text", **payload}})
 
     @property
     def turn_text(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.fetchable_addresses import FetchableAddresses
-from shared.contracts.domain import ConversationState, Passage, Question
+from shared.contracts.domain import DialogueState, Passage, Question
 from shared.contracts.payloads import Payload
 
 
@@ -62,7 +62,7 @@ class ToolOutput(NamedTuple):
     passages: tuple[Passage, ...] = ()
     payload: Payload | None = None
     failure: str = ""
-    learned: ConversationState | None = None
+    learned: DialogueState | None = None
     by_model: bool = False
 
 

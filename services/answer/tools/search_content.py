@@ -8,7 +8,7 @@ from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
-from shared.contracts.domain import ConversationState
+from shared.contracts.domain import DialogueState
 from shared.contracts.payloads import ContentRecommendationsPayload
 from shared.contracts.requests.directory import ContentRequest
 from shared.contracts.requests.request import RequestClient
@@ -37,7 +37,7 @@ class SearchContent:
             topic=values.topic, kind=values.type, language=context.question.language, limit=values.limit
         )
         reply = await self._requests.ask(request)
-        learned = ConversationState(
+        learned = DialogueState(
             intent="content",
             content_topic=values.topic,
             content_type=values.type,

@@ -12,7 +12,7 @@ from shared.contracts.domain import (
     AnswerEvaluation,
     Citation,
     Context,
-    ConversationState,
+    DialogueState,
     Passage,
     Scores,
     Timing,
@@ -110,7 +110,7 @@ class ExchangeSummary(Value):
     ended_at: datetime
     groups: tuple[str, ...] = ()
     results: tuple[dict[str, Any], ...] = ()
-    state: ConversationState | None = None
+    state: DialogueState | None = None
 
 
 class ConversationReply(Value):

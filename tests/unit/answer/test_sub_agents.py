@@ -13,7 +13,7 @@ from services.answer.handler import Answerer
 from services.answer.settings import AnswerSettings
 from services.answer.tools.registry import tools
 from services.answer.tools.web_clients import WebClients
-from shared.contracts.domain import ConversationState, Question, Turn
+from shared.contracts.domain import DialogueState, Question, Turn
 from shared.contracts.errors import ModelError
 from shared.contracts.facts import AnswerDrafted, PassagesRetrieved
 from shared.contracts.requests.directory import AvailabilityReply, BookRequest
@@ -206,7 +206,7 @@ async def test_ids_of_earlier_results_and_the_state_are_in_the_prompts_of_orches
         question="When is Dr. Smith free?",
         answer="On Monday.",
         results=(shown,),
-        state=ConversationState(intent="booking", expert_id="smith"),
+        state=DialogueState(intent="booking", expert_id="smith"),
     )
     models = scripted(
         answer=[using(call("ask_booking", request="Book it")), "<answer>Done.</answer>"],
@@ -236,14 +236,14 @@ async def test_the_state_of_the_conversation_follows_what_tools_did() -> None:
     )
     booked = await answer(models, turns=(Turn(question="Q", answer="A", state=found.answer.state),))
 
-    assert found.answer.state == ConversationState(
+    assert found.answer.state == DialogueState(
         intent="content",
         content_topic="stress",
         content_type="videos",
         content_language="eng",
         agent_completed="content",
     )
-    assert booked.answer.state == ConversationState(
+    assert booked.answer.state == DialogueState(
         intent="booking",
         session_type="general",
         expert_id=SESSION.expert_id,

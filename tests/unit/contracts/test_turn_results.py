@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shared.contracts.domain import Answer, ConversationState, PipelineRef, Question
+from shared.contracts.domain import Answer, DialogueState, PipelineRef, Question
 from shared.contracts.envelope import opening
 from shared.contracts.facts import AnswerVerified
 from shared.contracts.payloads import (
@@ -100,7 +100,7 @@ def test_only_the_newest_turns_keep_their_results() -> None:
 
 
 def test_results_and_state_survive_the_store_and_reach_the_stages() -> None:
-    state = ConversationState(intent="booking", expert_id="smith")
+    state = DialogueState(intent="booking", expert_id="smith")
     session = Session(turns=(turn(1).model_copy(update={"state": state}),))
 
     (told,) = decode_session(encode_session(session)).turns_for_stages(5)
@@ -121,7 +121,7 @@ def test_a_turn_of_an_earlier_release_has_no_results() -> None:
 
 
 def test_an_ending_in_the_log_gives_its_turn_the_results_too() -> None:
-    state = ConversationState(intent="booking")
+    state = DialogueState(intent="booking")
     answer = Answer(content="Then.", type="structured", payload=availability(1), state=state)
     fact = AnswerVerified(question=Question(text="When?"), answer=answer, engine="agent")
 

@@ -25,7 +25,6 @@ from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import NotFoundError, RefusedError, TransientError, UnavailableError
 from shared.contracts.facts import (
     AnswerRefuted,
-    AnswerRefuted,
     DocumentIndexed,
     DocumentRefused,
     DocumentSubmitted,
