@@ -136,9 +136,12 @@ def _drafted(task: AnswerTask, draft: Draft, engine: str, fault: str) -> AnswerD
         context = context.model_copy(update={"trace": {**context.trace, "answer": fallback}})
     if draft.explanation is not None:
         context = context.model_copy(update={"trace": {**context.trace, "sentences": draft.explanation}})
+    answer = draft.answer
+    if task.settings.engine == "agent":
+        answer = answer.model_copy(update={"state": task.history.state_after(task.earlier_state)})
     return AnswerDrafted(
         question=task.question,
-        answer=draft.answer,
+        answer=answer,
         citations=draft.citations,
         passages=task.passages if draft.passages is None else draft.passages,
         context=context,

@@ -8,7 +8,18 @@ from typing import Any, NamedTuple, Protocol
 
 from services.answer.output_parsers.parser import ParsedOutput
 from services.answer.settings import AnswerSettings
-from shared.contracts.domain import Answer, Attempts, Citation, Context, Effect, Lane, Passage, Question, Usage
+from shared.contracts.domain import (
+    Answer,
+    Attempts,
+    Citation,
+    Context,
+    DialogueState,
+    Effect,
+    Lane,
+    Passage,
+    Question,
+    Usage,
+)
 from shared.contracts.payloads import EFFECTS, Payload
 from shared.llm import call_context
 from shared.text.payload_summary import effect_of, payload_of
@@ -61,7 +72,8 @@ class ToolHistory:
 
     def __init__(self, language: str, effect: Effect | None = None) -> None:
         self._language = language
-        self._records: list[tuple[int, int, dict[str, Any]]] = []
+        self._records: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+        self._learned: list[tuple[tuple[int, ...], DialogueState]] = []
         self._found: Payload | None = None
         self.effect = effect
 
@@ -73,11 +85,26 @@ class ToolHistory:
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
         """The calls of all steps, in the order in which the model asked for them."""
-        return tuple(record for *_, record in sorted(self._records, key=lambda one: one[:2]))
+        return tuple(record for _, record in sorted(self._records, key=lambda one: one[0]))
 
-    def add(self, step: int, position: int, record: dict[str, Any], payload: Payload | None) -> None:
-        """Keep a call as soon as it has ended; `position` is its place among the calls of its step."""
-        self._records.append((step, position, record))
+    def state_after(self, before: DialogueState | None) -> DialogueState:
+        """The state of the conversation with what the calls told about it, in the order of the calls."""
+        state = (before or DialogueState()).model_copy(update={"agent_completed": ""})
+        for _, learned in sorted(self._learned, key=lambda one: one[0]):
+            state = state.model_copy(update=learned.model_dump(exclude_unset=True))
+        return state
+
+    def add(
+        self,
+        place: tuple[int, ...],
+        record: dict[str, Any],
+        payload: Payload | None = None,
+        learned: DialogueState | None = None,
+    ) -> None:
+        """Keep a call as soon as it has ended; `place` is that of the call (`ToolContext`)."""
+        self._records.append((place, record))
+        if learned is not None:
+            self._learned.append((place, learned))
         if payload is not None and payload.type in EFFECTS:
             self.effect = effect_of(payload, self._language)
         elif payload is not None:
@@ -102,6 +129,11 @@ class AnswerTask(NamedTuple):
     feedback: str = ""
     earlier: Attempts = Attempts()
     may_clarify: bool = True
+
+    @property
+    def earlier_state(self) -> DialogueState | None:
+        """What the conversation was about after the last turn of which that is known."""
+        return next((turn.state for turn in reversed(self.question.turns) if turn.state), None)
 
     @property
     def model_seconds(self) -> float:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from shared.contracts.pipelines import PromptedSection
+from shared.contracts.pipelines import PromptedSection, Section
 from shared.text.passage_filter import ScreeningPolicy
 from shared.text.time_zones import is_time_zone
 
@@ -40,6 +40,25 @@ ToolName = Literal[
     "get_expert_availability",
     "book_session",
 ]
+
+
+class SubAgentSettings(Section):
+    """A named agent that the engine `agent` may hand a request to, as a tool call `ask_NAME`."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,29}$", description="Its name: small letters, digits and underscores.")
+    description: str = Field(min_length=1, max_length=1000, description="What it is for: tells when to ask it.")
+    prompt: str = Field(min_length=1, description="Its instructions.")
+    tools: tuple[ToolName, ...] = Field(min_length=1, description="The tools that it may use.")
+    role: Literal["fast", "main", "judge"] = Field(default="main", description="The role of its model.")
+    max_steps: int = Field(
+        default=4, ge=2, le=20, description="The most model calls of one request; the last one offers no tools."
+    )
+    seconds: float = Field(default=20.0, gt=0, description="The timeout of one request, in seconds.")
+
+    @property
+    def tool_name(self) -> str:
+        """The tool by which it is asked."""
+        return f"ask_{self.name}"
 
 
 class AnswerSettings(PromptedSection):
@@ -127,6 +146,12 @@ class AnswerSettings(PromptedSection):
         default=("search_context", "download_web_page", "check_url_status"),
         description="The tools that the agent may use.",
     )
+    agents: tuple[SubAgentSettings, ...] = Field(
+        default=(),
+        max_length=8,
+        description="Named agents that the agent may hand a request to: `name`, `description`, `prompt`, `tools`, "
+        "`role`, `max_steps`, `seconds` of each.",
+    )
     max_steps: int = Field(
         default=5, ge=1, le=20, description="The most model calls of one answer; the last one offers no tools."
     )
@@ -152,6 +177,15 @@ class AnswerSettings(PromptedSection):
         "comfort) may pass; "
         "otherwise every sentence needs a source.",
     )
+
+    @field_validator("agents")
+    @classmethod
+    def _named_once(cls, agents: tuple[SubAgentSettings, ...]) -> tuple[SubAgentSettings, ...]:
+        names = [agent.name for agent in agents]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two agents are called {twice[0]}; give each a name of its own")
+        return agents
 
     @field_validator("time_zone")
     @classmethod

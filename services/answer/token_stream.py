@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 
+from services.answer import prompts
 from services.answer.address_filter import AddressFilter
 from services.answer.citations import Markers, shorten
 from services.answer.output_parsers.completion import CompletionParser
@@ -100,7 +101,8 @@ def known_addresses(task: AnswerTask, passages: Sequence[Passage], results: Iter
     known = [part for passage in passages for part in (passage.text, passage.url)]
     known += [question.text, *(part for turn in question.turns for part in (turn.question, turn.answer))]
     known += [*task.context.notes, task.context.read_on, settings.project_introduction, *settings.not_found.values()]
-    known += [settings.chat_prompt, settings.agent_prompt, *results]
+    known += [settings.chat_prompt, settings.agent_prompt, *results, *prompts.earlier_results(question)]
+    known += [agent.prompt for agent in settings.agents]
     if task.history.effect:
         known.append(task.history.effect.text)
     return KnownAddresses(known)

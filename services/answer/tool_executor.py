@@ -15,7 +15,7 @@ import structlog
 from pydantic import ValidationError
 
 from services.answer.ports import AnswerTask
-from services.answer.prompts import passage_blocks
+from services.answer.prompts import earlier_results, passage_blocks
 from services.answer.tools.fetchable_addresses import FetchableAddresses
 from services.answer.tools.ports import AgentTool, ToolContext, ToolOutput
 from shared.contracts.domain import Passage
@@ -41,29 +41,49 @@ class ToolResult(NamedTuple):
     fault: str
 
 
-class ToolExecutor:
-    """The tools of one answer, and what they have returned so far.
+class Gathered:
+    """What the tools of one answer have returned so far, whichever agent called them.
 
-    `passages` are all that the model was shown, the retrieved ones first; a passage's number is its position, from 1.
-    A call that runs or that succeeded is not repeated; one that failed may be. What the calls did is kept in the
-    task's history as soon as each one ends.
+    `passages` are all that a model was shown, the retrieved ones first; a passage's number is its position, from 1.
+    `results` are what the tools returned as text and as structured data, `addresses` those that may be fetched.
     """
 
-    def __init__(self, tools: Iterable[AgentTool], task: AnswerTask) -> None:
+    def __init__(self, task: AnswerTask) -> None:
+        self.passages = list(task.passages)
+        self.results: list[str] = []
+        self.addresses = FetchableAddresses(_texts_of(task))
+
+
+class ToolExecutor:
+    """The tools of one agent for one answer.
+
+    A call that runs or that succeeded is not repeated; one that failed may be. What the calls did is kept in the
+    task's history as soon as each one ends, under `place` and the name of the sub-agent, if it is one.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[AgentTool],
+        task: AnswerTask,
+        gathered: Gathered,
+        *,
+        place: tuple[int, ...] = (),
+        agent: str = "",
+    ) -> None:
         self._settings = task.settings
         self._history = task.history
-        self._addresses = FetchableAddresses(_texts_of(task))
-        self._context = ToolContext(task.question, task.run, task.settings, self._addresses)
-        self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools if tool.name in task.settings.tools}
+        self._gathered = gathered
+        self._place = place
+        self._agent = agent
+        self._context = ToolContext(task.question, task.run, task.settings, gathered.addresses)
+        self._tools: dict[str, AgentTool] = {tool.name: tool for tool in tools}
+        self._timeouts = {agent.tool_name: agent.seconds for agent in task.settings.agents}
         self._seen: set[str] = set()
         #: The descriptions of the tools for the model, always in the same order.
         self.offered = tuple(
             Tool(name=tool.name, description=tool.description, parameters=tool.arguments.model_json_schema())
             for tool in self._tools.values()
         )
-        self.passages = list(task.passages)
-        #: What the tools have returned as text, and as structured data.
-        self.results: list[str] = []
 
     async def execute(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
         """Runs all calls of one step concurrently; a message with the result of each, in the order of the calls."""
@@ -71,54 +91,60 @@ class ToolExecutor:
         runs = [self._run(call, step, at, "" if at < most else _too_many(most)) for at, call in enumerate(calls)]
         results = await asyncio.gather(*runs)
         for one in results:
-            self._addresses.add([one.output.text, *_passage_texts(one.output.passages)])
+            text = [] if one.output.by_model else [one.output.text]
+            self._gathered.addresses.add([*text, *_passage_texts(one.output.passages)])
         return [Message(author="tool", text=self._text(one), call_id=one.call.id) for one in results]
 
     def _text(self, result: ToolResult) -> str:
         """The result as the model reads it; passages that are new get the next numbers."""
         if result.fault:
             return block("failed", result.fault, limit=_FAULT_CHARS)
-        self.results.append(result.output.text)
+        passages, results = self._gathered.passages, self._gathered.results
+        if not result.output.by_model:
+            results.append(result.output.text)
         if result.output.payload is not None:
-            self.results.append(result.output.payload.model_dump_json())
-        known = {passage.id: number for number, passage in enumerate(self.passages, start=1)}
+            results.append(result.output.payload.model_dump_json())
+        known = {passage.id: number for number, passage in enumerate(passages, start=1)}
         again = [f"[{known[passage.id]}]" for passage in result.output.passages if passage.id in known]
         new = [passage for passage in result.output.passages if passage.id not in known]
         limit = self._settings.max_passage_chars
-        shown = passage_blocks(new, limit, first=len(self.passages) + 1) if new else ""
-        self.passages += new
+        shown = passage_blocks(new, limit, first=len(passages) + 1) if new else ""
+        passages += new
         parts = [result.output.text, shown, f"Shown already: {' '.join(again)}" if again else ""]
         return "\n".join(part for part in parts if part)
 
     async def _run(self, call: ToolCall, step: int, position: int, fault: str) -> ToolResult:
         started = time.perf_counter()
         output, recorded = ToolOutput(), "stopped before it had a result"
+        place = (*self._place, step, position)
         try:
             fault = fault or self._fault(call)
             if not fault:
-                output, fault = await self._call(call)
+                output, fault = await self._call(call, place)
             recorded = fault or output.failure
         finally:  # a call that is cancelled is kept, too: it may have changed something
-            record = _record(call, step, started, recorded)
-            self._history.add(step, position, record, output.payload)
+            by = {"agent": self._agent} if self._agent else {}
+            record = _record(call, step, started, recorded) | by
+            self._history.add(place, record, output.payload, output.learned)
         if recorded:
             log.info("tool call failed", tool=call.name[:40], step=step)
         return ToolResult(call, output, fault)
 
-    async def _call(self, call: ToolCall) -> tuple[ToolOutput, str]:
+    async def _call(self, call: ToolCall, place: tuple[int, ...]) -> tuple[ToolOutput, str]:
         """The tool's output, or why there is none; after a failure the same call may be made again."""
         output, fault, key = ToolOutput(), "", _key(call)
+        seconds = self._timeouts.get(call.name, self._settings.tool_seconds)
         self._seen.add(key)
         try:
             tool = self._tools[call.name]
             arguments = tool.arguments.model_validate(call.arguments)
-            async with asyncio.timeout(self._settings.tool_seconds):
-                output = await self._screened(await tool.run(arguments, self._context))
+            async with asyncio.timeout(seconds):
+                output = await self._screened(await tool.run(arguments, self._context._replace(place=place)))
         except ValidationError as error:
             fault = f"wrong arguments: {_explain(error)}"
         except TimeoutError:
             # A session, too, is booked at most once for a question: the same call tells whether it was.
-            fault = f"no result within {self._settings.tool_seconds:g} seconds; make the same call again to see it"
+            fault = f"no result within {seconds:g} seconds; make the same call again to see it"
         except AnswerbusError as error:
             fault = str(error)
         if fault or output.failure:
@@ -153,7 +179,8 @@ def _texts_of(task: AnswerTask) -> list[str]:
     question, context, settings = task.question, task.context, task.settings
     asked = [question.text, question.pivot_text, *(turn.question for turn in question.turns)]
     operator = [context.read_on, *context.notes, settings.agent_prompt, settings.project_introduction]
-    return [*asked, *operator, *_passage_texts(task.passages)]
+    operator += [agent.prompt for agent in settings.agents]
+    return [*asked, *operator, *earlier_results(question), *_passage_texts(task.passages)]
 
 
 def _passage_texts(passages: Iterable[Passage]) -> list[str]:

@@ -74,7 +74,9 @@ class ConversationHistory:
             session, unknown = with_turns(session, recorded or (), keep=most), unknown and recorded is None
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
-            session, unknown = with_turn(session, newer, keep=max(most, len(session.turns))), False
+            # The session has the results that its pipeline keeps; the newest turn's are added.
+            keep = max(most, len(session.turns))
+            session, unknown = with_turn(session, newer, keep=keep, results=keep + 1), False
         return None if unknown else session.readable_by(groups).turns_for_stages(most)
 
     async def _recorded(self, conversation_id: str, asker: str, most: int, since: float) -> list[SessionTurn] | None:
@@ -116,5 +118,7 @@ def _turn(exchange: ExchangeSummary) -> SessionTurn:
         at=exchange.ended_at.timestamp(),
         question=exchange.question,
         answer=answer,
+        results=exchange.results,
+        state=exchange.state,
         groups=exchange.groups,
     )

@@ -34,7 +34,6 @@ from shared.contracts.sessions import (
     decode_session,
     encode_session,
     session_key,
-    with_turn,
     with_turns,
 )
 from shared.contracts.stage import Stage
@@ -192,7 +191,7 @@ class Recorder:
             if stored and session.asker != exchange.asker:  # somebody else asked under the same conversation_id
                 return stored
             session = session.model_copy(update={"asker": exchange.asker})
-            session = with_turn(with_turns(session, earlier_turns, keep=keep), turn, keep=keep)
+            session = with_turns(session, [*earlier_turns, turn], keep=keep, results=settings.results)
             return encode_session(session)
 
         await self._sessions.update(key, appended, ttl=settings.session_ttl_seconds)

@@ -18,6 +18,7 @@ from shared.contracts.requests.persistence import (
     StatsReply,
     StatsRequest,
 )
+from shared.contracts.sessions import results_of
 
 
 class RecordQueries:
@@ -41,6 +42,8 @@ class RecordQueries:
                     groups=exchange.groups,
                     lane=exchange.lane,
                     ended_at=exchange.ended_at,
+                    results=results_of(exchange.answer.payload) if exchange.answer else (),
+                    state=exchange.answer.state if exchange.answer else None,
                 )
                 for exchange in exchanges
             ),

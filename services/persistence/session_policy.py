@@ -8,7 +8,7 @@ from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Lane
 from shared.contracts.outcome import REMEMBERED, with_options
 from shared.contracts.requests.persistence import Exchange
-from shared.contracts.sessions import Session, SessionTurn, cut
+from shared.contracts.sessions import Session, SessionTurn, cut, results_of
 
 #: Turns that are added to a summary at a time, as each time costs a model call.
 SUMMARY_BATCH = 3
@@ -24,6 +24,8 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
         at=exchange.ended_at.timestamp(),
         question=exchange.question,
         answer=cut(shown, settings.turn_chars),
+        results=results_of(exchange.answer.payload, settings.result_chars) if exchange.answer else (),
+        state=exchange.answer.state if exchange.answer else None,
         groups=exchange.groups,
     )
 

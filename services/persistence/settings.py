@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from services.persistence.prompts import SUMMARY
+from shared.contracts.payloads import RESULT_CHARS
 from shared.contracts.pipelines import PromptedSection
+from shared.contracts.sessions import KEPT_RESULTS
 
 
 class PersistenceSettings(PromptedSection):
@@ -15,6 +17,19 @@ class PersistenceSettings(PromptedSection):
         default=5, ge=0, le=50, description="Turns that a session keeps; 0: conversations have no memory."
     )
     turn_chars: int = Field(default=1000, ge=50, description="Characters to which an answer is cut in the session.")
+    results: int = Field(
+        default=KEPT_RESULTS,
+        ge=1,
+        le=12,
+        description="Turns of a session, the newest ones, that keep the structured results of their answers (experts, "
+        "free slots, bookings, content).",
+    )
+    result_chars: int = Field(
+        default=RESULT_CHARS,
+        ge=500,
+        le=20_000,
+        description="Characters of JSON to which the structured results of a turn are cut; ids stay.",
+    )
     summaries: bool = Field(
         default=True,
         description="Whether the model of the role `fast` summarises the turns that leave a session.",

@@ -79,6 +79,9 @@ _HOW_TO_CONFIGURE = {
     "web": ": set a search engine (docs/configuration.md)",
 }
 
+#: What the context of a question says for which nothing was searched (`strategy: none`).
+_NOT_SEARCHED = Context(trace={"strategy": "none"})
+
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
 
 
@@ -139,6 +142,8 @@ class QuestionHandler:
             TransientError: no retriever can search now.
         """
         question = cleared.question
+        if settings.strategy == "none":
+            return PassagesRetrieved(question=question, passages=(), context=_NOT_SEARCHED)
         cached = LookupResult()
         if self._semantic_cache is not None:
             cached = await self._semantic_cache.of_question(cleared, envelope, settings)
@@ -168,6 +173,14 @@ class QuestionHandler:
         Raises:
             TransientError: no retriever can search now.
         """
+        if settings.strategy == "none":
+            return PassagesRetrieved(
+                question=refuted.question,
+                passages=(),
+                context=_NOT_SEARCHED,
+                feedback=refuted.feedback,
+                earlier=refuted.earlier,
+            )
         text = refuted.rewritten_question or refuted.question.search_text
         carried = len(refuted.earlier.model_dump_json().encode())
         rewritten = await self._query_rewriting.expand(

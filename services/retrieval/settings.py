@@ -54,10 +54,11 @@ class RetrievalSettings(PromptedSection):
     query_rewriting: QueryRewritingSettings = Field(
         default_factory=QueryRewritingSettings, description="How a question is rewritten before the search."
     )
-    strategy: Literal["search", "index"] = Field(
+    strategy: Literal["search", "index", "none"] = Field(
         default="search",
         description="`search` asks the retrievers for passages; `index` chooses sources by their lines in the index of "
-        "sources and loads them whole, or asks the retrievers when none fits.",
+        "sources and loads them whole, or asks the retrievers when none fits; `none` finds nothing for a question, "
+        "for an agent that decides by itself what it looks up (`search_context` still searches).",
     )
     index: IndexSettings = Field(default_factory=IndexSettings, description="How `strategy: index` chooses sources.")
     passages: int = Field(

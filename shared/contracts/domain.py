@@ -36,11 +36,34 @@ class Timing(Value):
     worked_ms: float
 
 
+class DialogueState(Value):
+    """What a conversation with tools is about, as far as it is known; what is not known is empty.
+
+    `expert_id` and `slot_id` are those that the asker has chosen. `content_language` is ISO 639-3. `agent_completed`
+    says which kind of work the last answer brought to its end.
+    """
+
+    intent: Literal["", "content", "booking"] = ""
+    session_type: str = ""
+    expert_id: str = ""
+    slot_id: str = ""
+    content_topic: str = ""
+    content_language: str = ""
+    content_type: str = ""
+    agent_completed: Literal["", "content", "booking"] = ""
+
+
 class Turn(Value):
-    """One earlier question and answer of the same conversation, both already moderated."""
+    """One earlier question and answer of the same conversation, both already moderated.
+
+    `results` are the structured results that the answer showed (`shared.contracts.payloads`), without what would make
+    them too large; `state` is what the conversation was about after it.
+    """
 
     question: str
     answer: str
+    results: tuple[dict[str, Any], ...] = ()
+    state: DialogueState | None = None
 
 
 class Finding(Value):
@@ -129,13 +152,17 @@ AnswerType = Literal["normal", "not_found", "clarification", "refusal", "emergen
 
 
 class Answer(Value):
-    """An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data."""
+    """An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data.
+
+    `state` is what the conversation is about after it, where an engine with tools wrote it.
+    """
 
     content: str
     type: AnswerType = "normal"
     sentences: tuple[Sentence, ...] = ()
     payload: dict[str, Any] | None = None
     links: tuple[Link, ...] = ()
+    state: DialogueState | None = None
 
 
 class UrlStep(Value):

@@ -122,16 +122,19 @@ class Outcome(Value):
 
     @property
     def shown_answer(self) -> Answer:
-        """The answer as the asker sees it: silent rejections are empty, emergency resources come as a payload too."""
+        """The answer as the asker sees it: silent rejections are empty, and every answer has a payload with a type.
+
+        That of text is `{"type": "text"}`, that of emergency resources lists them, that of a clarification its options.
+        """
         answer = self.answer or Answer(content="", type="refusal")
         if not self.reply:
-            return answer.model_copy(update={"content": ""})
-        if answer.type == "emergency" and answer.payload is None:
+            return Answer(content="", type=answer.type, payload={"type": "text"})
+        payload = answer.payload or {}
+        if answer.type == "emergency" and not payload:
             payload = EmergencyPayload(resources=answer.links).model_dump(mode="json")
-            return answer.model_copy(update={"payload": payload})
-        if self.name == "clarification":
-            return answer.model_copy(update={"payload": {**(answer.payload or {}), "options": list(self.options)}})
-        return answer
+        elif self.name == "clarification":
+            payload = {**payload, "options": list(self.options)}
+        return answer.model_copy(update={"payload": {"type": "text", **payload}})
 
     @property
     def turn_text(self) -> str:

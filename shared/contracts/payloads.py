@@ -5,10 +5,12 @@ A client may show a card for each type; the answer's content has the same inform
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from shared.contracts.domain import Link, Value
 
@@ -120,3 +122,43 @@ EFFECTS = frozenset(["session_booked"])
 
 #: Reads a payload by its `type`.
 PAYLOAD: TypeAdapter[Payload] = TypeAdapter(Annotated[Payload, Field(discriminator="type")])
+
+#: Default length of the results that a turn keeps, in characters of JSON.
+RESULT_CHARS = 3000
+#: Types of payloads without results: a later turn has no use for them.
+_WITHOUT_RESULTS = frozenset(["text", "emergency"])
+#: The lists of payloads, of which the last items are left out first, and the texts about an item that go before them.
+_LISTS, _DESCRIPTIONS = ("experts", "slots", "items"), ("about", "summary")
+
+
+def result_to_keep(payload: Mapping[str, Any] | None, most_chars: int = RESULT_CHARS) -> dict[str, Any] | None:
+    """The payload of an answer as a later turn needs it, in at most `most_chars` characters of JSON, or None.
+
+    Ids, names and times stay; descriptions, then the last items of a list are left out where there is too much. There
+    is no result in a text, and none in what is no payload.
+    """
+    try:
+        typed = PAYLOAD.validate_python(payload)
+    except ValidationError:
+        return None
+    if typed.type in _WITHOUT_RESULTS:
+        return None
+    kept: dict[str, Any] = {"type": typed.type, **typed.model_dump(mode="json", exclude_defaults=True)}
+    if _length(kept) > most_chars:
+        kept = _without_descriptions(kept)
+    items: list[Any] = next((kept[name] for name in _LISTS if name in kept), [])
+    while len(items) > 1 and _length(kept) > most_chars:
+        items.pop()
+    return kept if _length(kept) <= most_chars else None
+
+
+def _length(value: dict[str, Any]) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+def _without_descriptions(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_descriptions(one) for name, one in value.items() if name not in _DESCRIPTIONS}
+    if isinstance(value, list):
+        return [_without_descriptions(one) for one in value]
+    return value

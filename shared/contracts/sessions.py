@@ -2,9 +2,9 @@
 
 Pure; persistence writes sessions, the gateway reads them.
 Stored form: a JSON object `{"turns", "summary", "until", "asker", "groups"}`. Turns are listed oldest first, each
-`{"question", "answer", "id", "at", "groups"}` with `id` the question's correlation id and `at` the ending's time in
-seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was stored before
-there were summaries, is read too.
+`{"question", "answer", "results", "state", "id", "at", "groups"}` with `id` the question's correlation id and `at` the
+ending's time in seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was
+stored before there were summaries, is read too.
 
 To the stages a summary is a turn without a question, before all others.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,9 +21,12 @@ from shared.contracts.domain import Turn, Value
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.contracts.outcome import outcome_of
+from shared.contracts.payloads import RESULT_CHARS, result_to_keep
 
 #: Default length of an answer in a turn, in characters.
 TURN_CHARS = 1000
+#: Default number of turns of a session that keep their structured results, the newest ones.
+KEPT_RESULTS = 3
 
 
 class SessionTurn(Turn):
@@ -58,7 +62,9 @@ class Session(Value):
     def turns_for_stages(self, most: int) -> tuple[Turn, ...]:
         """The last `most` turns as stages get them, with the summary as the first one."""
         last = self.turns[-most:] if most > 0 else ()
-        turns = tuple(Turn(question=turn.question, answer=turn.answer) for turn in last)
+        turns = tuple(
+            Turn(question=turn.question, answer=turn.answer, results=turn.results, state=turn.state) for turn in last
+        )
         return (Turn(question="", answer=self.summary), *turns) if self.summary and most > 0 else turns
 
 
@@ -86,19 +92,35 @@ def decode_session(stored: bytes | None) -> Session:
         return Session()
 
 
-def with_turn(session: Session, turn: SessionTurn, *, keep: int) -> Session:
+def with_turn(session: Session, turn: SessionTurn, *, keep: int, results: int = KEPT_RESULTS) -> Session:
     """The session with this turn in its place by time, and the last `keep` turns.
 
-    Turns may come twice or out of order; the result is the same. Turns that the summary covers are left out.
+    Of these the last `results` that have structured results keep them. Turns may come twice or out of order; the turns
+    are the same. Turns that the summary covers are left out.
     """
     by_id = {known.id: known for known in session.turns} | {turn.id: turn}
     ordered = sorted(by_id.values(), key=lambda known: (known.at, known.id))
     later = [known for known in ordered if known.at > session.until]
-    return session.model_copy(update={"turns": tuple(later[-keep:]) if keep > 0 else ()})
+    return session.model_copy(update={"turns": _newest_results(later[-keep:], results) if keep > 0 else ()})
 
 
-def with_turns(session: Session, turns: Sequence[SessionTurn], *, keep: int) -> Session:
-    return reduce(lambda known, turn: with_turn(known, turn, keep=keep), turns, session)
+def with_turns(session: Session, turns: Sequence[SessionTurn], *, keep: int, results: int = KEPT_RESULTS) -> Session:
+    return reduce(lambda known, turn: with_turn(known, turn, keep=keep, results=results), turns, session)
+
+
+def _newest_results(turns: Sequence[SessionTurn], most: int) -> tuple[SessionTurn, ...]:
+    """The turns, of which only the last `most` with structured results have them still."""
+    with_results = [turn.id for turn in turns if turn.results]
+    kept = frozenset(with_results[-most:] if most > 0 else ())
+    return tuple(
+        turn.model_copy(update={"results": ()}) if turn.results and turn.id not in kept else turn for turn in turns
+    )
+
+
+def results_of(payload: dict[str, Any] | None, most_chars: int = RESULT_CHARS) -> tuple[dict[str, Any], ...]:
+    """The structured results that a turn keeps of its answer's payload."""
+    result = result_to_keep(payload, most_chars)
+    return (result,) if result else ()
 
 
 def newest(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
@@ -114,8 +136,16 @@ def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
     if not outcome.traits.remembered:
         return None
     at = event.occurred_at.timestamp()
-    answer = cut(outcome.turn_text, TURN_CHARS)
-    return SessionTurn(id=event.correlation_id, at=at, question=outcome.question, answer=answer, groups=event.groups)
+    shown = outcome.answer
+    return SessionTurn(
+        id=event.correlation_id,
+        at=at,
+        question=outcome.question,
+        answer=cut(outcome.turn_text, TURN_CHARS),
+        results=results_of(shown.payload) if shown else (),
+        state=shown.state if shown else None,
+        groups=event.groups,
+    )
 
 
 def cut(text: str, most: int) -> str:

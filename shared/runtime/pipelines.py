@@ -15,6 +15,9 @@ import yaml
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import HEADING, Pipeline, Section
 
+#: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
+_TURNS_OF = ("persistence", "gateway")
+
 
 def read_pipeline(folder: Path) -> Pipeline:
     """Read `<folder>/pipeline.yaml` (or the file itself) with the files that it includes.
@@ -69,16 +72,34 @@ def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -
     """Validate every section against the settings class of its stage (`kinds`, by the stage's name).
 
     Raises:
-        PipelineError: a section of no stage, or the first invalid setting.
+        PipelineError: a section of no stage, the first invalid setting, or settings that contradict each other.
     """
     unknown = sorted(set(pipeline.sections) - set(kinds))
     if unknown:
         raise PipelineError(
             f"pipeline {pipeline.name}: no stage is called {unknown[0]}; stages: {', '.join(sorted(kinds))}"
         )
-    for stage, kind in kinds.items():
-        if kind is not None:
-            pipeline.section(stage, kind)
+    sections = {stage: pipeline.section(stage, kind) for stage, kind in kinds.items() if kind is not None}
+    _check_turns(pipeline.name, sections)
+
+
+def _check_turns(name: str, sections: dict[str, Section]) -> None:
+    """A session keeps `persistence.turns`, a question carries `gateway.turns` of them: the smaller one would count.
+
+    Raises:
+        PipelineError: a number that the document names is larger than the other one, and so without effect.
+    """
+    numbers = {}
+    for stage in _TURNS_OF:
+        if not isinstance(number := getattr(sections.get(stage), "turns", None), int) or number == 0:
+            return
+        numbers[stage] = number
+    for stage, other in (_TURNS_OF, _TURNS_OF[::-1]):
+        if "turns" in sections[stage].model_fields_set and numbers[stage] > numbers[other]:
+            raise PipelineError(
+                f"pipeline {name}: {stage}.turns: {numbers[stage]} earlier turns need {other}.turns: {numbers[stage]}, "
+                f"which is {numbers[other]}"
+            )
 
 
 def _loader(folder: Path) -> type[yaml.SafeLoader]:

@@ -2,7 +2,8 @@
 
 The number of steps is bounded, and the last step offers no tools. Passages among the results are numbered after the
 retrieved ones, so that they can be cited and verified like these. A booked session becomes the payload of the answer,
-else the latest structured result (experts, free slots, content).
+else the latest structured result (experts, free slots, content). Where the pipeline names agents, the model may hand
+requests to them as well (`services.answer.sub_agent`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections.abc import Sequence
 
 from services.answer import prompts
 from services.answer.ports import CUT_OFF, AnswerTask, Completion
+from services.answer.sub_agent import SubAgent
 from services.answer.token_stream import CompletionStream
-from services.answer.tool_executor import ToolExecutor
+from services.answer.tool_executor import Gathered, ToolExecutor
 from services.answer.tools.ports import AgentTool
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
@@ -34,7 +36,7 @@ class AgentEngine:
 
     async def draft(self, task: AnswerTask) -> Completion:
         """What the model wrote; without content where it failed after a tool had found or booked something."""
-        run = _AgentRun(self._models, ToolExecutor(self._tools, task))
+        run = _AgentRun(self._models, self._tools, task)
         try:
             async with asyncio.timeout(STEPS_SHARE * task.model_seconds):
                 completion = await run.steps(task)
@@ -43,21 +45,33 @@ class AgentEngine:
                 raise
             completion = Completion()
         return completion._replace(
-            passages=tuple(run.tools.passages),
+            passages=tuple(run.gathered.passages),
             payload=task.history.payload,
             may_be_uncited=task.settings.uncited,
             usage=run.usage,
-            prompts=(task.settings.agent_prompt, task.settings.project_introduction),
+            prompts=(
+                task.settings.agent_prompt,
+                task.settings.project_introduction,
+                *(agent.prompt for agent in task.settings.agents),
+            ),
         )
 
 
 class _AgentRun:
     """The conversation with the model that leads to one answer."""
 
-    def __init__(self, models: Models, tools: ToolExecutor) -> None:
+    def __init__(self, models: Models, tools: Sequence[AgentTool], task: AnswerTask) -> None:
         self._models = models
-        self.tools = tools
         self.usage = Usage()
+        self.gathered = Gathered(task)
+        own: list[AgentTool] = [tool for tool in tools if tool.name in task.settings.tools]
+        own += [
+            SubAgent(settings, models, tools, task, self.gathered, self._spent) for settings in task.settings.agents
+        ]
+        self._tools = ToolExecutor(own, task, self.gathered)
+
+    def _spent(self, usage: Usage) -> None:
+        self.usage = self.usage.plus(usage)
 
     async def steps(self, task: AnswerTask) -> Completion:
         """Calls the model and the tools it asks for, in turn.
@@ -70,15 +84,15 @@ class _AgentRun:
         for step in range(1, steps + 2):
             if step > steps and not wrong_language:
                 break
-            offered = self.tools.offered if step < steps else ()
-            stream = CompletionStream(task, self.tools.passages, self.tools.results)
+            offered = self._tools.offered if step < steps else ()
+            stream = CompletionStream(task, self.gathered.passages, self.gathered.results)
             reply = await self._models.converse("main", STEP, messages, tools=offered, listener=stream)
-            self.usage = self.usage.plus(reply.usage)
+            self._spent(reply.usage)
             if reply.calls and offered:
                 if task.tokens.text:
                     await task.tokens.restart()  # what was written before the calls is not the answer
                 messages.append(Message(author="assistant", text=reply.text, calls=reply.calls))
-                messages += await self.tools.execute(reply.calls, step)
+                messages += await self._tools.execute(reply.calls, step)
                 continue
             if reply.cut:
                 raise ModelError(CUT_OFF)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
-from shared.contracts.domain import Lane
+from shared.contracts.domain import DialogueState, Lane
 from shared.contracts.errors import RefusedError
 from shared.contracts.payloads import ExpertAvailabilityPayload, SessionBookedPayload
 from shared.contracts.requests.directory import BookRequest
@@ -58,8 +58,13 @@ class BookSession:
                 payload=offered if reply.free else None,
                 failure="the slot is taken; nothing was booked",
             )
+        booked = reply.session
+        learned = DialogueState(
+            intent="booking", expert_id=booked.expert_id, slot_id=booked.slot_id, agent_completed="booking"
+        )
         outcome = "Booked." if reply.outcome == "booked" else "This message has booked this session already."
         return ToolOutput(
-            text=f"{outcome}\n{json_rows('session', (reply.session,))}",
-            payload=SessionBookedPayload(session=reply.session),
+            text=f"{outcome}\n{json_rows('session', (booked,))}",
+            payload=SessionBookedPayload(session=booked),
+            learned=learned,
         )

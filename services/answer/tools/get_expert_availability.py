@@ -8,6 +8,7 @@ from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
+from shared.contracts.domain import DialogueState
 from shared.contracts.moments import Moment
 from shared.contracts.payloads import ExpertAvailabilityPayload
 from shared.contracts.requests.directory import AvailabilityRequest
@@ -34,7 +35,8 @@ class GetExpertAvailability:
         values = cast("GetExpertAvailabilityArguments", arguments)
         request = AvailabilityRequest.model_validate(values.model_dump())
         reply = await self._requests.ask(request)
+        learned = DialogueState(intent="booking", expert_id=reply.expert.id)
         if not reply.slots:
-            return ToolOutput(text=f"{reply.expert.name} has no free slot in that time.")
+            return ToolOutput(text=f"{reply.expert.name} has no free slot in that time.", learned=learned)
         payload = ExpertAvailabilityPayload(expert=reply.expert, slots=reply.slots)
-        return ToolOutput(text=json_rows("slots", reply.slots), payload=payload)
+        return ToolOutput(text=json_rows("slots", reply.slots), payload=payload, learned=learned)

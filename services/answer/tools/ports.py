@@ -4,40 +4,66 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from services.answer.ports import QuestionRun
 from services.answer.settings import AnswerSettings
 from services.answer.tools.fetchable_addresses import FetchableAddresses
-from shared.contracts.domain import Passage, Question
+from shared.contracts.domain import DialogueState, Passage, Question
 from shared.contracts.payloads import Payload
 
 
 class Arguments(BaseModel):
-    """The arguments of a call; a field that the tool does not know is an error that is reported to the model."""
+    """The arguments of a call; a field that the tool does not know is an error that is reported to the model.
+
+    Models also write the names of other programs that they know: `camelCase`, and `expertId` for what is called
+    `expert` here. Both are read.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_names(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        return {cls._known_name(str(name)): value for name, value in given.items()}
+
+    @classmethod
+    def _known_name(cls, name: str) -> str:
+        """The field that is meant: of that name, of that name in small letters, or without an ending `_id`."""
+        small = "".join(f"_{one.lower()}" if one.isupper() else one for one in name)
+        readings = (name, small, small.removesuffix("_id"))
+        return next((one for one in readings if one in cls.model_fields), name)
+
 
 class ToolContext(NamedTuple):
-    """What a tool works for: the question, its run, the settings of the pipeline, and the addresses read so far."""
+    """What a tool works for: the question, its run, the settings of the pipeline, and the addresses read so far.
+
+    `place` orders the call among those of the answer: step and position, after those of the call that it is part of.
+    """
 
     question: Question
     run: QuestionRun
     settings: AnswerSettings
     addresses: FetchableAddresses
+    place: tuple[int, ...] = ()
 
 
 class ToolOutput(NamedTuple):
     """What a tool returns: text for the model, passages that can be cited, a payload that the asker is shown.
 
     `failure` says why the call did not do what it is for, although it has a text or a payload (the slot was taken).
+    `learned` has set what the call tells about the conversation. With `by_model` a model wrote the text, so that an
+    address in it may be made up.
     """
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
     payload: Payload | None = None
     failure: str = ""
+    learned: DialogueState | None = None
+    by_model: bool = False
 
 
 class AgentTool(Protocol):

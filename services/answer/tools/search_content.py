@@ -8,9 +8,11 @@ from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
+from shared.contracts.domain import DialogueState
 from shared.contracts.payloads import ContentRecommendationsPayload
 from shared.contracts.requests.directory import ContentRequest
 from shared.contracts.requests.request import RequestClient
+from shared.text.languages import UNKNOWN
 
 
 class SearchContentArguments(Arguments):
@@ -35,7 +37,14 @@ class SearchContent:
             topic=values.topic, kind=values.type, language=context.question.language, limit=values.limit
         )
         reply = await self._requests.ask(request)
+        learned = DialogueState(
+            intent="content",
+            content_topic=values.topic,
+            content_type=values.type,
+            content_language=context.question.language if context.question.language != UNKNOWN else "",
+        )
         if not reply.items:
-            return ToolOutput(text="Nothing about this topic is in the collection.")
+            return ToolOutput(text="Nothing about this topic is in the collection.", learned=learned)
         payload = ContentRecommendationsPayload(topic=values.topic, items=reply.items)
-        return ToolOutput(text=json_rows("content", reply.items), payload=payload)
+        learned = learned.model_copy(update={"agent_completed": "content"})
+        return ToolOutput(text=json_rows("content", reply.items), payload=payload, learned=learned)

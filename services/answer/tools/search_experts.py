@@ -8,6 +8,7 @@ from pydantic import Field
 
 from services.answer.tools.ports import Arguments, ToolContext, ToolOutput
 from services.answer.tools.tool_output import json_rows
+from shared.contracts.domain import DialogueState
 from shared.contracts.payloads import ExpertProfilesPayload
 from shared.contracts.requests.directory import ExpertsRequest
 from shared.contracts.requests.request import RequestClient
@@ -34,7 +35,10 @@ class SearchExperts:
         values = cast("SearchExpertsArguments", arguments)
         request = ExpertsRequest.model_validate(values.model_dump())
         reply = await self._requests.ask(request)
+        learned = DialogueState(intent="booking")
+        if values.session_type:
+            learned = DialogueState(intent="booking", session_type=values.session_type)
         if not reply.experts:
-            return ToolOutput(text="Nobody fits; try without the kind of session or the language.")
+            return ToolOutput(text="Nobody fits; try without the kind of session or the language.", learned=learned)
         payload = ExpertProfilesPayload(topic=values.topic, experts=reply.experts)
-        return ToolOutput(text=json_rows("experts", reply.experts), payload=payload)
+        return ToolOutput(text=json_rows("experts", reply.experts), payload=payload, learned=learned)

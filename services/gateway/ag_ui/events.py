@@ -45,6 +45,7 @@ def beginning(run: AgentRun) -> list[dict[str, Any]]:
         "outcome": "",
         "confidence": 0,
         "citations": [],
+        "conversation": {},
     }
     theirs = without_nulls(run.state) if isinstance(run.state, dict) else {}
     return [
@@ -91,13 +92,14 @@ def state_delta(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def state_of_result(result: dict[str, Any]) -> dict[str, Any]:
-    return state_delta({name: result[name] for name in ("outcome", "confidence", "citations")})
+    shown = {name: result[name] for name in ("outcome", "confidence", "citations")}
+    return state_delta(shown | {"conversation": result["answer"].get("state") or {}})
 
 
 def payload(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The typed message of the answer: a CUSTOM event named after its type, with the content beside its fields."""
     given = answer["payload"] or {}
-    if not (answer["content"] or given):
+    if not answer["content"] and given.get("type", "text") == "text":
         return []
     kind = str(given.get("type", "text"))
     return [custom(kind, {**given, "type": kind, "content": answer["content"]})]
@@ -109,6 +111,7 @@ def tool_calls(question: dict[str, Any], parent: str) -> list[dict[str, Any]]:
     for number, call in enumerate(question["result"].get("tool_calls", [])):
         name = f"call_{question['id']}_{number}"
         outcome = {"ok": call.get("ok", True), "took_ms": call.get("took_ms", 0), "fault": call.get("fault")}
+        outcome["agent"] = call.get("agent")  # the named agent that made the call
         found += [
             {"type": "TOOL_CALL_START", "toolCallId": name, "toolCallName": str(call.get("tool", ""))}
             | ({"parentMessageId": parent} if parent else {}),

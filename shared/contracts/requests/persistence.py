@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shared.contracts.domain import Answer, AnswerEvaluation, Citation, Context, Passage, Scores, Timing, Usage, Value
+from shared.contracts.domain import (
+    Answer,
+    AnswerEvaluation,
+    Citation,
+    Context,
+    DialogueState,
+    Passage,
+    Scores,
+    Timing,
+    Usage,
+    Value,
+)
 from shared.contracts.outcome import DETAILS, OUTCOMES, Outcome, OutcomeName
 from shared.contracts.requests.request import Request
 
@@ -84,7 +95,10 @@ class Rating(Value):
 
 
 class ExchangeSummary(Value):
-    """An exchange as a line of its conversation; `options` are those of a clarification, `groups` the asker's then."""
+    """An exchange as a line of its conversation; `options` are those of a clarification, `groups` the asker's then.
+
+    `results` and `state` are those of a turn (`shared.contracts.domain.Turn`).
+    """
 
     id: str
     question: str
@@ -95,6 +109,8 @@ class ExchangeSummary(Value):
     lane: str = "live"
     ended_at: datetime
     groups: tuple[str, ...] = ()
+    results: tuple[dict[str, Any], ...] = ()
+    state: DialogueState | None = None
 
 
 class ConversationReply(Value):

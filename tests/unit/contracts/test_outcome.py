@@ -58,7 +58,15 @@ def test_a_silent_rejection_keeps_its_message_and_shows_none() -> None:
     outcome = outcome_of(QuestionRejected(kind="threat", text="...", message="Stop that.", reply=False))
 
     assert outcome.answer == Answer(content="Stop that.", type="refusal")
-    assert outcome.shown_answer == Answer(content="", type="refusal")
+    assert outcome.shown_answer == Answer(content="", type="refusal", payload={"type": "text"})
+
+
+@pytest.mark.parametrize("name", [name for name, event in SAMPLES.items() if event.payload.terminal])
+def test_every_ending_is_shown_with_a_payload_that_has_a_type(name: str) -> None:
+    shown = outcome_of(SAMPLES[name].payload).shown_answer
+
+    assert shown.payload is not None
+    assert shown.payload["type"] in ("text", "emergency", "session_booked")
 
 
 def test_an_emergency_shows_its_resources_as_a_payload_too() -> None:

@@ -172,3 +172,40 @@ async def test_a_section_is_read_and_validated_once_per_revision() -> None:
 def test_sections_cannot_be_changed_by_whoever_reads_them() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Manners().greeting = "Bye"  # type: ignore[misc]
+
+
+class Memory(Section):
+    turns: int = 5
+
+
+MEMORIES: dict[str, type[Section] | None] = {"gateway": Memory, "persistence": Memory}
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"persistence": {"turns": 12}}, "persistence.turns: 12 earlier turns need gateway.turns: 12, which is 5"),
+        ({"gateway": {"turns": 12}}, "gateway.turns: 12 earlier turns need persistence.turns: 12, which is 5"),
+        ({"gateway": {"turns": 3}, "persistence": {"turns": 4}}, "persistence.turns: 4 earlier turns need gateway"),
+    ],
+)
+def test_turns_that_another_setting_would_cap_silently_are_an_error(
+    sections: dict[str, dict[str, int]], message: str
+) -> None:
+    with pytest.raises(PipelineError, match=message):
+        check_pipeline(Pipeline(name="town", sections=sections), MEMORIES)
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {},
+        {"gateway": {"turns": 12}, "persistence": {"turns": 12}},
+        {"gateway": {"turns": 2}},
+        {"persistence": {"turns": 2}},
+        {"gateway": {"turns": 0}, "persistence": {"turns": 12}},
+        {"gateway": {"turns": 12}, "persistence": {"turns": 0}},
+    ],
+)
+def test_turns_that_fit_or_that_are_off_pass(sections: dict[str, dict[str, int]]) -> None:
+    check_pipeline(Pipeline(name="town", sections=sections), MEMORIES)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from services.gateway.conversation_history import ConversationHistory
-from shared.contracts.domain import Turn
+from shared.contracts.domain import DialogueState, Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.requests.persistence import ConversationReply, ConversationRequest, ExchangeSummary
 from shared.contracts.sessions import Session, SessionTurn, encode_session, session_key
@@ -142,3 +142,13 @@ async def test_no_turn_counts_that_was_answered_for_a_group_which_the_asker_has_
             found = await history.conversations.turns("c-1", 3, recent=1800, groups=groups)
             assert found is not None
             assert [one.question for one in found] == expected
+
+
+async def test_results_and_state_come_from_the_record_where_the_session_is_gone() -> None:
+    shown = {"type": "expert_availability", "expert": {"id": "smith"}, "slots": [{"id": "smith-1"}]}
+    state = DialogueState(intent="booking", expert_id="smith")
+    here = History(exchange(1, results=(shown,), state=state))
+
+    told = await here.conversations.turns("c-1", 3, recent=1800)
+
+    assert told == (Turn(question="Q1", answer="A1", results=(shown,), state=state),)

@@ -545,6 +545,27 @@ async def test_search_asks_to_ingest_again_after_the_model_was_changed(index: Sh
     await second.close()
 
 
+async def test_nothing_is_searched_for_a_question_where_the_agent_decides_and_its_tool_still_searches(
+    index: ShelfIndex, documents: DocumentHandler
+) -> None:
+    await documents.index(_submitted("The tax office is open on Monday."), SETTINGS)
+    agent_decides = SETTINGS.model_copy(update={"strategy": "none"})
+
+    async def settings_of(name: str) -> RetrievalSettings:
+        return agent_decides
+
+    retriever = QuestionHandler(Searcher([Bm25Retriever(index)]), settings_of, QueryRewriter(NoModels()))
+    question = Question(text="When is the tax office open?", language="eng")
+    told = await _found(retriever, QuestionCleared(question=question), agent_decides)
+    refuted = AnswerRefuted(question=question, rewritten_question="tax office hours", feedback="Say when.")
+    again = await retriever.retry(refuted, _envelope(refuted), agent_decides)
+    searched = await retriever.search(SearchRequest(query="tax office"))
+
+    assert (told.passages, told.context.trace, told.context.standalone_question) == ((), {"strategy": "none"}, "")
+    assert (again.passages, again.feedback) == ((), "Say when.")
+    assert [passage.source for passage in searched.passages] == ["kb:a"]
+
+
 async def test_search_refuses_a_retriever_that_does_not_exist(index: ShelfIndex) -> None:
     with pytest.raises(RefusedError, match="unknown retriever 'colour'; retrievers: bm25, dense, graph"):
         await _retriever(index).search(SearchRequest(query="tax", retrievers=("colour",)))
