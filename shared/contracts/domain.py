@@ -188,7 +188,7 @@ class Scores(Value):
 
 
 #: Who scored an answer: the rules, or the model that plays the judge.
-JudgedBy = Literal["rules", "judge"]
+JudgedBy = Literal["rules", "judge", "none"]
 
 
 #: What a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not) can get: from an expert,

@@ -85,8 +85,9 @@ class Outcome(Value):
 
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
     `best_effort`, `judged_by`, `refuted` and `evaluation` to an answer, `origin` (the question whose answer it is) and
-    `similarity` to a reused one, `options` to a clarification, `reply` (false: the asker is shown nothing) and
-    `findings` to a rejection, `stage` (the one that gave up) to an abandoned question, `by` to a withdrawal.
+    `similarity` to a reused one, `options` to a clarification, `findings` to a rejection, `stage` (the one that gave
+    up) to an abandoned question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the
+    outcome says: neither text nor links, citations or follow-up questions.
     """
 
     name: OutcomeName
@@ -122,16 +123,31 @@ class Outcome(Value):
 
     @property
     def shown_answer(self) -> Answer:
-        """The answer as the asker sees it: silent rejections are empty, emergency resources come as a payload too."""
+        """The answer as the asker sees it: silent endings are empty, emergency resources come as a payload too."""
         answer = self.answer or Answer(content="", type="refusal")
         if not self.reply:
-            return answer.model_copy(update={"content": ""})
+            return Answer(content="", type=answer.type)
         if answer.type == "emergency" and answer.payload is None:
             payload = EmergencyPayload(resources=answer.links).model_dump(mode="json")
             return answer.model_copy(update={"payload": payload})
         if self.name == "clarification":
             return answer.model_copy(update={"payload": {**(answer.payload or {}), "options": list(self.options)}})
         return answer
+
+    @property
+    def shown_citations(self) -> tuple[Citation, ...]:
+        """The citations as the asker sees them."""
+        return self.citations if self.reply else ()
+
+    @property
+    def shown_followups(self) -> tuple[str, ...]:
+        """The follow-up questions as the asker sees them."""
+        return self.followups if self.reply else ()
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether question and answer become a turn of the conversation; an answer that nobody saw does not."""
+        return self.traits.remembered and self.reply
 
     @property
     def turn_text(self) -> str:
@@ -146,6 +162,8 @@ class Outcome(Value):
             names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
         else:
             names -= {name for name in ("tool_calls", "notice") if not getattr(self, name)}
+        if self.reply and self.name != "rejected":
+            names.discard("reply")
         return self.model_dump(mode="json", include=names)
 
 
@@ -195,6 +213,7 @@ def _answered(fact: AnswerVerified) -> Outcome:
         refuted=fact.refuted,
         evaluation=fact.evaluation,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 
@@ -230,6 +249,7 @@ def _clarification(fact: ClarificationRequested) -> Outcome:
         usage=fact.usage if fact.engine else None,
         tool_calls=fact.tool_calls,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 
@@ -266,6 +286,7 @@ def _abandoned(fact: QuestionAbandoned) -> Outcome:
         stage=fact.stage,
         tool_calls=fact.tool_calls,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 
