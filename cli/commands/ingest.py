@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -40,6 +41,10 @@ def ingest(
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
     collection: Annotated[str, typer.Option(help="Collection of the documents; ids are kb:COLLECTION/PATH.")] = "",
     prefix: Annotated[str, typer.Option(help="Ids are kb:PREFIX/PATH; default: the collection.")] = "",
+    namespace: Annotated[
+        str,
+        typer.Option(help="Ids begin with this instead of kb, such as team: up to 16 lower-case letters or digits."),
+    ] = "kb",
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
     ] = False,
@@ -63,6 +68,11 @@ def ingest(
     if not (paths or urls or sitemap):
         fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
     collector = _collector(field or [], collection, language, stdin_type)
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,15}", namespace):
+        fail(
+            f"--namespace {namespace[:40]}: expected up to 16 lower-case letters and digits, beginning with a letter", 2
+        )
+    collector.namespace = namespace
     collector.prefix, collector.replace, collector.groups = (prefix or collection).strip("/"), replace, _groups(group)
 
     async def work() -> bool:

@@ -96,6 +96,9 @@ def show(
         shown.update(name=ref.name, revision=ref.revision, description=pipeline.description)
         if pipeline.project_introduction:
             shown["project_introduction"] = pipeline.project_introduction
+        shown["endings"] = pipeline.endings.model_dump(mode="json")
+        if pipeline.models:
+            shown["models"] = {step: one.model_dump(mode="json") for step, one in pipeline.models.items()}
         for stage, kind in section_kinds().items():
             if kind is not None:
                 shown[stage] = pipeline.section(stage, kind).model_dump(mode="json")

@@ -18,6 +18,7 @@ def up(
     scale: Annotated[list[str] | None, typer.Option(help="STAGE=N workers of a stage; repeatable.")] = None,
     nats_url: NatsUrl = "",
     in_process: Annotated[bool, typer.Option("--in-process", help="Run all stages in one process.")] = False,
+    pipeline: Annotated[str, typer.Option(help="Pipeline of questions that name none [default: default].")] = "",
     wait: Annotated[
         float,
         typer.Option(min=1, envvar="ANSWERBUS_START_SECONDS", help="Seconds that the workers may take to start."),
@@ -29,6 +30,8 @@ def up(
     from cli.output import run
 
     settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
+    if pipeline:
+        settings.default_pipeline = pipeline
     own_nats = not nats_url and "ANSWERBUS_NATS_URL" not in os.environ
     if in_process:
         from cli.host.in_process import up_in_process

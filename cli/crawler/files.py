@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from cli.crawler.text_parts import parts
 from shared.contracts.document_access import GROUPS_FIELD
-from shared.contracts.domain import Document, part_source
+from shared.contracts.domain import DEFAULT_NAMESPACE, Document, part_source
 from shared.contracts.errors import DocumentError
 from shared.text.readers.document_groups import declared_groups
 
@@ -62,13 +62,15 @@ class Collector:
 
     `fields` maps `id`, `title`, `text`, `url`, `language`, `date` and `groups` to the keys of a JSON lines record, with
     dots for nested ones. `groups` are those whom all documents are for, whatever they say themselves. `stdin_type` is
-    the media type of standard input. `prefix` takes the place of the collection in ids. With `replace`, documents
-    replace those of the same id that were indexed from another folder. A text of more than `part_bytes` is split into
-    documents `<its id>#part=1` and so on, one in memory at a time; any other file may have `max_bytes`.
+    the media type of standard input. `prefix` takes the place of the collection in ids, `namespace` that of `kb`. With
+    `replace`, documents replace those of the same id that were indexed from another folder. A text of more than
+    `part_bytes` is split into documents `<its id>#part=1` and so on, one in memory at a time; any other file may have
+    `max_bytes`.
     """
 
     collection: str = ""
     prefix: str = ""
+    namespace: str = DEFAULT_NAMESPACE
     replace: bool = False
     language: str = ""
     groups: tuple[str, ...] = ()
@@ -99,7 +101,8 @@ class Collector:
 
     def source(self, name: str) -> str:
         """The id of a document of this name."""
-        return f"kb:{self.prefix}/{name}" if self.prefix else f"kb:{name}"
+        path = f"{self.prefix}/{name}" if self.prefix else name
+        return f"{self.namespace}:{path}"
 
     # --- folders and files ---
 

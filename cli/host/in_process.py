@@ -51,9 +51,14 @@ async def stop_together(stops: Mapping[str, Coroutine[Any, Any, None]], timeout:
 
 @asynccontextmanager
 async def platform(
-    settings: Settings, *, own_nats: bool = True, port: int = 0, host: str = "127.0.0.1"
+    settings: Settings,
+    *,
+    own_nats: bool = True,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    models: FallbackModels | None = None,
 ) -> AsyncIterator[str]:
-    """Run all stages in this process; yields the gateway's URL.
+    """Run all stages in this process, with these `models` or the configured ones; yields the gateway's URL.
 
     Raises:
         ConfigurationError: the data directory is in use, or a setting is wrong.
@@ -66,7 +71,7 @@ async def platform(
         users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
         workers: list[Worker] = []
-        models = FallbackModels.from_settings(settings.model_endpoints)
+        models = models or FallbackModels.from_settings(settings.model_endpoints)
         watchdog = LoopWatchdog()
         try:
             if nats:

@@ -144,6 +144,7 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
         "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
         "ANSWERBUS_HOST": settings.host,
+        "ANSWERBUS_DEFAULT_PIPELINE": settings.default_pipeline,
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
         "PYTHONPATH": str(Path(__file__).resolve().parents[2]),

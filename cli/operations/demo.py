@@ -11,11 +11,17 @@ from typing import Any
 
 from cli.client import GatewayClient
 from cli.crawler.files import Collector
+from cli.host.bootstrap import PIPELINES
 from cli.host.in_process import platform
+from cli.operations import bus
+from cli.operations.credentials import settings_for_user
+from cli.operations.demo_script import DemoQuestion, read_demo, scripted_models
+from cli.operations.directory_file import batches, read_directory
 from cli.operations.ingestion import from_files, ingest
 from cli.output import table
 from cli.views.answers import ask
-from shared.contracts.errors import UnavailableError
+from shared.bus.request_client import send_request
+from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,14 +32,22 @@ QUESTIONS = (
 )
 #: Limit of the event log in bytes: a demonstration must not reserve the disk space of a platform.
 LOG_BYTES = 256 * 2**20
+#: Seconds that persistence may take for a part of a directory.
+DIRECTORY_SECONDS = 30.0
 
 
-async def demo(data: Path | None) -> None:
+async def demo(data: Path | None, pipeline: str = "") -> None:
     """Ingest this project's documentation, ask three questions, show the events of the last one.
 
+    With a `pipeline`, its own demonstration is shown: its documents, its questions, and replies of a scripted model.
+
     Raises:
+        ConfigurationError: there is no such pipeline, or it has no demonstration.
         UnavailableError: a question was not answered.
     """
+    if pipeline:
+        await _demo_of_pipeline(pipeline, data)
+        return
     with _directory(data) as folder:
         settings = Settings(data_dir=folder, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")
         _title("starting NATS and seven stages")
@@ -52,6 +66,57 @@ async def demo(data: Path | None) -> None:
             await _show_events(client, last["id"])
             _title("stopping")
     print('stopped cleanly. Next: answerbus up, then answerbus ingest YOUR_DOCS and answerbus ask "..."')
+
+
+async def _demo_of_pipeline(name: str, data: Path | None) -> None:
+    folder = PIPELINES / name
+    if not (folder / "pipeline.yaml").exists():
+        known = ", ".join(sorted(path.parent.name for path in PIPELINES.glob("*/pipeline.yaml")))
+        raise ConfigurationError(f"there is no packaged pipeline {name}; packaged: {known}")
+    script = read_demo(folder)
+    with _directory(data) as directory:
+        settings = Settings(data_dir=directory, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")
+        settings.default_pipeline = name
+        _title(f"starting NATS and seven stages with the pipeline {name}; the replies of its model are scripted")
+        async with platform(settings, models=scripted_models(script)) as url, GatewayClient(url) as client:
+            print(f"gateway at {url}")
+            if script.directory:
+                await _load_directory(settings, folder / script.directory)
+            if script.documents:
+                _title("ingesting " + ", ".join(script.documents))
+                collector = Collector(namespace=script.namespace)
+                pages = from_files(collector, [str(folder / "demo" / path) for path in script.documents])
+                await ingest(client, collector, pages, sync=False, as_json=False)
+            conversations: dict[str, str] = {}
+            last: dict[str, Any] = {}
+            for question in script.questions:
+                _title(f"{question.ask}{f'   [{question.shows}]' if question.shows else ''}")
+                last = await ask(client, _body(question, conversations), as_json=False)
+                if question.conversation:
+                    conversations[question.conversation] = last["conversation_id"]
+                if not last["result"]["reply"]:
+                    print(f"(no reply: {_reason(last['result'])})")
+            _title("what happened to the last question")
+            await _show_events(client, last["id"])
+            _title("stopping")
+    print(f"stopped cleanly. Next: answerbus up --pipeline {name}, with a model (docs/models.md)")
+
+
+async def _load_directory(settings: Settings, file: Path) -> None:
+    async with bus.connected(settings_for_user(settings, "operator"), "directory") as client:
+        for batch in batches(read_directory(file)):
+            await send_request(client, batch, DIRECTORY_SECONDS)
+
+
+def _body(question: DemoQuestion, conversations: dict[str, str]) -> dict[str, Any]:
+    conversation = conversations.get(question.conversation)
+    return {"question": question.ask} | ({"conversation_id": conversation} if conversation else {})
+
+
+def _reason(result: dict[str, Any]) -> str:
+    """Why the asker is shown nothing."""
+    detail = result.get("rejection") or result.get("error") or {"kind": result["answer"]["type"]}
+    return f"{result['outcome']}, {detail['kind']}"
 
 
 def _check(result: dict[str, Any]) -> None:

@@ -149,7 +149,7 @@ async def _remove_missing(client: GatewayClient, collector: Collector, seen: set
 
 def _is_own(document: dict[str, Any], collector: Collector) -> bool:
     """Whether this collector's ids could include the document; one without a prefix has its collection as prefix."""
-    same = document["collection"] == collector.collection
+    same = document["collection"] == collector.collection and document["source"].startswith(f"{collector.namespace}:")
     return same and str(document["prefix"] or document["collection"]) == collector.prefix
 
 

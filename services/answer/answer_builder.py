@@ -131,10 +131,30 @@ async def _written(completion: Completion, task: AnswerTask) -> Draft:
     """The draft with the completion's content, followed by its links where the pipeline wants them in the text."""
     settings = task.settings
     draft = cited_draft(completion, language=task.question.search_language, max_links=settings.max_links)
-    if settings.links_section and (section := links_section(draft.answer.links)):
-        await task.tokens.write(section)
-        draft = draft._replace(answer=draft.answer.model_copy(update={"content": completion.content + section}))
-    return draft
+    return await with_links_section(draft, task)
+
+
+async def with_links_section(draft: Draft, task: AnswerTask) -> Draft:
+    """The draft with its pages in the text, too, where the pipeline wants them; an answer that cites nothing has none.
+
+    What is listed is what `answer.links` has, so that the verifier knows the section for what it is.
+    """
+    settings = task.settings
+    if settings.links_section == "off" or draft.answer.type != "normal" or not draft.citations:
+        return draft
+    listed = task.passages
+    if settings.links_section == "cited":
+        cited = {citation.passage for citation in draft.citations}
+        listed = tuple(passage for passage in task.passages if passage.id in cited)
+    links = page_links(listed, settings.max_links)
+    if settings.links_section == "cited" and draft.answer.links:
+        links = draft.answer.links
+    section = links_section(links)
+    if not section:
+        return draft
+    await task.tokens.write(section)
+    content = draft.answer.content + section
+    return draft._replace(answer=draft.answer.model_copy(update={"content": content, "links": links}))
 
 
 def cited_draft(completion: Completion, *, language: str, max_links: int) -> Draft:

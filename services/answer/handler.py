@@ -14,7 +14,7 @@ from services.answer.ports import AnswerTask, Clarification, Draft, Engine, Ques
 from services.answer.settings import AnswerSettings
 from services.answer.token_stream import TokenStream
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import ModelError
+from shared.contracts.errors import ModelError, PermanentError
 from shared.contracts.facts import AnswerDrafted, ClarificationRequested, PassagesRetrieved
 from shared.llm.ports import Models
 from shared.stores.ports import SignalPublisher
@@ -56,6 +56,8 @@ class Answerer:
     async def _draft(self, task: AnswerTask) -> tuple[str, Draft | Clarification, str]:
         """The engine that wrote, what it wrote, and why another engine than the chosen one had to write (or empty)."""
         engine, fault = self._engine(task.settings), ""
+        if engine == FALLBACK and task.settings.engine == "auto" and task.settings.without_model == "abandon":
+            raise PermanentError("no answer without a model: no endpoint plays main", kind="model")
         if engine != FALLBACK:
             try:
                 async with asyncio.timeout(task.model_seconds):
@@ -66,6 +68,8 @@ class Answerer:
                 await task.tokens.restart()
                 if task.history.payload is not None:  # what tools found or changed is told in fixed words
                     return engine, await payload_summary(task.history.payload, task), fault
+                if task.settings.without_model == "abandon":
+                    raise PermanentError(f"no answer without a model: {fault}", kind="model") from None
         return FALLBACK, await self._write(FALLBACK, task), fault
 
     async def _write(self, engine: str, task: AnswerTask) -> Draft | Clarification:

@@ -69,6 +69,11 @@ class AnswerSettings(PromptedSection):
         description="extractive: the best sentences of the passages, word for word; chat: a model writes from the "
         "passages; agent: a model that uses tools; auto: chat where a model plays `main`, else extractive.",
     )
+    without_model: Literal["quote", "abandon"] = Field(
+        default="quote",
+        description="When the model of `chat` or `agent` fails: sentences of the passages are quoted (`quote`), or the "
+        "question is abandoned (`abandon`).",
+    )
     format: Literal["tags", "json"] = Field(
         default="tags", description="The output form that the model is asked for: tags, or one JSON object."
     )
@@ -136,8 +141,10 @@ class AnswerSettings(PromptedSection):
     max_links: int = Field(
         default=3, ge=0, description="The most pages that a `not_found` answer, and one that a model wrote, links to."
     )
-    links_section: bool = Field(
-        default=False, description="Whether the cited pages are also listed at the end of the text, under a heading."
+    links_section: Literal["off", "cited", "selected"] = Field(
+        default="off",
+        description="Which pages are also listed at the end of the text, under a heading: those `cited`, or all that "
+        "the answer could be written from (`selected`).",
     )
     not_found: dict[str, str] = Field(
         default_factory=dict, description="Replaces the text of `not_found` answers: language -> text."
@@ -186,6 +193,12 @@ class AnswerSettings(PromptedSection):
         if twice:
             raise ValueError(f"two agents are called {twice[0]}; give each a name of its own")
         return agents
+
+    @field_validator("links_section", mode="before")
+    @classmethod
+    def _yes_or_no(cls, value: object) -> object:
+        """Documents stored before `selected` existed say true or false; YAML reads a bare `off` as false."""
+        return {True: "cited", False: "off"}[value] if isinstance(value, bool) else value
 
     @field_validator("time_zone")
     @classmethod

@@ -136,10 +136,11 @@ def _outcome_json(
         "outcome": outcome.name,
         "notice": outcome.notice.model_dump() if outcome.notice else None,
         "answer": outcome.shown_answer.model_dump(),
-        "citations": [citation.model_dump() for citation in outcome.citations],
+        "reply": outcome.reply,
+        "citations": [citation.model_dump() for citation in outcome.shown_citations],
         "confidence": outcome.confidence,
         "context": context,
-        "followups": list(outcome.followups),
+        "followups": list(outcome.shown_followups),
         "engine": outcome.engine,
         "reused": None,
         "timings": _timings(timeline),
@@ -299,7 +300,7 @@ class QuestionPresenter:
         if outcome.traits.has_answer and self._drafted >= 0:
             # The best attempt may not be the last one, and a draft that was not streamed was not shown at all.
             frames += self._rest(outcome.shown_answer.content, event.attempt, read=False)
-        frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.citations]
-        if outcome.followups:
-            frames.append(Frame("followups", {"questions": cleaned(outcome.followups)}))
+        frames += [Frame("citation", cleaned(citation.model_dump())) for citation in outcome.shown_citations]
+        if outcome.shown_followups:
+            frames.append(Frame("followups", {"questions": cleaned(outcome.shown_followups)}))
         return [*frames, status, Frame("result", question_json(event, origin=self._origin))]

@@ -43,6 +43,7 @@ class QuestionResult(BaseModel):
     citations: tuple[Citation, ...]
     confidence: float = Field(description="0 to 10.")
     context: dict[str, Any]
+    reply: bool
     followups: tuple[str, ...]
     engine: str
     reused: dict[str, Any] | None = None

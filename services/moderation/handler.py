@@ -70,7 +70,9 @@ class Moderator:
         if verdict.rejection:
             lexicon_language = check_input.lexicon_language(settings)
             language = language_of(check_input.text, asked.language_hint, settings, lexicon_language)
+            telemetry.GATE.labels(envelope.pipeline.name, "skip").inc()
             return _rejected(verdict, language, settings, notice)
+        telemetry.GATE.labels(envelope.pipeline.name, "answer").inc()
         return QuestionApproved(
             question=Question(
                 text=verdict.text,

@@ -17,6 +17,7 @@ from services.persistence.expiry import RecordExpiry
 from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
 from services.persistence.record_metrics import update_metrics
 from services.persistence.settings import PersistenceSettings
+from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from shared.runtime.context import StageContext
@@ -45,7 +46,8 @@ def build(context: StageContext) -> Stage:
     stage.opens(summarizer)
     directory = SqlCatalogue(record)
     facts = context.facts(stage.name)
-    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory))
+    endings = Sections(context.pipelines).endings
+    stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory, endings))
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
     recorder = handler.Recorder(record, summarizer, AnswerCache(answers), erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)

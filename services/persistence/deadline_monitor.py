@@ -20,6 +20,7 @@ import structlog
 from pydantic import ValidationError
 
 from services.persistence.ports import Bookings, RecordIndex
+from shared.bus.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Effect, Lane, Question, Value
@@ -83,6 +84,7 @@ class DeadlineMonitor:
         publisher: FactPublisher,
         leases: KeyValue,
         bookings: Bookings | None = None,
+        endings: EndingsOf = default_endings,
     ) -> None:
         self._name = name
         self._log = event_log
@@ -90,6 +92,7 @@ class DeadlineMonitor:
         self._publisher = publisher
         self._leases = leases
         self._bookings = bookings
+        self._endings = endings
         self._open: list[OpenQuestion] = []
         #: How far the log has been read, by lane; empty while another worker holds the lease.
         self._read_to: dict[Lane, LogPosition] = {}
@@ -210,7 +213,7 @@ class DeadlineMonitor:
         effect, calls = tools_so_far(last.payload)
         effect = effect or await self._booked(overdue.correlation_id, last.payload)
         fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE, notice=notice_of(last.payload))
-        fact = fact.telling(effect, calls)
+        fact = apply_endings(fact.telling(effect, calls), await self._endings(last.pipeline), question_of(last.payload))
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
             log.warning("a question missed its deadline", unresponsive=stage, last_fact=last.fact)
         telemetry.DEADLINES_MISSED.labels(stage).inc()

@@ -43,8 +43,16 @@ def rollup_of(entry: Entry) -> tuple[str, datetime, Rollup] | None:
     return None
 
 
+def reply_of(exchange: Exchange) -> str:
+    """What the asker got: `error` where a stage gave up, `silent` where nothing was shown, else `replied`."""
+    if exchange.outcome == "abandoned":
+        return "error"
+    return "replied" if exchange.shown and exchange.outcome != "withdrawn" else "silent"
+
+
 def _count_exchange(exchange: Exchange, rollup: Rollup) -> None:
     rollup.count("outcome", exchange.outcome)
+    rollup.count("reply", reply_of(exchange))
     rollup.time("elapsed", "", exchange.elapsed_ms)
     for timing in exchange.timeline:
         rollup.time("waited", timing.stage, timing.waited_ms)

@@ -6,10 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+import structlog
+
 from services.persistence import projection
 from services.persistence.answer_cache import AnswerCache, reusable_of
 from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.directory import Directory
+from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
 from services.persistence.ports import Bookings, Entry, Record
 from services.persistence.record_pages import RecordPages
@@ -38,6 +41,8 @@ from shared.contracts.sessions import (
 )
 from shared.contracts.stage import Stage
 from shared.observability.telemetry import DEGRADED
+
+log = structlog.get_logger()
 
 #: Seconds that updating a session may take; with a slow store the conversation loses a turn, the record does not wait.
 SESSION_SECONDS = 2.0
@@ -76,6 +81,25 @@ def register_directory_requests(stage: Stage, directory: Directory) -> None:
     stage.on_request(directory.overview)
 
 
+def _log_decision(exchange: Exchange) -> None:
+    """One line on how the question was decided: the stages, what they decided, and whether the asker got a reply."""
+    chosen = list(dict.fromkeys(passage.source for passage in exchange.passages))
+    log.info(
+        "question ended",
+        pipeline=exchange.pipeline,
+        outcome=exchange.outcome,
+        kind=exchange.kind,
+        reply=reply_of(exchange),
+        path=">".join(timing.stage for timing in exchange.timeline),
+        sources=chosen,
+        engine=exchange.engine,
+        judged_by=exchange.details.get("judged_by", ""),
+        attempts=exchange.attempt + 1,
+        tokens=exchange.usage.input_tokens + exchange.usage.output_tokens,
+        elapsed_ms=round(exchange.elapsed_ms),
+    )
+
+
 class Recorder:
     """Writes the record (a database), and the sessions and reusable answers (the key-value store)."""
 
@@ -107,6 +131,7 @@ class Recorder:
         No fact is published for an exact repeat: there is nothing new to index or to evaluate (decision 14).
         """
         exchange = await self._with_booking(projection.exchange(ending, envelope))
+        _log_decision(exchange)
         await self._update_session(exchange, settings)
         if not await self._save(exchange, envelope):
             return None

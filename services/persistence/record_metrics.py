@@ -20,6 +20,8 @@ def update_metrics(totals: Mapping[RollupKey, Rollup]) -> None:
 def _update_pipeline(pipeline: str, rollup: Rollup) -> None:
     for outcome, count in rollup.by_label("outcome").items():
         telemetry.EXCHANGES.labels(pipeline, outcome).inc(count)
+    for reply, count in rollup.by_label("reply").items():
+        telemetry.REPLIES.labels(pipeline, reply).inc(count)
     for kind, count in rollup.by_label("reused").items():
         telemetry.EXCHANGES_HELPED.labels(pipeline, f"reused_{kind}").inc(count)
     for kind in ("reranked", "retried"):

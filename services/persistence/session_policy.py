@@ -18,6 +18,8 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
     """The exchange as a turn; None unless it is a live answer or clarification."""
     if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in REMEMBERED:
         return None
+    if not exchange.shown:
+        return None
     shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
     return SessionTurn(
         id=exchange.id,

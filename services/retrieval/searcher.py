@@ -126,7 +126,7 @@ class Searcher:
             text, query.language, limit, tuple(collections), settings.web_results, query.context, query.groups
         )
         documents = await self._whole_documents(asked, query, settings, trace)
-        if documents:
+        if documents or (settings.chooses_sources and not query.retrievers):
             passages = documents[: query.count or None]
         else:
             candidates = await self._candidates(asked, _retrievers(query, settings), settings, trace, rankers)
@@ -162,7 +162,9 @@ class Searcher:
     async def _whole_documents(
         self, asked: RetrieverQuery, query: SearchQuery, settings: RetrievalSettings, trace: SearchTrace
     ) -> list[Passage]:
-        """Whole documents when the pipeline has `strategy: index` and no retrievers were named; may be empty."""
+        """Whole documents when the pipeline has `strategy: index` and no retrievers were named; may be empty, too, when
+        the index cannot be read.
+        """
         if self._documents is None or settings.strategy != "index" or query.retrievers:
             return []
         retriever = self._documents.with_settings(settings.index, settings.project_introduction)

@@ -38,6 +38,15 @@ class IndexSettings(SourceSettings):
         description="Who chooses sources: `rules` by the rarest words shared, or `model` (the role `fast`; the rules "
         "when it fails).",
     )
+    without_model: Literal["rules", "none"] = Field(
+        default="rules",
+        description="With `chooser: model`, while the model does not answer: `rules` choose, or no source (`none`).",
+    )
+    fallback: Literal["search", "none"] = Field(
+        default="search",
+        description="When no source fits or none can be loaded: the retrievers are asked (`search`), or there are no "
+        "passages (`none`).",
+    )
     model_seconds: float = Field(default=5.0, gt=0, description="Timeout of the model call, in seconds.")
     prompt: str = Field(default=SOURCES, min_length=1, description="System prompt of the model call.")
     max_chars: int = Field(
@@ -57,8 +66,8 @@ class RetrievalSettings(PromptedSection):
     strategy: Literal["search", "index", "none"] = Field(
         default="search",
         description="`search` asks the retrievers for passages; `index` chooses sources by their lines in the index of "
-        "sources and loads them whole, or asks the retrievers when none fits; `none` finds nothing for a question, "
-        "for an agent that decides by itself what it looks up (`search_context` still searches).",
+        "sources and loads them whole, and `index.fallback` says what happens when none fits; `none` finds nothing for a "
+        "question, for an agent that decides by itself what it looks up (`search_context` still searches).",
     )
     index: IndexSettings = Field(default_factory=IndexSettings, description="How `strategy: index` chooses sources.")
     passages: int = Field(
@@ -152,6 +161,11 @@ class RetrievalSettings(PromptedSection):
         """The timeout of each retriever, in seconds."""
         named = ((name, getattr(self, f"{name}_seconds")) for name in RETRIEVERS)
         return {name: float(seconds) for name, seconds in named}
+
+    @property
+    def chooses_sources(self) -> bool:
+        """Whether passages come from whole sources alone."""
+        return self.strategy == "index" and self.index.fallback == "none"
 
     @property
     def seconds_to_choose(self) -> float:

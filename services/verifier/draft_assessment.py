@@ -67,7 +67,8 @@ class Measures(NamedTuple):
 class DraftAssessment(NamedTuple):
     """What was found out about a draft.
 
-    `scores` and `measures` are None where the draft states nothing, `measures` also where the guard objected.
+    `scores` and `measures` are None where the draft states nothing or the pipeline wants no verification
+    (`judged_by` is then `none`), `measures` also where the guard objected.
     `faults` contain no text of the question; `unsupported` are positions of sentences. A draft that does not pass has
     `feedback` for the next draft and a `rewritten_question` for the next search.
     """
@@ -93,6 +94,25 @@ def objected(draft: AnswerDrafted, objections: tuple[str, ...]) -> DraftAssessme
         objected=True,
         faults=objections,
         feedback="; ".join(objections),
+        rewritten_question=next_query(draft, passage_language(draft)),
+    )
+
+
+def unchecked(draft: AnswerDrafted) -> DraftAssessment:
+    """The assessment of a draft that the pipeline wants no verification of: it passes, without scores."""
+    return DraftAssessment(draft, passes=True, judged_by="none")
+
+
+def unjudged(assessment: DraftAssessment) -> DraftAssessment:
+    """The same draft where only the judge may let it pass, and the judge did not: nothing of it is kept."""
+    faults = assessment.faults or ("the judge did not answer",)
+    draft = assessment.draft
+    return DraftAssessment(
+        draft,
+        passes=False,
+        scores=weigh(0, 0, 0),
+        faults=faults,
+        feedback="; ".join(faults),
         rewritten_question=next_query(draft, passage_language(draft)),
     )
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from services.verifier.citation_check import CitationCheck
-from services.verifier.draft_assessment import DraftAssessment, assess, assess_unsourced, objected, states_nothing
+from services.verifier.draft_assessment import (
+    DraftAssessment,
+    assess,
+    assess_unsourced,
+    objected,
+    states_nothing,
+    unchecked,
+    unjudged,
+)
 from services.verifier.evaluation import inline
 from services.verifier.guard import STOPPED, leaks, shown_texts
 from services.verifier.ports import Guardrails, UrlChecker
@@ -45,4 +53,10 @@ class Verifier:
             return objected(draft, objections)
         if states_nothing(draft.answer, draft.citations):
             return assess_unsourced(draft)
-        return await assess(self._models, draft, settings, envelope.remaining, judge=settings.judge)
+        if settings.verification == "off":
+            return unchecked(draft)
+        judge = settings.verification == "judge"
+        assessment = await assess(self._models, draft, settings, envelope.remaining, judge=judge)
+        if judge and settings.without_judge == "refute" and assessment.judged_by != "judge":
+            return unjudged(assessment)
+        return assessment

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from services.verifier.prompts import JUDGE
 from shared.contracts.pipelines import PromptedSection
@@ -44,9 +44,15 @@ class VerifierSettings(PromptedSection):
         le=1,
         description="The score that the best draft needs to be answered although it did not pass; else `not_found`.",
     )
-    judge: bool = Field(
-        default=False,
-        description="Whether the model that plays `judge` scores drafts; without such a model the rules do.",
+    verification: Literal["off", "check", "judge"] = Field(
+        default="check",
+        description="`check`: rules score every draft; `judge`: the model that plays `judge` does, and the rules where "
+        "it does not answer; `off`: drafts are not scored, only what must never be shown stops them.",
+    )
+    without_judge: Literal["check", "refute"] = Field(
+        default="check",
+        description="With `verification: judge`, while the judge does not answer: `check` lets the rules decide, "
+        "`refute` lets no draft pass.",
     )
     judge_prompt: str = Field(default=JUDGE, min_length=1, description="The instructions of the judge.")
     judge_seconds: float = Field(
@@ -140,7 +146,16 @@ class VerifierSettings(PromptedSection):
         description="Replaces the answer's text when the output guard objected: language -> text.",
     )
 
-    @field_validator("evaluation", mode="before")
+    @model_validator(mode="before")
+    @classmethod
+    def _earlier_spelling(cls, given: Any) -> Any:
+        """Documents stored before `verification` existed say `judge: true`."""
+        if isinstance(given, dict) and isinstance(given.get("judge"), bool):
+            given = {"verification": "judge" if given["judge"] else "check", **given}
+            del given["judge"]
+        return given
+
+    @field_validator("evaluation", "verification", mode="before")
     @classmethod
     def _word(cls, value: object) -> object:
         """YAML reads a bare `off` as false."""

@@ -55,6 +55,8 @@ def _decide(
     assessment: DraftAssessment, envelope: Envelope, settings: VerifierSettings
 ) -> AnswerVerified | AnswerRefuted:
     draft = assessment.draft
+    if assessment.judged_by == "none":
+        return passed(assessment, settings)
     if assessment.scores is None:
         # The draft states nothing: an earlier attempt that found something is better.
         return best_of(draft, draft.earlier, settings) or passed(assessment, settings)
@@ -188,7 +190,8 @@ def may_try_again(draft: AnswerDrafted, envelope: Envelope, settings: VerifierSe
 
 def passed(assessment: DraftAssessment, settings: VerifierSettings) -> AnswerVerified:
     """The draft unchanged; one that states nothing has no citations, and no confidence unless it is structured data."""
-    draft, checked = assessment.draft, assessment.scores is not None
+    draft = assessment.draft
+    checked = assessment.scores is not None or assessment.judged_by == "none"
     citations = draft.citations if checked else ()
     suggested = followups(draft.question.text, citations, draft.passages, limit=settings.max_followups)
     return AnswerVerified(

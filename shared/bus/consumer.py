@@ -59,7 +59,9 @@ class StageConsumer:
             permission_errors=connection.permission_errors,
         )
         self.withdrawals = Withdrawals()
-        retry_policy = RetryPolicy(stage, self.publisher, settings.max_deliveries, settings.default_pipeline)
+        retry_policy = RetryPolicy(
+            stage, self.publisher, settings.max_deliveries, settings.default_pipeline, sections.endings
+        )
         self._max_deliveries_monitor = (
             MaxDeliveriesMonitor(connection, retry_policy) if stage.handles_max_deliveries else None
         )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import structlog
 
 from shared.bus.delivery import Delivery
+from shared.bus.endings import apply_endings, question_of
 from shared.bus.ports import PublishResult
 from shared.bus.publisher import Publisher
 from shared.bus.retry_policy import RetryPolicy
@@ -70,7 +71,7 @@ class MessageProcessor:
                 await delivery.message.ack()
                 return
             deadline = None if _ignores_deadline(event) else event.deadline
-            with model_calls(self._stage.name, deadline):
+            with model_calls(self._stage.name, deadline, await self._sections.models(event.pipeline)):
                 await self._handle_event(delivery, event)
 
     async def _handle_event(self, delivery: Delivery, event: Event[Fact]) -> None:
@@ -83,6 +84,9 @@ class MessageProcessor:
                 fact = await self._call_handler(delivery.subscription, event, delivery.count)
                 outcome = type(fact).__name__ if fact else "nothing"
                 if fact is not None:
+                    if fact.terminal:
+                        endings = await self._sections.endings(event.pipeline)
+                        fact = apply_endings(fact, endings, question_of(fact, event.payload))
                     worked = time.perf_counter() - started
                     timing = Timing(
                         stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)

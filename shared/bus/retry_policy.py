@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from shared.bus import ports
 from shared.bus.delivery import Delivery
+from shared.bus.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.bus.publisher import Publisher
 from shared.contracts import subjects
 from shared.contracts.domain import Effect, PipelineRef
@@ -47,12 +48,20 @@ class RetryPolicy:
     A dead letter is published before the message is acknowledged, so a crash in between repeats it and loses nothing.
     """
 
-    def __init__(self, stage: Stage, publisher: Publisher, max_deliveries: int, default_pipeline: str) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        publisher: Publisher,
+        max_deliveries: int,
+        default_pipeline: str,
+        endings: EndingsOf = default_endings,
+    ) -> None:
         """`default_pipeline` is named by the `QuestionAbandoned` of an event whose envelope cannot be decoded."""
         self._stage = stage
         self._publisher = publisher
         self._max_deliveries = max_deliveries
         self._default_pipeline = default_pipeline
+        self._endings = endings
 
     async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
         """Schedule a redelivery (`retried`), or dead-letter the event (`dead_letter`); returns the outcome's name.
@@ -120,13 +129,13 @@ class RetryPolicy:
         failed_stage = stage or self._stage.name
         kind = getattr(error, "kind", type(error).__name__)
         log.error("moved to the dead letters", kind=kind, subject=".".join(subject.split(".")[:3]), exc_info=error)
-        abandoned = self._abandonment(subject, data, event, error, failed_stage)
+        abandoned = await self._abandonment(subject, data, event, error, failed_stage)
         if abandoned is not None:
             await self._publisher.publish(abandoned)
         telemetry.DEAD_LETTERS.labels(failed_stage, kind).inc()
         await self._publish_dead_letter(subject, data, error, failed_stage, sequence)
 
-    def _abandonment(
+    async def _abandonment(
         self, subject: str, data: bytes, event: Event[Fact] | None, error: Exception, failed_stage: str
     ) -> Event[QuestionAbandoned] | None:
         """The event that ends the question, with as much of the envelope as can be decoded; None if none is needed."""
@@ -143,6 +152,8 @@ class RetryPolicy:
         fact = fact.telling(*_tools(event))
         cause = event or _envelope(data)
         if cause is not None:
+            question = question_of(event.payload) if event else None
+            fact = apply_endings(fact, await self._endings(cause.pipeline), question)
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())
         with contextlib.suppress(ValueError):  # the subject is no fact's: there is no question to end
             parsed = subjects.parse(subject)

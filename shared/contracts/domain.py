@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -215,7 +216,7 @@ class Scores(Value):
 
 
 #: Who scored an answer: the rules, or the model that plays the judge.
-JudgedBy = Literal["rules", "judge"]
+JudgedBy = Literal["rules", "judge", "none"]
 
 
 #: What a sentence (right, nearly right, wrong) and a citation (supports it, nearly, does not) can get: from an expert,
@@ -410,14 +411,22 @@ class Document(Value):
     groups: tuple[str, ...] = ()
 
 
-_SCHEME = "kb:"
+#: What the ids of documents begin with, unless the collector names another namespace (`team:`).
+DEFAULT_NAMESPACE = "kb"
+#: A namespace in an id; `https://` is an address.
+_NAMESPACE = re.compile(r"[a-z][a-z0-9]{0,15}:(?!//)")
 _PART_MARK = "#part="
 
 
 def prefixed_source(prefix: str, source: str) -> str:
-    """The id of a document under a prefix, `kb:<prefix>/<path>`; an id that has the prefix already stays as it is."""
-    path = source.removeprefix(_SCHEME)
-    return source if not prefix or path.startswith(f"{prefix}/") else f"{_SCHEME}{prefix}/{path}"
+    """The id of a document under a prefix, `kb:<prefix>/<path>`; an id that has the prefix already stays as it is.
+
+    An id without a namespace gets that of knowledge bases, `kb`.
+    """
+    found = _NAMESPACE.match(source)
+    namespace = found.group() if found else f"{DEFAULT_NAMESPACE}:"
+    path = source[found.end() :] if found else source
+    return source if not prefix or path.startswith(f"{prefix}/") else f"{namespace}{prefix}/{path}"
 
 
 def part_source(text: str, number: int) -> str:

@@ -155,6 +155,7 @@ class ClarificationRequested(Fact):
     """The question is ambiguous: the asker is asked which meaning is intended.
 
     `payload` and `tool_calls` tell what tools found or changed before; `clarification` begins with what they changed.
+    `reply`: false where the pipeline stays silent instead (`endings.silent`), as in the other terminal facts.
     """
 
     published_by = ("retrieval", "answer")
@@ -168,6 +169,7 @@ class ClarificationRequested(Fact):
     tool_calls: tuple[dict[str, Any], ...] = ()
     engine: str = ""
     usage: Usage = Field(default_factory=Usage)
+    reply: bool = True
 
 
 class AnswerReused(Fact):
@@ -277,6 +279,7 @@ class AnswerVerified(Fact):
     judged_by: JudgedBy = "rules"
     refuted: tuple[Refutation, ...] = ()
     evaluation: AnswerEvaluation | None = None
+    reply: bool = True
 
 
 class QuestionAbandoned(Fact):
@@ -297,6 +300,7 @@ class QuestionAbandoned(Fact):
     payload: dict[str, Any] | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
     notice: Notice | None = None
+    reply: bool = True
 
     def telling(self, effect: Effect | None, tool_calls: tuple[dict[str, Any], ...]) -> QuestionAbandoned:
         """The same ending with what tools changed for the asker before, and their calls."""

@@ -85,8 +85,9 @@ class Outcome(Value):
 
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
     `best_effort`, `judged_by`, `refuted` and `evaluation` to an answer, `origin` (the question whose answer it is) and
-    `similarity` to a reused one, `options` to a clarification, `reply` (false: the asker is shown nothing) and
-    `findings` to a rejection, `stage` (the one that gave up) to an abandoned question, `by` to a withdrawal.
+    `similarity` to a reused one, `options` to a clarification, `findings` to a rejection, `stage` (the one that gave
+    up) to an abandoned question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the
+    outcome says: neither text nor links, citations or follow-up questions.
     """
 
     name: OutcomeName
@@ -122,7 +123,7 @@ class Outcome(Value):
 
     @property
     def shown_answer(self) -> Answer:
-        """The answer as the asker sees it: silent rejections are empty, and every answer has a payload with a type.
+        """The answer as the asker sees it: silent endings are empty, and every answer has a payload with a type.
 
         That of text is `{"type": "text"}`, that of emergency resources lists them, that of a clarification its options.
         """
@@ -137,6 +138,21 @@ class Outcome(Value):
         return answer.model_copy(update={"payload": {"type": "text", **payload}})
 
     @property
+    def shown_citations(self) -> tuple[Citation, ...]:
+        """The citations as the asker sees them."""
+        return self.citations if self.reply else ()
+
+    @property
+    def shown_followups(self) -> tuple[str, ...]:
+        """The follow-up questions as the asker sees them."""
+        return self.followups if self.reply else ()
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether question and answer become a turn of the conversation; an answer that nobody saw does not."""
+        return self.traits.remembered and self.reply
+
+    @property
     def turn_text(self) -> str:
         """The answer as a turn of the conversation; a clarification with its options, as the asker may name one."""
         content = self.answer.content if self.answer else ""
@@ -149,6 +165,8 @@ class Outcome(Value):
             names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
         else:
             names -= {name for name in ("tool_calls", "notice") if not getattr(self, name)}
+        if self.reply and self.name != "rejected":
+            names.discard("reply")
         return self.model_dump(mode="json", include=names)
 
 
@@ -198,6 +216,7 @@ def _answered(fact: AnswerVerified) -> Outcome:
         refuted=fact.refuted,
         evaluation=fact.evaluation,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 
@@ -233,6 +252,7 @@ def _clarification(fact: ClarificationRequested) -> Outcome:
         usage=fact.usage if fact.engine else None,
         tool_calls=fact.tool_calls,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 
@@ -269,6 +289,7 @@ def _abandoned(fact: QuestionAbandoned) -> Outcome:
         stage=fact.stage,
         tool_calls=fact.tool_calls,
         notice=notice_of(fact),
+        reply=fact.reply,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
@@ -14,7 +15,12 @@ from shared.contracts.errors import PipelineError
 S = TypeVar("S", bound="Section")
 
 #: Keys of a document that are not stages.
-HEADING = ("name", "description", "project_introduction")
+HEADING = ("name", "description", "project_introduction", "endings", "models")
+#: Those of them that are not written when they are empty, so that documents from before they existed stay equal.
+_SINCE_ADDED = ("endings", "models")
+
+#: Endings that a pipeline may be silent about; rejections have `moderation.outcomes`.
+SilentEnding = Literal["not_found", "refuted", "clarification", "abandoned"]
 
 
 class Section(BaseModel):
@@ -32,14 +38,58 @@ class PromptedSection(Section):
     )
 
 
+class EndingSettings(Section):
+    """How questions end that have no verified answer. Stages and services that end questions apply it."""
+
+    silent: tuple[SilentEnding, ...] = Field(
+        default=(),
+        description="Endings that the asker is not shown (`reply` is false): not_found, refuted (no draft passed the "
+        "verification), clarification, abandoned (a stage failed or the deadline passed).",
+    )
+    search_url: dict[str, str] = Field(
+        default_factory=dict,
+        description="Search page that is linked where there is no answer: language -> URL, with `{query}`.",
+    )
+    home_url: dict[str, str] = Field(
+        default_factory=dict, description="Page that is linked where there is no search page: language -> URL."
+    )
+
+    @field_validator("search_url", "home_url")
+    @classmethod
+    def _addresses(cls, value: dict[str, str]) -> dict[str, str]:
+        wrong = [url for url in value.values() if not url.startswith(("https://", "http://"))]
+        if wrong:
+            raise ValueError(f"{wrong[0]}: write an address that begins with https:// or http://")
+        return value
+
+
+class StepModel(Section):
+    """Which model makes the calls of one step, and how; what is not named is as configured for the process."""
+
+    role: Literal["fast", "main", "judge"] | None = Field(default=None, description="Another role than the step's own.")
+    endpoints: tuple[str, ...] = Field(
+        default=(), description="Names of configured endpoints, tried in this order instead of those of the role."
+    )
+    temperature: float | None = Field(default=None, ge=0, le=2, description="The temperature of the model.")
+    effort: Literal["", "minimal", "low", "medium", "high"] = Field(
+        default="", description="How much a reasoning model thinks (`reasoning_effort`)."
+    )
+    max_output_tokens: int | None = Field(default=None, ge=1, description="The limit of tokens of a reply.")
+
+
 class Pipeline(BaseModel):
-    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage."""
+    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage.
+
+    `endings` says how questions end that have no verified answer, `models` which model makes the calls of a step.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     description: str = ""
     project_introduction: str = ""
+    endings: EndingSettings = EndingSettings()
+    models: dict[str, StepModel] = {}
     sections: dict[str, dict[str, Any]] = {}
 
     def section(self, stage: str, kind: type[S]) -> S:
@@ -60,7 +110,11 @@ class Pipeline(BaseModel):
 
     def encode(self) -> bytes:
         """Canonical bytes: equal documents are equal bytes."""
-        return json.dumps(self.model_dump(), sort_keys=True, ensure_ascii=False).encode()
+        document = self.model_dump(mode="json")
+        for name in _SINCE_ADDED:
+            if getattr(self, name) == type(self).model_fields[name].default:
+                del document[name]
+        return json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Pipeline:
@@ -96,6 +150,20 @@ class Sections:
         if key not in self._cache:
             self._cache[key] = (await self._source.pipeline(ref)).section(stage, kind)
         return self._cache[key]  # type: ignore[return-value]
+
+    async def endings(self, ref: PipelineRef) -> EndingSettings:
+        """How questions of this revision end; the defaults if it is not kept any more."""
+        try:
+            return (await self._source.pipeline(ref)).endings
+        except PipelineError:
+            return EndingSettings()
+
+    async def models(self, ref: PipelineRef) -> Mapping[str, StepModel]:
+        """The models of this revision by step; none if it is not kept any more."""
+        try:
+            return (await self._source.pipeline(ref)).models
+        except PipelineError:
+            return {}
 
 
 def is_candidate(name: str) -> bool:

@@ -133,7 +133,7 @@ def newest(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
 def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
     """The turn that a terminal fact makes, before it is recorded; None where the outcome is not remembered."""
     outcome = outcome_of(event.payload)
-    if not outcome.traits.remembered:
+    if not outcome.is_turn:
         return None
     at = event.occurred_at.timestamp()
     shown = outcome.answer

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from shared.llm.chat_clients import missing_extra, openai_message, openai_tool, reply_of
+from shared.contracts.pipelines import StepModel
+from shared.llm.chat_clients import DEFAULT_OPTIONS, missing_extra, openai_message, openai_tool, reply_of
 from shared.llm.endpoint_error import EndpointError, endpoint_error_of
 from shared.llm.ports import Message, Reply, Tool
 from shared.llm.settings import ANTHROPIC_OUTPUT_TOKENS, EndpointSettings
@@ -26,9 +27,11 @@ class AnthropicChatClient:
             if self._model is None:
                 self._model = await asyncio.to_thread(self._build)
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, wanted: StepModel = DEFAULT_OPTIONS
+    ) -> Reply:
         try:
-            return reply_of(await self._model.ainvoke(_langchain_messages(messages)))
+            return reply_of(await self._model.ainvoke(_langchain_messages(messages), **_options(wanted)))
         except Exception as error:
             raise endpoint_error_of(error) from None
 
@@ -37,13 +40,12 @@ class AnthropicChatClient:
         messages: Sequence[Message],
         tools: Sequence[Tool],
         accumulator: StreamAccumulator,
-        max_output_tokens: int | None = None,
+        wanted: StepModel = DEFAULT_OPTIONS,
     ) -> AsyncGenerator[str, None]:
         model = self._model.bind_tools([openai_tool(tool) for tool in tools]) if tools else self._model
-        limit = {"max_tokens": max_output_tokens} if max_output_tokens else {}
         merged: Any = None
         try:
-            async for chunk in model.astream(_langchain_messages(messages), **limit):
+            async for chunk in model.astream(_langchain_messages(messages), **_options(wanted)):
                 merged = chunk if merged is None else merged + chunk
                 accumulator.started = True
                 accumulator.set_usage(merged.usage_metadata)
@@ -90,6 +92,12 @@ class AnthropicChatClient:
             stop=None,
             **options,
         )
+
+
+def _options(wanted: StepModel) -> dict[str, Any]:
+    """What replaces the endpoint's settings in a request; the API has no `effort` that all of its models know."""
+    given = {"temperature": wanted.temperature, "max_tokens": wanted.max_output_tokens}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _langchain_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:

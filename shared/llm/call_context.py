@@ -6,7 +6,7 @@ What the tools did that a model called is recorded, too: if the handler fails, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -14,13 +14,15 @@ from datetime import datetime
 from typing import Any
 
 from shared.contracts.domain import Effect, ModelCall
+from shared.contracts.pipelines import StepModel
 
 
 @dataclass
 class CallLedger:
     """The model calls of one handled fact: its stage, the deadline of its question (None: none), the calls so far.
 
-    `tool_calls` are the tools that ran meanwhile, `effect` what one of them changed for the asker.
+    `tool_calls` are the tools that ran meanwhile, `effect` what one of them changed for the asker. `models` says by
+    step which model the pipeline wants.
     """
 
     stage: str
@@ -28,15 +30,20 @@ class CallLedger:
     calls: list[ModelCall] = field(default_factory=list)
     effect: Effect | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
+    models: Mapping[str, StepModel] = field(default_factory=dict)
 
 
+#: What a step has that no pipeline says anything about.
+_ANY_MODEL = StepModel()
 _CURRENT: ContextVar[CallLedger | None] = ContextVar("answerbus_ledger", default=None)
 
 
 @contextmanager
-def model_calls(stage: str, deadline: datetime | None = None) -> Iterator[CallLedger]:
+def model_calls(
+    stage: str, deadline: datetime | None = None, models: Mapping[str, StepModel] | None = None
+) -> Iterator[CallLedger]:
     """Records model calls made in this block, also by tasks started in it, in the ledger that this yields."""
-    ledger = CallLedger(stage, deadline)
+    ledger = CallLedger(stage, deadline, models=models or {})
     token = _CURRENT.set(ledger)
     try:
         yield ledger
@@ -47,6 +54,12 @@ def model_calls(stage: str, deadline: datetime | None = None) -> Iterator[CallLe
 def current_ledger() -> CallLedger | None:
     """The innermost ledger, if any."""
     return _CURRENT.get()
+
+
+def step_model(step: str) -> StepModel:
+    """Which model the pipeline wants for this step; nothing particular without a ledger."""
+    ledger = _CURRENT.get()
+    return ledger.models.get(step, _ANY_MODEL) if ledger is not None else _ANY_MODEL
 
 
 def record(call: ModelCall) -> None:

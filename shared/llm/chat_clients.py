@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from shared.contracts.errors import ConfigurationError
+from shared.contracts.pipelines import StepModel
 from shared.llm.endpoint_error import EndpointError, endpoint_error_of
 from shared.llm.ports import Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
@@ -24,26 +25,32 @@ from shared.llm.stream_accumulator import StreamAccumulator
 _LONGEST_LINE = 4 * 2**20
 
 
+#: Where a step wants nothing but the endpoint's own settings.
+DEFAULT_OPTIONS = StepModel()
+
+
 class ChatClient(Protocol):
     """One endpoint's client. Every failure raises `EndpointError`; a cancelled call closes its connection."""
 
     async def open(self) -> None:
         """Import and configure the client library; does nothing when that is done already."""
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
-        """The whole reply at once; `schema` is the JSON schema to request, where the endpoint supports that."""
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, wanted: StepModel = DEFAULT_OPTIONS
+    ) -> Reply:
+        """The whole reply at once; `schema` is the JSON schema to request, where the endpoint supports that.
+
+        `wanted` replaces the temperature, the effort and the limit of tokens of the endpoint's settings.
+        """
 
     def stream(
         self,
         messages: Sequence[Message],
         tools: Sequence[Tool],
         accumulator: StreamAccumulator,
-        max_output_tokens: int | None = None,
+        wanted: StepModel = DEFAULT_OPTIONS,
     ) -> AsyncGenerator[str, None]:
-        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply.
-
-        `max_output_tokens` replaces the limit of the endpoint's settings.
-        """
+        """Yields pieces of text as they arrive (or an empty text); `accumulator` collects the whole reply."""
 
     async def check(self) -> None:
         """Send a request that costs nothing, to see whether the endpoint answers and accepts the key."""
@@ -66,8 +73,10 @@ class OpenAIChatClient:
             if self._model is None:
                 self._model, self._http = await asyncio.to_thread(self._build)
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
-        body = self._body()
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, wanted: StepModel = DEFAULT_OPTIONS
+    ) -> Reply:
+        body = self._body(wanted)
         if schema is not None and self._endpoint.effective_json_mode == "schema":
             named_schema = {"name": str(schema.get("title", "reply")), "schema": schema, "strict": False}
             body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
@@ -84,9 +93,9 @@ class OpenAIChatClient:
         messages: Sequence[Message],
         tools: Sequence[Tool],
         accumulator: StreamAccumulator,
-        max_output_tokens: int | None = None,
+        wanted: StepModel = DEFAULT_OPTIONS,
     ) -> AsyncGenerator[str, None]:
-        body = self._body(max_output_tokens)
+        body = self._body(wanted)
         request: dict[str, Any] = {"model": self._endpoint.model, "stream": True, "extra_body": body}
         request["messages"] = [openai_message(one) for one in messages]
         if tools:
@@ -117,13 +126,16 @@ class OpenAIChatClient:
         if self._http is not None:
             await self._http.aclose()
 
-    def _body(self, max_output_tokens: int | None = None) -> dict[str, Any]:
-        """The fields of a request that depend on the endpoint's settings."""
+    def _body(self, wanted: StepModel) -> dict[str, Any]:
+        """The fields of a request that depend on the settings of the endpoint and of the step."""
         endpoint = self._endpoint
         body = dict(endpoint.extra_body)
-        if endpoint.temperature is not None:
-            body["temperature"] = endpoint.temperature
-        if limit := max_output_tokens or endpoint.max_output_tokens:
+        temperature = endpoint.temperature if wanted.temperature is None else wanted.temperature
+        if temperature is not None:
+            body["temperature"] = temperature
+        if wanted.effort:
+            body["reasoning_effort"] = wanted.effort
+        if limit := wanted.max_output_tokens or endpoint.max_output_tokens:
             official = endpoint.kind in ("openai", "azure")
             body["max_completion_tokens" if official else "max_tokens"] = limit
         return body

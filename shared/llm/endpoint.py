@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from shared.contracts.errors import ConfigurationError
+from shared.contracts.pipelines import StepModel
 from shared.llm.anthropic import AnthropicChatClient
 from shared.llm.call_record import CallRecorder
 from shared.llm.chat_clients import ChatClient, OpenAIChatClient
@@ -52,9 +53,14 @@ class Endpoint:
         return max(0.0, self._paused_until - time.monotonic())
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, recorder: CallRecorder, left: float
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        recorder: CallRecorder,
+        left: float,
+        wanted: StepModel,
     ) -> Reply:
-        """One try for a whole reply, within `left` seconds.
+        """One try for a whole reply, within `left` seconds; `wanted` replaces settings of the endpoint.
 
         Raises:
             EndpointError: the try failed.
@@ -62,7 +68,7 @@ class Endpoint:
 
         async def request(limit: float) -> Reply:
             async with asyncio.timeout(limit):
-                reply = await self._client.complete(messages, schema)
+                reply = await self._client.complete(messages, schema, wanted)
             if len(reply.text) > self.settings.max_reply_chars:
                 reply = reply.model_copy(update={"text": reply.text[: self.settings.max_reply_chars], "cut": True})
             return reply
@@ -76,7 +82,7 @@ class Endpoint:
         listener: Listener | None,
         recorder: CallRecorder,
         left: float,
-        max_output_tokens: int | None = None,
+        wanted: StepModel,
     ) -> Reply:
         """One try for a streamed reply, within `left` seconds; a failed try makes the listener restart.
 
@@ -88,7 +94,7 @@ class Endpoint:
         accumulator = StreamAccumulator()
 
         async def request(limit: float) -> Reply:
-            pieces = self._client.stream(messages, tools, accumulator, max_output_tokens)
+            pieces = self._client.stream(messages, tools, accumulator, wanted)
             await self._read_stream(pieces, listener, accumulator, recorder, limit)
             reply = accumulator.reply()
             if not reply.text.strip() and not reply.calls:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Self
 
 from shared.contracts.errors import ModelError
+from shared.contracts.pipelines import StepModel
 from shared.llm import call_context
 from shared.llm.call_record import CallRecorder
 from shared.llm.endpoint import Endpoint
@@ -47,10 +48,15 @@ Try = Callable[[Endpoint, float], Awaitable[Reply]]
 
 
 class FallbackModels:
-    """The models of this process; `roles` are the endpoints by role, in the order in which they are tried."""
+    """The models of this process; `roles` are the endpoints by role, in the order in which they are tried.
 
-    def __init__(self, roles: Mapping[str, Sequence[Endpoint]]) -> None:
+    `named` are further endpoints, which only pipelines choose, by name.
+    """
+
+    def __init__(self, roles: Mapping[str, Sequence[Endpoint]], named: Sequence[Endpoint] = ()) -> None:
         self._roles = {role: tuple(endpoints) for role, endpoints in roles.items()}
+        ordered = (*(one for endpoints in self._roles.values() for one in endpoints), *named)
+        self._named = {endpoint.name: endpoint for endpoint in ordered}
 
     @classmethod
     def from_settings(cls, settings: ModelsSettings) -> Self:
@@ -59,18 +65,21 @@ class FallbackModels:
         Nothing is imported or connected before the first call.
         """
         endpoints = {one.name: Endpoint(one) for one in settings.endpoints}
-        return cls({role: [endpoints[one.name] for one in settings.of(role)] for role in ROLES})
+        roles = {role: [endpoints[one.name] for one in settings.of(role)] for role in ROLES}
+        embedding = {one.name for one in settings.of("embed")}
+        return cls(roles, [endpoint for name, endpoint in endpoints.items() if name not in embedding])
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Every endpoint once."""
-        return tuple(dict.fromkeys(one for endpoints in self._roles.values() for one in endpoints))
+        return tuple(self._named.values())
 
     def has(self, role: Role) -> bool:
         return bool(self._roles.get(role))
 
     async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
-        recorder = CallRecorder(role, step, system)
+        wanted = call_context.step_model(step)
+        recorder = CallRecorder(wanted.role or role, step, system)
         schema = json_schema(response_model)
         instructions = Message(author="system", text=f"{system.rstrip()}\n\n{format_instructions(response_model)}")
         messages = [instructions, Message(author="user", text=user)]
@@ -78,16 +87,16 @@ class FallbackModels:
         outcome = "cancelled"
 
         async def one_try(endpoint: Endpoint, left: float) -> Reply:
-            return await endpoint.complete(messages, schema, recorder, left)
+            return await endpoint.complete(messages, schema, recorder, left, wanted)
 
         try:
-            reply = await self._first_reply(role, one_try, budget)
+            reply = await self._first_reply(self._cascade(role, wanted), one_try, budget)
             outcome = "ok"
             try:
                 return parse_reply(reply.text, response_model, cut=reply.cut)
             except InvalidReplyError as invalid:
                 messages = repair_messages(messages, reply.text, str(invalid))
-            reply = await self._first_reply(role, one_try, budget)
+            reply = await self._first_reply(self._cascade(role, wanted), one_try, budget)
             outcome = "repaired"
             return parse_reply(reply.text, response_model, cut=reply.cut)
         except EndpointError as error:
@@ -108,22 +117,25 @@ class FallbackModels:
         tools: Sequence[Tool] = (),
         listener: Listener | None = None,
     ) -> Reply:
-        recorder = CallRecorder(role, step, next((one.text for one in messages if one.author == "system"), ""))
+        wanted = call_context.step_model(step)
+        system = next((one.text for one in messages if one.author == "system"), "")
+        recorder = CallRecorder(wanted.role or role, step, system)
         outcome = "cancelled"
 
         async def one_try(endpoint: Endpoint, left: float) -> Reply:
             ends = time.monotonic() + left
-            reply = await endpoint.stream(messages, tools, listener, recorder, left)
-            limit = endpoint.settings.output_limit
+            reply = await endpoint.stream(messages, tools, listener, recorder, left, wanted)
+            limit = wanted.max_output_tokens or endpoint.settings.output_limit
             if not (reply.at_limit and limit):
                 return reply
             if listener is not None:
                 await listener.restart()
             left = max(0.0, ends - time.monotonic())
-            return await endpoint.stream(messages, tools, listener, recorder, left, _LARGER_LIMIT * limit)
+            larger = wanted.model_copy(update={"max_output_tokens": _LARGER_LIMIT * limit})
+            return await endpoint.stream(messages, tools, listener, recorder, left, larger)
 
         try:
-            reply = await self._first_reply(role, one_try, _budget(REPLY_SHARE))
+            reply = await self._first_reply(self._cascade(role, wanted), one_try, _budget(REPLY_SHARE))
             outcome = "cut" if reply.cut else "ok"
             return reply.model_copy(update={"usage": recorder.usage})
         except EndpointError as error:
@@ -142,14 +154,21 @@ class FallbackModels:
         for endpoint in self.endpoints:
             await endpoint.close()
 
-    async def _first_reply(self, role: Role, one_try: Try, budget: TimeBudget) -> Reply:
-        """The reply of the first endpoint of the role that gives one.
+    def _cascade(self, role: Role, wanted: StepModel) -> tuple[Endpoint, ...]:
+        """The endpoints for a step, in the order in which they are tried: those that the pipeline names and that this
+        process has, else those of the role.
+        """
+        named = tuple(self._named[name] for name in wanted.endpoints if name in self._named)
+        return named or self._roles.get(wanted.role or role, ())
+
+    async def _first_reply(self, endpoints: Sequence[Endpoint], one_try: Try, budget: TimeBudget) -> Reply:
+        """The reply of the first endpoint that gives one.
 
         Raises:
-            EndpointError: of the last endpoint, or that the role has none.
+            EndpointError: of the last endpoint, or that there is none.
         """
         last = EndpointError("not_configured")
-        remaining = sorted(self._roles.get(role, ()), key=lambda one: one.paused_seconds > 0)
+        remaining = sorted(endpoints, key=lambda one: one.paused_seconds > 0)
         while remaining:
             endpoint = remaining.pop(0)
             others = sum(not other.breaker.is_open for other in remaining)

@@ -66,6 +66,7 @@ MODEL_BREAKER_OPEN = Gauge(
 MODEL_FALLBACKS = Counter(
     "answerbus_model_fallbacks_total", "Steps done by rule because no model gave a usable reply", ["step", "reason"]
 )
+GATE = Counter("answerbus_gate_total", "Questions that moderation let pass or stopped", ["pipeline", "decision"])
 MODERATED = Counter(
     "answerbus_moderation_total",
     "Questions by the result of moderation, and by the kinds of findings",
@@ -96,6 +97,7 @@ DEADLINES_MISSED = Counter("answerbus_deadlines_missed_total", "Questions ended 
 RAW_ERASED = Counter("answerbus_raw_erased_total", "Raw questions erased before they expired")
 FORGOTTEN = Counter("answerbus_forgotten_total", "Questions that were erased completely")
 EXCHANGES = Counter("answerbus_exchanges_total", "Recorded live questions, by outcome", ["pipeline", "outcome"])
+REPLIES = Counter("answerbus_replies_total", "Recorded live questions, by what the asker got", ["pipeline", "reply"])
 EXCHANGES_HELPED = Counter(
     "answerbus_exchanges_by_way_total",
     "Recorded live questions that were reused, reranked or attempted again",

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import HEADING, Pipeline, Section
@@ -40,8 +42,17 @@ def read_pipeline(folder: Path) -> Pipeline:
         if not isinstance(section, dict):
             raise PipelineError(f"{path}: {stage}: expected a mapping of settings")
     name = str(document.get("name") or folder.name)
-    texts = {key: str(document.get(key) or "") for key in HEADING if key != "name"}
-    return Pipeline(name=name, sections=sections, **texts)
+    texts = {key: str(document.get(key) or "") for key in ("description", "project_introduction")}
+    settings = {key: document.get(key) or {} for key in ("endings", "models")}
+    return _validated({"name": name, "sections": sections, **texts, **settings}, str(path))
+
+
+def _validated(document: dict[str, Any], place: str) -> Pipeline:
+    try:
+        return Pipeline.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise PipelineError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
@@ -58,14 +69,14 @@ def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
         value = text
     if not equals or not stage or not keys or not all(keys):
         raise PipelineError(f"--set {given[:60]}: expected STAGE.KEY=VALUE, such as answer.temperature=0")
-    sections = json.loads(json.dumps(pipeline.sections))
-    inner = sections.setdefault(stage, {})
+    document = json.loads(pipeline.encode())
+    inner = (document if stage in ("endings", "models") else document["sections"]).setdefault(stage, {})
     for key in keys[:-1]:
         inner = inner.setdefault(key, {})
         if not isinstance(inner, dict):
             raise PipelineError(f"--set {given[:60]}: {key} is no mapping in pipeline {pipeline.name}")
     inner[keys[-1]] = value
-    return pipeline.model_copy(update={"sections": sections})
+    return _validated(document, f"--set {given[:60]}")
 
 
 def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:

@@ -314,14 +314,13 @@ class MemoryBus:
     def _add_processor(self, stage: Stage) -> None:
         withdrawals = Withdrawals()
         publisher = cast("Publisher", self.log)
+        sections = Sections(self.pipelines)
         retry_policy = _RaisingRetryPolicy(
-            stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline
+            stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline, sections.endings
         )
         tracer = telemetry.Tracer(self.settings.otlp_endpoint, stage.name)
         self._withdrawals.append(withdrawals)
-        self._processors[stage.name] = MessageProcessor(
-            stage, publisher, Sections(self.pipelines), tracer, retry_policy, withdrawals
-        )
+        self._processors[stage.name] = MessageProcessor(stage, publisher, sections, tracer, retry_policy, withdrawals)
 
     def _enqueue(self, event: StoredEvent) -> None:
         """Queue the event for every subscription that consumes it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import NotFoundError, PipelineError, UnavailableError
-from shared.contracts.pipelines import Pipeline, is_candidate
+from shared.contracts.pipelines import HEADING, Pipeline, is_candidate
 from shared.contracts.subjects import CANDIDATE_PREFIX
 from shared.stores.ports import Change
 
@@ -75,11 +75,11 @@ class MemoryPipelines:
     def apply(self, name: str, sections: Mapping[str, Any]) -> PipelineRef:
         """Store a document; the revision is one more than the last one of any name, as in the NATS bucket.
 
-        The key `project_introduction` beside the sections is that of the document.
+        Keys of the document's head beside the sections, such as `project_introduction`, are those of the document.
         """
-        stages = {key: value for key, value in sections.items() if key != "project_introduction"}
-        introduction = str(sections.get("project_introduction", ""))
-        self._revisions.append(Pipeline(name=name, project_introduction=introduction, sections=stages))
+        head = {key: sections[key] for key in HEADING if key in sections}
+        stages = {key: value for key, value in sections.items() if key not in HEADING}
+        self._revisions.append(Pipeline.model_validate({**head, "name": name, "sections": stages}))
         return PipelineRef(name=name, revision=len(self._revisions))
 
     def current(self, name: str) -> PipelineRef | None:

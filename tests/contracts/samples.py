@@ -199,6 +199,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             tool_calls=_TOOL_CALLS,
             engine="agent",
             usage=Usage(input_tokens=120, output_tokens=30, cost_usd=0.001),
+            reply=True,
         ),
     )
     yield (
@@ -273,6 +274,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             judged_by="judge",
             refuted=_EARLIER.refuted,
             evaluation=_EVALUATION,
+            reply=True,
         ),
     )
     yield (
@@ -287,6 +289,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             text=_QUESTION.text,
             links=(Link(url="https://example.org/help", title="Help"),),
             notice=_NOTICE,
+            reply=True,
         ),
     )
     yield "gateway", 0, QuestionWithdrawn(by="client")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,9 +15,8 @@ from shared.contracts.envelope import opening
 from shared.contracts.facts import QuestionWithdrawn
 from shared.contracts.payloads import Expert, Slot
 from shared.contracts.requests.directory import BookRequest, LoadRequest
-from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.runtime.testing import MemoryBus
-from tests.support.judged import Script, platform, result_of
+from tests.support.judged import Script, platform, record_of, result_of
 from tests.support.model_server import Scripted, ScriptedReply
 
 TIME = (datetime.now(UTC) + timedelta(days=3)).replace(hour=10, minute=0, second=0, microsecond=0)
@@ -48,14 +46,6 @@ async def support(
     async with platform(folder, script, **sections) as (bus, client):
         await bus.ask(LoadRequest(experts=(SMITH,), slots=SLOTS))
         yield bus, client, script
-
-
-async def record_of(bus: MemoryBus, question: str) -> Exchange:
-    """The exchange, once it is recorded: the asker has the answer before."""
-    async with asyncio.timeout(20):
-        while (found := (await bus.ask(ExchangeRequest(id=question))).exchange) is None:  # noqa: ASYNC110 (a request)
-            await asyncio.sleep(0.02)
-    return found
 
 
 async def everywhere(bus: MemoryBus, client: httpx.AsyncClient, result: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
+from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.llm.fallback import FallbackModels
 from shared.llm.settings import read_models
 from shared.runtime.settings import Settings
@@ -106,3 +107,11 @@ async def result_of(client: httpx.AsyncClient, question: str = RENT, **more: Any
     assert response.status_code == 200, response.text
     body = response.json()
     return {**body["result"], "id": body["id"]}
+
+
+async def record_of(bus: MemoryBus, question: str) -> Exchange:
+    """The exchange, once it is recorded: the asker has the answer before."""
+    async with asyncio.timeout(20):
+        while (found := (await bus.ask(ExchangeRequest(id=question))).exchange) is None:  # noqa: ASYNC110 (a request)
+            await asyncio.sleep(0.02)
+    return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from services.answer import prompts
-from services.answer.ports import CUT_OFF, AnswerTask, Completion
+from services.answer.answer_builder import not_found
+from services.answer.ports import CUT_OFF, AnswerTask, Completion, Draft
 from services.answer.token_stream import CompletionStream
 from shared.contracts.domain import Usage
 from shared.contracts.errors import ModelError
@@ -19,8 +20,13 @@ class ChatEngine:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def draft(self, task: AnswerTask) -> Completion:
-        """Calls the model once, and a second time only if it answered in another language than the asker's."""
+    async def draft(self, task: AnswerTask) -> Completion | Draft:
+        """Calls the model once, and a second time only if it answered in another language than the asker's.
+
+        Without passages there is nothing to write from: a model that may not ask back is not called.
+        """
+        if not task.passages and not task.may_clarify:
+            return await not_found((), task)
         messages = prompts.chat_messages(task)
         usage = Usage()
         for last in (False, True):

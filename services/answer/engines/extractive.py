@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from services.answer.answer_builder import not_found
+from services.answer.answer_builder import not_found, with_links_section
 from services.answer.citations import cite
 from services.answer.engines.confidence import Judgement, calibrated, judge
 from services.answer.engines.sentence_ranking import RankedStatement, Reading, choose, read, rescored
@@ -54,7 +54,8 @@ class ExtractiveEngine:
             await task.tokens.write(piece)
         answer = Answer(content="".join(pieces), sentences=sentences)
         right = calibrated(judgement.right, settings.confidence_slope, settings.confidence_offset)
-        return Draft(answer, citations, round(10 * right, 1), explanation=explanation)
+        draft = Draft(answer, citations, round(10 * right, 1), explanation=explanation)
+        return await with_links_section(draft, task)
 
     async def _scored(self, asked: str, reading: Reading, task: AnswerTask) -> Reading:
         """The reading with the scores of the model; as it is when the model fails or is late."""

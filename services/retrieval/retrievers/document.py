@@ -69,6 +69,8 @@ class DocumentRetriever:
             by_model = await select_sources(self._models, query.text, entries, settings, introduction)
             if by_model is not None:
                 return [known[source] for source in by_model[0]], by_model[1]
+            if settings.without_model == "none":
+                return [], Explanation(NAME, (StepChange("no source: the model did not answer"),))
         sources, explanation = chooser.choose(query.text, settings)
         return [known[source] for source in sources], explanation
 
@@ -95,7 +97,7 @@ class WholeDocumentRetriever:
         Sources are taken while they fit into `max_chars`; the best one is cut to it.
         """
         documents, chosen = await self._documents.choose(query, self._settings, self._introduction)
-        scores = [change.after or 0.0 for change in chosen.changes]
+        scores = [change.after or 0.0 for change in chosen.changes[: len(documents)]]
         changes, loaded, left = list(chosen.changes), list[Passage](), self._settings.max_chars
         for document, score in zip(documents, scores, strict=True):
             passages = await self._documents.load(document)

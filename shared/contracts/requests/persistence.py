@@ -66,6 +66,11 @@ class Exchange(Value):
     reuse_key: str = ""
 
     @property
+    def shown(self) -> bool:
+        """Whether the asker was shown this ending; see `Outcome.reply`."""
+        return bool(self.details.get("reply", True))
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The groups of the asker, whose documents the answer may be made of."""
         return tuple(self.details.get("groups") or ())

@@ -1,0 +1,159 @@
+"""The demonstration of a pipeline: its documents and questions, and what a model would reply.
+
+`deploy/pipelines/NAME/demo/demo.yaml` holds it. The replies are written beforehand, so that a demonstration needs no
+model: it shows what the pipeline makes of a model's replies, not how good a model is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shared.contracts.errors import ConfigurationError
+from shared.contracts.pipelines import StepModel
+from shared.llm.chat_clients import DEFAULT_OPTIONS
+from shared.llm.endpoint import Endpoint
+from shared.llm.endpoint_error import EndpointError
+from shared.llm.fallback import FallbackModels
+from shared.llm.ports import Message, Reply, Tool, ToolCall
+from shared.llm.settings import ROLES, EndpointSettings
+from shared.llm.stream_accumulator import StreamAccumulator
+
+#: The name under which the replies appear in events.
+MODEL = "scripted"
+
+
+class ScriptedToolCall(BaseModel):
+    """A tool that the model asks for, with its arguments."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class DemoReply(BaseModel):
+    """One reply, given once, to the first call whose messages contain every text of `when`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    when: tuple[str, ...]
+    say: str | dict[str, Any] = ""
+    calls: tuple[ScriptedToolCall, ...] = ()
+
+
+class DemoQuestion(BaseModel):
+    """A question of the demonstration, and what to look out for in its answer.
+
+    Those with the same `conversation` are asked in one conversation.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ask: str
+    shows: str = ""
+    conversation: str = ""
+
+
+class DemoScript(BaseModel):
+    """The whole demonstration; `documents` (folders or files) and `directory` are paths beside the script.
+
+    `namespace` begins the ids of the documents.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    documents: tuple[str, ...] = ()
+    namespace: str = "kb"
+    directory: str = ""
+    questions: tuple[DemoQuestion, ...]
+    replies: tuple[DemoReply, ...] = ()
+
+
+def read_demo(folder: Path) -> DemoScript:
+    """The demonstration of the pipeline in this folder.
+
+    Raises:
+        ConfigurationError: there is none, or it is not valid.
+    """
+    path = folder / "demo" / "demo.yaml"
+    try:
+        return DemoScript.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except OSError:
+        raise ConfigurationError(
+            f"pipeline {folder.name} has no demonstration (no {path.name} in its folder)"
+        ) from None
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path.name}: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise ConfigurationError(f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def scripted_models(script: DemoScript) -> FallbackModels:
+    """Models that give the replies of the script, in every role."""
+    settings = EndpointSettings(name=MODEL, model=MODEL, base_url="http://127.0.0.1:9/v1", tries=1)
+    endpoint = Endpoint(settings, _ScriptedClient(script.replies))
+    return FallbackModels({role: [endpoint] for role in ROLES})
+
+
+class _ScriptedClient:
+    """A `ChatClient` that reads replies from the script instead of asking a server."""
+
+    def __init__(self, replies: Sequence[DemoReply]) -> None:
+        self._left = list(replies)
+
+    async def open(self) -> None:
+        """Nothing to do."""
+
+    async def check(self) -> None:
+        """Nothing to do."""
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, wanted: StepModel = DEFAULT_OPTIONS
+    ) -> Reply:
+        reply = self._next(messages)
+        calls = tuple(
+            ToolCall(id=f"call-{number}", name=call.tool, arguments=call.arguments)
+            for number, call in enumerate(reply.calls)
+        )
+        return Reply(text=_text(reply), calls=calls, model=MODEL)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        accumulator: StreamAccumulator,
+        wanted: StepModel = DEFAULT_OPTIONS,
+    ) -> AsyncGenerator[str, None]:
+        reply = self._next(messages)
+        for number, call in enumerate(reply.calls):
+            accumulator.add_tool_call(number, f"call-{number}", call.tool, json.dumps(call.arguments))
+        for piece in _text(reply).split(" "):
+            yield accumulator.add_text(piece if not accumulator.text else f" {piece}")
+        accumulator.model = MODEL
+        accumulator.set_finish_reason("tool_calls" if reply.calls else "stop")
+
+    def _next(self, messages: Sequence[Message]) -> DemoReply:
+        """The first reply left whose texts are all in the messages.
+
+        Raises:
+            EndpointError: there is none.
+        """
+        told = "\n".join(message.text for message in messages)
+        for number, reply in enumerate(self._left):
+            if all(text in told for text in reply.when):
+                return self._left.pop(number)
+        raise EndpointError("no_scripted_reply", retryable=False, unhealthy=False)
+
+
+def _text(reply: DemoReply) -> str:
+    return reply.say if isinstance(reply.say, str) else json.dumps(reply.say, ensure_ascii=False)

@@ -1,0 +1,66 @@
+"""A pipeline chooses the model of a step, and how it is asked. Over real HTTP."""
+
+from __future__ import annotations
+
+from shared.contracts.pipelines import StepModel
+from shared.llm.call_context import model_calls
+from tests.support.model_server import ModelServer, ScriptedReply
+from tests.unit.llm.endpoints import ASKED, Verdict, endpoint, served
+
+FINE = {"relevant": True}
+
+
+async def test_step_is_asked_at_the_endpoints_that_the_pipeline_names_in_its_order() -> None:
+    with ModelServer(lambda _: ScriptedReply(status=400)) as first, ModelServer(lambda _: "Paris.") as second:
+        wanted = {"answer": StepModel(endpoints=("two", "one"))}
+        async with served(endpoint(first), endpoint(second, "two")) as models:
+            with model_calls("answer", models=wanted) as work:
+                reply = await models.converse("main", "answer", ASKED)
+                await models.converse("main", "followups", ASKED)
+
+    assert (reply.model, len(second.asked)) == ("model-two", 2)
+    assert [call.endpoint for call in work.calls] == ["two", "two"]
+    assert len(first.asked) == 1  # the other step begins with the first endpoint
+
+
+async def test_endpoint_that_this_process_does_not_have_leaves_those_of_the_role() -> None:
+    with ModelServer(lambda _: "Paris.") as server:
+        async with served(endpoint(server)) as models:
+            with model_calls("answer", models={"answer": StepModel(endpoints=("elsewhere",))}):
+                assert (await models.converse("main", "answer", ASKED)).text == "Paris."
+
+
+async def test_temperature_effort_and_limit_of_a_step_replace_those_of_the_endpoint() -> None:
+    wanted = StepModel(temperature=0.0, effort="low", max_output_tokens=77)
+    with ModelServer(lambda asked: "Paris." if asked.streams else FINE) as server:
+        async with served(endpoint(server, temperature=0.9, max_output_tokens=500)) as models:
+            with model_calls("answer", models={"answer": wanted, "gate": wanted}):
+                await models.converse("main", "answer", ASKED)
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+                await models.converse("main", "other", ASKED)
+
+    *named, other = (asked.body for asked in server.asked)
+    for body in named:
+        assert (body["temperature"], body["reasoning_effort"], body["max_tokens"]) == (0.0, "low", 77)
+    assert (other["temperature"], other["max_tokens"]) == (0.9, 500)
+    assert "reasoning_effort" not in other
+
+
+async def test_reply_cut_at_the_limit_of_its_step_is_asked_for_with_a_larger_one() -> None:
+    said = [ScriptedReply("It stands", finish="length"), ScriptedReply("It stands in Paris.")]
+    with ModelServer(said) as server:
+        async with served(endpoint(server)) as models:
+            with model_calls("answer", models={"answer": StepModel(max_output_tokens=10)}):
+                reply = await models.converse("main", "answer", ASKED)
+
+    assert reply.text == "It stands in Paris."
+    assert [asked.body["max_tokens"] for asked in server.asked] == [10, 40]
+
+
+async def test_role_of_a_step_may_be_another_one() -> None:
+    with ModelServer(lambda _: FINE) as server:
+        async with served(endpoint(server)) as models:
+            with model_calls("moderation", models={"gate": StepModel(role="judge")}) as work:
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    assert work.calls[0].role == "judge"
