@@ -24,6 +24,28 @@ DATA = Path("data")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
+def command_tenant() -> str:
+    """The tenant that `answerbus --tenant` names for the command that runs; empty: none."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return str(context.find_root().obj or "") if context else ""
+
+
+def tenant_on_bus(settings: Settings) -> str:
+    """The tenant of a command that acts over NATS itself: the one that is named, else the platform's own.
+
+    A name that no tenant can have ends the command.
+    """
+    from cli.output import fail
+    from shared.contracts.tenants import tenant_name
+
+    try:
+        return tenant_name(command_tenant() or settings.tenant)
+    except ValueError as error:
+        fail(f"--tenant: {error}", 2)
+
+
 def read_settings(**given: Any) -> Settings:
     """Process settings, overridden by the options that were given; a wrong setting ends the command with one line."""
     from pydantic import ValidationError

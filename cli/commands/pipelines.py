@@ -96,6 +96,8 @@ def show(
         shown.update(name=ref.name, revision=ref.revision, description=pipeline.description)
         if pipeline.project_introduction:
             shown["project_introduction"] = pipeline.project_introduction
+        if pipeline.tenants:
+            shown["tenants"] = list(pipeline.tenants)
         for stage, kind in section_kinds().items():
             if kind is not None:
                 shown[stage] = pipeline.section(stage, kind).model_dump(mode="json")

@@ -63,7 +63,7 @@ def batches(request: LoadRequest) -> Iterator[LoadRequest]:
     for name in ("experts", "slots", "content"):
         rows = getattr(request, name)
         for at in range(0, len(rows), BATCH):
-            yield LoadRequest.model_validate({name: rows[at : at + BATCH]})
+            yield LoadRequest.model_validate({name: rows[at : at + BATCH], "tenant": request.tenant})
 
 
 def _yaml_rows(path: Path) -> dict[str, list[dict[str, Any]]]:

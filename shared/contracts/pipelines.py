@@ -14,7 +14,7 @@ from shared.contracts.errors import PipelineError
 S = TypeVar("S", bound="Section")
 
 #: Keys of a document that are not stages.
-HEADING = ("name", "description", "project_introduction")
+HEADING = ("name", "description", "project_introduction", "tenants")
 
 
 class Section(BaseModel):
@@ -33,13 +33,17 @@ class PromptedSection(Section):
 
 
 class Pipeline(BaseModel):
-    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage."""
+    """A pipeline document: its name, what every model is told of the project, and the raw sections by stage.
+
+    `tenants` are those whose questions it may answer; empty: all.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     description: str = ""
     project_introduction: str = ""
+    tenants: tuple[str, ...] = ()
     sections: dict[str, dict[str, Any]] = {}
 
     def section(self, stage: str, kind: type[S]) -> S:
@@ -58,9 +62,14 @@ class Pipeline(BaseModel):
             place = ".".join(map(str, (stage, *first["loc"])))
             raise PipelineError(f"pipeline {self.name}: {place}: {first['msg']}") from None
 
+    def is_for(self, tenant: str) -> bool:
+        """Whether it may answer questions of this tenant."""
+        return not self.tenants or tenant in self.tenants
+
     def encode(self) -> bytes:
-        """Canonical bytes: equal documents are equal bytes."""
-        return json.dumps(self.model_dump(), sort_keys=True, ensure_ascii=False).encode()
+        """Canonical bytes: equal documents are equal bytes, also equal to those of before there were tenants."""
+        content = self.model_dump(mode="json", exclude=None if self.tenants else {"tenants"})
+        return json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Pipeline:
@@ -82,6 +91,18 @@ class PipelineSource(Protocol):
         Raises:
             PipelineError: when it is not kept any more, or never was.
         """
+
+
+async def pipeline_for(source: PipelineSource, name: str, tenant: str) -> PipelineRef | None:
+    """The newest revision of the pipeline for questions of this tenant; None where it has none of that name."""
+    ref = source.current(name)
+    return ref if ref is not None and (await source.pipeline(ref)).is_for(tenant) else None
+
+
+async def pipelines_for(source: PipelineSource, tenant: str) -> list[PipelineRef]:
+    """The newest revisions of the pipelines that questions of this tenant may name, in alphabetical order."""
+    found = [await pipeline_for(source, name, tenant) for name in source.names()]
+    return [ref for ref in found if ref is not None]
 
 
 class Sections:

@@ -14,6 +14,7 @@ import yaml
 
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import HEADING, Pipeline, Section
+from shared.contracts.tenants import tenant_name
 
 
 def read_pipeline(folder: Path) -> Pipeline:
@@ -37,8 +38,24 @@ def read_pipeline(folder: Path) -> Pipeline:
         if not isinstance(section, dict):
             raise PipelineError(f"{path}: {stage}: expected a mapping of settings")
     name = str(document.get("name") or folder.name)
-    texts = {key: str(document.get(key) or "") for key in HEADING if key != "name"}
-    return Pipeline(name=name, sections=sections, **texts)
+    texts = {key: str(document.get(key) or "") for key in ("description", "project_introduction")}
+    return Pipeline(name=name, sections=sections, tenants=_tenants(path, document.get("tenants")), **texts)
+
+
+def _tenants(path: Path, given: object) -> tuple[str, ...]:
+    """The tenants that the head of a document names; none: it is for all.
+
+    Raises:
+        PipelineError: it is no list of names of tenants: the pipeline must not be taken for one of all.
+    """
+    if given is None:
+        return ()
+    try:
+        if not isinstance(given, list) or not given:
+            raise ValueError("expected a list of names, or leave it out for all")
+        return tuple(tenant_name(str(name)) for name in given)
+    except ValueError as error:
+        raise PipelineError(f"{path}: tenants: {error}") from None
 
 
 def with_setting(pipeline: Pipeline, given: str) -> Pipeline:

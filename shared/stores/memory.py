@@ -75,11 +75,11 @@ class MemoryPipelines:
     def apply(self, name: str, sections: Mapping[str, Any]) -> PipelineRef:
         """Store a document; the revision is one more than the last one of any name, as in the NATS bucket.
 
-        The key `project_introduction` beside the sections is that of the document.
+        The keys `project_introduction` and `tenants` beside the sections are those of the document.
         """
-        stages = {key: value for key, value in sections.items() if key != "project_introduction"}
-        introduction = str(sections.get("project_introduction", ""))
-        self._revisions.append(Pipeline(name=name, project_introduction=introduction, sections=stages))
+        stages = {key: value for key, value in sections.items() if key not in ("project_introduction", "tenants")}
+        introduction, tenants = str(sections.get("project_introduction", "")), tuple(sections.get("tenants", ()))
+        self._revisions.append(Pipeline(name=name, project_introduction=introduction, tenants=tenants, sections=stages))
         return PipelineRef(name=name, revision=len(self._revisions))
 
     def current(self, name: str) -> PipelineRef | None:

@@ -32,7 +32,7 @@ class GetExpertAvailability:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("GetExpertAvailabilityArguments", arguments)
-        request = AvailabilityRequest.model_validate(values.model_dump())
+        request = AvailabilityRequest.model_validate({**values.model_dump(), "tenant": context.run.tenant})
         reply = await self._requests.ask(request)
         if not reply.slots:
             return ToolOutput(text=f"{reply.expert.name} has no free slot in that time.")

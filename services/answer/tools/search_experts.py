@@ -32,7 +32,7 @@ class SearchExperts:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("SearchExpertsArguments", arguments)
-        request = ExpertsRequest.model_validate(values.model_dump())
+        request = ExpertsRequest.model_validate({**values.model_dump(), "tenant": context.run.tenant})
         reply = await self._requests.ask(request)
         if not reply.experts:
             return ToolOutput(text="Nobody fits; try without the kind of session or the language.")
