@@ -33,10 +33,9 @@ def load(
     from shared.contracts.errors import RefusedError
 
     try:
-        request = read_directory(file)
+        request = read_directory(file, tenant=tenant_on_bus(bus_settings(nats_url, data)))
     except RefusedError as error:
         fail(str(error))
-    request = request.model_copy(update={"tenant": tenant_on_bus(bus_settings(nats_url, data))})
     loaded = {"experts": 0, "slots": 0, "content": 0}
 
     async def work(client: Client) -> None:

@@ -361,26 +361,26 @@ async def test_limits_of_a_key_and_its_users_count_in_each_tenant(tmp_path: Path
 
 
 async def test_pipeline_of_other_tenants_does_not_exist(tmp_path: Path) -> None:
-    private = {"tenants": ["acme"], "answer": {"engine": "extractive"}}
-    async with two_harbours(tmp_path, pipelines={"private": private}, tenant_pipelines="acme:private") as here:
+    head = {"tenants": ["acme"], "answer": {"engine": "extractive"}}
+    async with two_harbours(tmp_path, pipelines={"boardroom": head}, tenant_pipelines="acme:boardroom") as here:
         for tenant, visible in (("acme", True), ("beta", False)):
             async with here.http("app", tenant) as http, here.mcp("app", tenant) as mcp:
                 lists = [(await http.get(path)).text for path in ("/api/v1/pipelines", "/v1/models")]
                 lists.append(str(await mcp.read_resource("answerbus://pipelines")))
                 lists.append(str(await mcp.list_prompts()))
-                assert ["private" in one for one in lists] == [visible] * len(lists)
-                asked = await http.post("/api/v1/query", json={"question": SALARY, "pipeline": "private"})
-                searched = await http.post("/api/v1/search", json={"query": SALARY, "pipeline": "private"})
-                model = await http.get("/v1/models/private")
-                chat = {"model": "private", "messages": [{"role": "user", "content": SALARY}]}
+                assert ["boardroom" in one for one in lists] == [visible] * len(lists)
+                asked = await http.post("/api/v1/query", json={"question": SALARY, "pipeline": "boardroom"})
+                searched = await http.post("/api/v1/search", json={"query": SALARY, "pipeline": "boardroom"})
+                model = await http.get("/v1/models/boardroom")
+                chat = {"model": "boardroom", "messages": [{"role": "user", "content": SALARY}]}
                 completed = await http.post("/v1/chat/completions", json=chat)
                 named = [asked.status_code, searched.status_code, model.status_code, completed.status_code]
                 assert [one == 200 for one in named] == [visible] * 4, named
                 absent = await http.post("/api/v1/query", json={"question": SALARY, "pipeline": "absent"})
-                assert visible or asked.json()["detail"] == absent.json()["detail"].replace("absent", "private")
+                assert visible or asked.json()["detail"] == absent.json()["detail"].replace("absent", "boardroom")
             told = await here.ask(tenant, "How much is the salary of the harbour master in euros?")
             used = here.town.bus.history(told["id"])[0].pipeline.name
-            assert used == ("private" if visible else "default")
+            assert used == ("boardroom" if visible else "default")
 
 
 async def test_default_pipeline_of_other_tenants_is_not_used_instead(tmp_path: Path) -> None:
