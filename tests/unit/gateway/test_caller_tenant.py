@@ -55,7 +55,9 @@ def test_request_for_a_tenant_that_the_caller_does_not_have_is_refused(own: tupl
 
 
 def test_on_a_platform_of_one_tenant_every_operator_is_one_of_all_and_no_client_sees_more_than_its_tenant() -> None:
-    operator, client = (in_tenant(Caller("a", role, tenants=("town",)), ("town",), "") for role in ("operator", "client"))
+    operator, client = (
+        in_tenant(Caller("a", role, tenants=("town",)), ("town",), "") for role in ("operator", "client")
+    )
     assert (operator.seen_tenant, client.seen_tenant) == ("", "town")
 
 
