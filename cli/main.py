@@ -31,6 +31,7 @@ from cli.commands import (
     train,
     up,
 )
+from cli.options import use_tenant
 
 Tenant = Annotated[
     str,
@@ -69,9 +70,9 @@ for noun, group in GROUPS.items():
 
 
 @app.callback()
-def _before_the_command(context: typer.Context, tenant: Tenant = "") -> None:
+def _before_the_command(tenant: Tenant = "") -> None:
     """Answers questions from a body of documents as a chain of durable facts."""
-    context.obj = tenant  # for `cli.options.command_tenant`
+    use_tenant(tenant)
     import structlog  # half the time of --help, which does not need it
 
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))

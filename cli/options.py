@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,15 +22,18 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 #: The data directory when neither `--data` nor ANSWERBUS_DATA_DIR names one.
 DATA = Path("data")
 
+_TENANT: ContextVar[str] = ContextVar("tenant", default="")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def command_tenant() -> str:
     """The tenant that `answerbus --tenant` names for the command that runs; empty: none."""
-    import click
+    return _TENANT.get()
 
-    context = click.get_current_context(silent=True)
-    return str(context.find_root().obj or "") if context else ""
+
+def use_tenant(name: str) -> None:
+    """Name the tenant of the command that runs now; empty: none."""
+    _TENANT.set(name)
 
 
 def tenant_on_bus(settings: Settings) -> str:
