@@ -14,7 +14,9 @@ from typing import Any
 
 import httpx
 
+from cli.options import command_tenant
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.tenants import TENANT_HEADER
 
 KEY_VARIABLE = "ANSWERBUS_API_KEY"
 URL_VARIABLE = "ANSWERBUS_URL"
@@ -38,6 +40,8 @@ class GatewayClient:
         self.url = url.rstrip("/")
         key = os.environ.get(KEY_VARIABLE, "")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
+        if tenant := command_tenant():
+            headers[TENANT_HEADER] = tenant
         self._http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=httpx.Timeout(30, read=650))
 
     async def __aenter__(self) -> GatewayClient:

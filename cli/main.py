@@ -6,6 +6,7 @@ Commands import what they need when they run, so that `--help` stays fast.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -31,7 +32,17 @@ from cli.commands import (
     train,
     up,
 )
+from cli.options import use_tenant
 
+Tenant = Annotated[
+    str,
+    typer.Option(
+        "--tenant",
+        envvar="ANSWERBUS_CLIENT_TENANT",
+        help="Tenant that the command is for, where the key is of several; before the command.",
+        show_default=False,
+    ),
+]
 app = typer.Typer(
     name="answerbus",
     help="Answers questions from a body of documents as a chain of durable facts.",
@@ -61,8 +72,9 @@ for noun, group in GROUPS.items():
 
 
 @app.callback()
-def _log_to_standard_error() -> None:
+def _before_the_command(tenant: Tenant = "") -> None:
     """Answers questions from a body of documents as a chain of durable facts."""
+    use_tenant(tenant)
     import structlog  # half the time of --help, which does not need it
 
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))

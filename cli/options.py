@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,32 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 #: The data directory when neither `--data` nor ANSWERBUS_DATA_DIR names one.
 DATA = Path("data")
 
+_TENANT: ContextVar[str] = ContextVar("tenant", default="")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def command_tenant() -> str:
+    """The tenant that `answerbus --tenant` names for the command that runs; empty: none."""
+    return _TENANT.get()
+
+
+def use_tenant(name: str) -> None:
+    """Name the tenant of the command that runs now; empty: none."""
+    _TENANT.set(name)
+
+
+def tenant_on_bus(settings: Settings) -> str:
+    """The tenant of a command that acts over NATS itself: the one that is named, else the platform's own.
+
+    A name that no tenant can have ends the command.
+    """
+    from cli.output import fail
+    from shared.contracts.tenants import tenant_name
+
+    try:
+        return tenant_name(command_tenant() or settings.tenant)
+    except ValueError as error:
+        fail(f"--tenant: {error}", 2)
 
 
 def read_settings(**given: Any) -> Settings:

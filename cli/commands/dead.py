@@ -184,8 +184,8 @@ def _criteria(stage: str, kind: str, cid: str, since: str, before: str) -> DeadL
     if cid and not is_correlation_id(cid):
         fail(f"--cid {cid}: a question's id has 32 hexadecimal digits", 2)
     now = datetime.now(UTC)
-    moments = [now - timedelta(seconds=duration_seconds(text)) if text else None for text in (since, before)]
-    return DeadLetterFilter(stage, kind, cid, *moments)
+    begin, end = (now - timedelta(seconds=duration_seconds(text)) if text else None for text in (since, before))
+    return DeadLetterFilter(stage, kind, cid, begin, end)
 
 
 def _for_each(

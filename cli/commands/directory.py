@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import DATA, Data, Json, NatsUrl, bus_settings
+from cli.options import DATA, Data, Json, NatsUrl, bus_settings, tenant_on_bus
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -33,7 +33,7 @@ def load(
     from shared.contracts.errors import RefusedError
 
     try:
-        request = read_directory(file)
+        request = read_directory(file, tenant=tenant_on_bus(bus_settings(nats_url, data)))
     except RefusedError as error:
         fail(str(error))
     loaded = {"experts": 0, "slots": 0, "content": 0}
@@ -59,9 +59,10 @@ def show(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> No
     from shared.contracts.requests.directory import DirectoryReply, DirectoryRequest
 
     replies: list[DirectoryReply] = []
+    tenant = tenant_on_bus(bus_settings(nats_url, data))
 
     async def work(client: Client) -> None:
-        replies.append(await send_request(client, DirectoryRequest(), TIMEOUT))
+        replies.append(await send_request(client, DirectoryRequest(tenant=tenant), TIMEOUT))
 
     _with_connection(nats_url, data, work)
     (reply,) = replies

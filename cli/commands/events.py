@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_seconds, lane_option
+from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_seconds, lane_option, tenant_on_bus
 
 if TYPE_CHECKING:
     from cli.client import GatewayClient
@@ -239,12 +239,13 @@ def inject(
 
     chosen_lane = lane_option(lane)
     settings = bus_settings(nats_url, data)
+    tenant = tenant_on_bus(settings)
 
     async def work() -> list[str]:
         target = injection_target(where, chosen_lane)
         text = sys.stdin.read() if file == "-" else _read_text(Path(file))
         async with operator_session(settings) as session:
-            return await inject_into(session, text, target, pipeline or settings.default_pipeline, settings.tenant)
+            return await inject_into(session, text, target, pipeline or settings.pipeline_of(tenant), tenant)
 
     ids = run(work)
     if as_json:

@@ -96,6 +96,8 @@ def show(
         shown.update(name=ref.name, revision=ref.revision, description=pipeline.description)
         if pipeline.project_introduction:
             shown["project_introduction"] = pipeline.project_introduction
+        if pipeline.tenants:
+            shown["tenants"] = list(pipeline.tenants)
         shown["endings"] = pipeline.endings.model_dump(mode="json")
         if pipeline.models:
             shown["models"] = {step: one.model_dump(mode="json") for step, one in pipeline.models.items()}

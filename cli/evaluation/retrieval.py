@@ -26,6 +26,7 @@ from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.requests.request import Request
 from shared.contracts.requests.retrieval import IndexStatsReply, IndexStatsRequest, SearchReply, SearchRequest
 from shared.contracts.stage import Stage
+from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
@@ -96,7 +97,7 @@ class RetrievalStage:
 
     async def stats(self) -> IndexStatsReply:
         """The numbers of indexed documents and passages."""
-        return IndexStatsReply.model_validate(await self._request(IndexStatsRequest()))
+        return IndexStatsReply.model_validate(await self._request(IndexStatsRequest(tenant=DEFAULT_TENANT)))
 
     async def _request(self, request: Request[Any]) -> Any:
         handler = next(one for one in self.stage.request_handlers if one.request is type(request))
@@ -111,7 +112,9 @@ class RetrievalStage:
 
 def embedded_settings(data: Path) -> Settings:
     """Settings for a measurement: an embedded index in the folder `data`, whatever server the environment names."""
-    return Settings(data_dir=data, vector_url="")
+    return Settings(
+        data_dir=data, vector_url="", tenant=DEFAULT_TENANT, tenants=(), key_tenants={}, tenant_pipelines={}
+    )
 
 
 @asynccontextmanager
@@ -212,7 +215,11 @@ def _digest(collection: Collection) -> str:
 def _request(query: JudgedQuery, retrievers: Sequence[str], language: str, depth: int) -> SearchRequest:
     limit = min(_MOST, depth * _PASSAGES_EACH)
     return SearchRequest(
-        query=query.text[:10_000], language=language or "und", limit=limit, retrievers=tuple(retrievers)
+        tenant=DEFAULT_TENANT,
+        query=query.text[:10_000],
+        language=language or "und",
+        limit=limit,
+        retrievers=tuple(retrievers),
     )
 
 

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 from shared.contracts.errors import RefusedError
 from shared.contracts.payloads import ContentItem, Expert, Slot
 from shared.contracts.requests.directory import LoadRequest
+from shared.contracts.tenants import DEFAULT_TENANT
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -36,8 +37,8 @@ BATCH = 500
 _LISTS = ("topics", "languages", "session_types")
 
 
-def read_directory(path: Path, *, now: datetime | None = None) -> LoadRequest:
-    """The rows of a file; weekly times become slots from `now` on.
+def read_directory(path: Path, *, now: datetime | None = None, tenant: str = DEFAULT_TENANT) -> LoadRequest:
+    """The rows of a file, for the directory of a tenant; weekly times become slots from `now` on.
 
     Raises:
         RefusedError: the file cannot be read or a row is invalid; the text names the row and the error.
@@ -55,7 +56,7 @@ def read_directory(path: Path, *, now: datetime | None = None) -> LoadRequest:
     for expert, pattern in weekly:
         slots += _weekly(expert, pattern, zones[expert.id], now or datetime.now(UTC))
     content = [_read(ContentItem, row, f"content {number}") for number, row in enumerate(rows["content"], start=1)]
-    return LoadRequest(experts=tuple(experts), slots=tuple(slots), content=tuple(content))
+    return LoadRequest(tenant=tenant, experts=tuple(experts), slots=tuple(slots), content=tuple(content))
 
 
 def batches(request: LoadRequest) -> Iterator[LoadRequest]:
@@ -63,7 +64,7 @@ def batches(request: LoadRequest) -> Iterator[LoadRequest]:
     for name in ("experts", "slots", "content"):
         rows = getattr(request, name)
         for at in range(0, len(rows), BATCH):
-            yield LoadRequest.model_validate({name: rows[at : at + BATCH]})
+            yield LoadRequest.model_validate({name: rows[at : at + BATCH], "tenant": request.tenant})
 
 
 def _yaml_rows(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -122,7 +122,7 @@ async def _index(settings: Settings) -> MachineCheck:
     """Whether the running retrieval finds all passages by meaning, if it has an embeddings model."""
     try:
         async with bus.connected(settings, "doctor") as client:
-            stats = await send_request(client, IndexStatsRequest(), INDEX_SECONDS)
+            stats = await send_request(client, IndexStatsRequest(tenant=settings.tenant), INDEX_SECONDS)
     except AnswerbusError as error:
         return MachineCheck("index", "warn", f"not checked: {error}")
     detail = f"{stats.documents} documents, {stats.passages} passages"

@@ -35,7 +35,10 @@ class AnonymousSession:
 
 
 class AnonymousSessions:
-    """Opens sessions and verifies their tokens. A session's user is its conversation, so questions belong to it."""
+    """Opens sessions and verifies their tokens. A session's user is its conversation, so questions belong to it.
+
+    Sessions are of the platform's own tenant.
+    """
 
     def __init__(self, settings: Settings, secrets: KeyValue, clock: Callable[[], float] = time.time) -> None:
         self._seconds = settings.anonymous_session_seconds
@@ -71,7 +74,7 @@ class AnonymousSessions:
         conversation, expires_at = orjson.loads(base64.urlsafe_b64decode(content))
         if self._clock() >= expires_at:
             raise token_refused("The session has ended; start one with POST /api/v1/sessions.", "expired")
-        return Caller(SESSION, "client", user=conversation)
+        return Caller(SESSION, "client", user=conversation, tenants=(self._tenant,))
 
     async def _signature(self, content: str) -> str:
         signed = "\x1f".join((NAME, self._tenant, content)).encode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.contracts.answer_cache import GENERATION, in_generation, place_of, read_kept, reuse_key
+from shared.contracts.answer_cache import generation_key, in_generation, place_of, read_kept, reuse_key
 from shared.contracts.domain import PipelineRef, Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerReused
@@ -18,12 +18,12 @@ class AnswerCacheReader:
     If the store is unavailable, repeated questions are slower but still answered.
     """
 
-    def __init__(self, answers: KeyValue, tenant: str) -> None:
+    def __init__(self, answers: KeyValue) -> None:
         self._answers = answers
-        self._tenant = tenant
 
     async def look_up(
         self,
+        tenant: str,
         text: str,
         pipeline: PipelineRef,
         language: str,
@@ -35,7 +35,7 @@ class AnswerCacheReader:
         """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
         key = reuse_key(
             text,
-            tenant=self._tenant,
+            tenant=tenant,
             pipeline=pipeline,
             language=language,
             turns=turns,
@@ -45,7 +45,7 @@ class AnswerCacheReader:
         )
         place = place_of(key)
         try:
-            generation, stored = await self._answers.get_many((GENERATION, place))
+            generation, stored = await self._answers.get_many((generation_key(tenant), place))
         except UnavailableError:
             telemetry.DEGRADED.labels("answers").inc()
             return "", None

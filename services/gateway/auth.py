@@ -9,8 +9,8 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Protocol
 
 from fastapi import Depends, Request
@@ -18,6 +18,7 @@ from fastapi import Depends, Request
 from services.gateway.problems import HttpProblem
 from shared.contracts.document_access import DocumentViewer
 from shared.contracts.pseudonyms import asker_id
+from shared.contracts.tenants import DEFAULT_TENANT, EVERY_TENANT, TENANT_HEADER
 from shared.observability import telemetry
 from shared.runtime.settings import Settings, key_and_expiry
 
@@ -35,15 +36,23 @@ _ORIGIN = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5
 class Caller:
     """Who sends a request: `name` is the key's name (never the key) or that of the token's issuer.
 
-    `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenant` are those of
-    the key's settings or of the token; the body of a request cannot claim them.
+    `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenants` are those of
+    the key's settings or of the token; the body of a request cannot claim them. `tenant` is the one of the tenants for
+    which this request is; with `every_tenant` it is for that one, and an operator is shown those of all.
     """
 
     name: str
     role: Role
     user: str = ""
     groups: tuple[str, ...] = ()
-    tenant: str = ""
+    tenants: tuple[str, ...] = ()
+    tenant: str = DEFAULT_TENANT
+    every_tenant: bool = False
+
+    @property
+    def seen_tenant(self) -> str:
+        """The tenant of which an operator is shown events, exchanges and figures; empty: all."""
+        return "" if self.every_tenant and self.role == "operator" else self.tenant
 
     @property
     def viewer(self) -> DocumentViewer:
@@ -59,14 +68,15 @@ class Caller:
 
     @property
     def account(self) -> str:
-        """Whose limits count: the key's, or those of the user of a token."""
-        return f"{self.name}\x1f{self.user}" if self.user else self.name
+        """Whose streams count: the key's, or those of the user of a token, in each tenant."""
+        return "\x1f".join(filter(None, (self.tenant, self.name, self.user)))
 
-    def voter(self, tenant: str) -> str:
+    @property
+    def voter(self) -> str:
         """Who rates: the key, or each user of an issuer, by a pseudonym; all anonymous sessions together are one."""
         if not self.user or self.anonymous:
             return self.name
-        return f"{self.name}#{asker_id(tenant, self.name, self.user)[-16:]}"
+        return f"{self.name}#{asker_id(self.tenant, self.name, self.user)[-16:]}"
 
     @property
     def anonymous(self) -> bool:
@@ -105,12 +115,13 @@ class _ApiKey:
     expires: float
 
     @classmethod
-    def read(cls, text: str, label: str, groups: Mapping[str, tuple[str, ...]]) -> _ApiKey:
-        """The key of an entry of the settings; `groups` are those of each name."""
+    def read(cls, text: str, label: str, settings: Settings) -> _ApiKey:
+        """The key of an entry of the settings, which also have its groups and tenants."""
         key, expiry = key_and_expiry(text)
         name, _, role = label.partition(":")
         expires = expiry.timestamp() if expiry else float("inf")
-        caller = Caller(name, role, groups=groups.get(name, ()))  # type: ignore[arg-type]
+        groups, tenants = settings.key_groups.get(name, ()), settings.key_tenants.get(name, (settings.tenant,))
+        caller = Caller(name, role, groups=groups, tenants=tenants)  # type: ignore[arg-type]
         return cls(hashlib.sha256(key.encode()).digest(), caller, expires)
 
 
@@ -130,9 +141,10 @@ class Authenticator:
         self._tokens = tokens
         self._sessions = sessions
         self._clock = clock
-        self._groups = settings.key_groups
+        self._tenants = settings.every_tenant
+        self._local = Caller("local", "operator", groups=settings.key_groups.get("local", ()), tenants=(EVERY_TENANT,))
         self._keys = [
-            _ApiKey.read(secret.get_secret_value(), label, self._groups)
+            _ApiKey.read(secret.get_secret_value(), label, settings)
             for label, secrets in settings.api_keys.items()
             for secret in secrets
         ]
@@ -143,13 +155,17 @@ class Authenticator:
         return not self._keys and self._tokens is None
 
     async def caller(self, request: Request) -> Caller:
-        """Identify the caller by its key or token; an expired key is told so.
+        """Identify the caller by its key or token, and the tenant of the request; an expired key is told so.
 
         Raises:
             HttpProblem: 401 without a valid key or token; without configured keys 403 when `Host` or `Origin` is not
-                localhost (DNS rebinding, or a page of another site).
+                localhost (DNS rebinding, or a page of another site); 403 also when the request is for a tenant that is
+                not the caller's.
             UnavailableError: the keys of the tokens' issuer cannot be fetched.
         """
+        return in_tenant(await self._identified(request), self._tenants, request.headers.get(TENANT_HEADER, ""))
+
+    async def _identified(self, request: Request) -> Caller:
         if self.open:
             host, origin = request.headers.get("host", "localhost"), request.headers.get("origin", "http://localhost")
             if not (_is_local(f"http://{host}") and _is_local(origin)):
@@ -160,7 +176,7 @@ class Authenticator:
         if self._sessions and text.startswith(SESSION_PREFIX):
             return await self._sessions.caller(text)
         if self.open:
-            return Caller("local", "operator", groups=self._groups.get("local", ()))
+            return self._local
         if self._tokens and text.count(".") == 2:
             return await self._tokens.caller(text)
         detail = "Send an API key: 'Authorization: Bearer <key>' or 'X-API-Key: <key>'."
@@ -177,6 +193,28 @@ class Authenticator:
         if self._clock() >= found.expires:
             raise token_refused("This API key has expired; send its successor.", "expired_key")
         return found.caller
+
+
+def in_tenant(caller: Caller, known: tuple[str, ...], wanted: str) -> Caller:
+    """The caller in the tenant that the request is for: the one it names, else the only one of the caller.
+
+    `known` are the tenants of the platform, its own first; that is the one of callers of all tenants who name none.
+    Where there is only one, everybody is of all tenants.
+
+    Raises:
+        HttpProblem: 403, the caller has no tenant, not this one, or several and names none.
+    """
+    every = EVERY_TENANT in caller.tenants
+    own = known if every else tuple(one for one in known if one in caller.tenants)
+    if wanted:
+        if wanted not in own:
+            raise HttpProblem(403, f"{TENANT_HEADER}: you are not of the tenant {wanted[:63]!r}.")
+        return replace(caller, tenant=wanted, every_tenant=len(known) == 1)
+    if not own:
+        raise HttpProblem(403, "Your key or token is of no tenant of this platform; ask the operators for one.")
+    if len(own) > 1 and not every:
+        raise HttpProblem(403, f"You are of several tenants: name one in the header {TENANT_HEADER}.")
+    return replace(caller, tenant=own[0], every_tenant=every or len(known) == 1)
 
 
 def token_refused(detail: str, reason: str) -> HttpProblem:
@@ -211,11 +249,15 @@ ANONYMOUS = "An anonymous session may ask in its conversation, and read, stream 
 
 
 class RoleCheck:
-    """A FastAPI dependency that admits callers of at least this role; anonymous sessions only where `sessions` is."""
+    """A FastAPI dependency that admits callers of at least this role; anonymous sessions only where `sessions` is.
 
-    def __init__(self, role: Role, *, sessions: bool = False) -> None:
+    With `platform`, they must be of all tenants.
+    """
+
+    def __init__(self, role: Role, *, sessions: bool = False, platform: bool = False) -> None:
         self.role = role
         self.sessions = sessions
+        self.platform = platform
 
     async def __call__(self, request: Request) -> Caller:
         """The caller.
@@ -229,6 +271,8 @@ class RoleCheck:
             raise HttpProblem(403, ANONYMOUS)
         if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
+        if self.platform and not caller.every_tenant:
+            raise HttpProblem(403, "This is of all tenants together: send a key of all tenants, and name none.")
         return caller
 
 
@@ -238,3 +282,5 @@ Client = Annotated[Caller, Depends(RoleCheck("client"))]
 Asker = Annotated[Caller, Depends(RoleCheck("client", sessions=True))]
 Editor = Annotated[Caller, Depends(RoleCheck("editor"))]
 Operator = Annotated[Caller, Depends(RoleCheck("operator"))]
+#: As `Operator`, for figures of the platform that are of all tenants together.
+PlatformOperator = Annotated[Caller, Depends(RoleCheck("operator", platform=True))]

@@ -36,11 +36,10 @@ REMEMBERED_CONVERSATIONS = 10_000
 class ConversationHistory:
     """Reads the turns that persistence keeps; where they cannot be read, a question is answered without them."""
 
-    def __init__(self, sessions: KeyValue, event_log: EventLog, requests: RequestClient, tenant: str) -> None:
+    def __init__(self, sessions: KeyValue, event_log: EventLog, requests: RequestClient) -> None:
         self._sessions = sessions
         self._log = event_log
         self._requests = requests
-        self._tenant = tenant
         self._last: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._record_paused_until = 0.0
 
@@ -52,7 +51,14 @@ class ConversationHistory:
             self._last.popitem(last=False)
 
     async def turns(
-        self, conversation_id: str, most: int, *, recent: float, asker: str = "", groups: Sequence[str] = ()
+        self,
+        tenant: str,
+        conversation_id: str,
+        most: int,
+        *,
+        recent: float,
+        asker: str = "",
+        groups: Sequence[str] = (),
     ) -> tuple[Turn, ...] | None:
         """The last `most` turns, oldest first; None when session, record and log could not be read.
 
@@ -61,7 +67,7 @@ class ConversationHistory:
         """
         stored, unknown = None, False
         try:
-            stored = await self._sessions.get(session_key(self._tenant, conversation_id))
+            stored = await self._sessions.get(session_key(tenant, conversation_id))
         except UnavailableError:
             telemetry.DEGRADED.labels("sessions").inc()
             unknown = True
@@ -70,7 +76,7 @@ class ConversationHistory:
             session, stored = Session(asker=asker), None
         since = time.time() - recent
         if stored is None:
-            recorded = await self._recorded(conversation_id, asker, most, since)
+            recorded = await self._recorded(tenant, conversation_id, asker, most, since)
             session, unknown = with_turns(session, recorded or (), keep=most), unknown and recorded is None
         newer = await self._newer(conversation_id, session, since)
         if newer is not None:
@@ -79,11 +85,13 @@ class ConversationHistory:
             session, unknown = with_turn(session, newer, keep=keep, results=keep + 1), False
         return None if unknown else session.readable_by(groups).turns_for_stages(most)
 
-    async def _recorded(self, conversation_id: str, asker: str, most: int, since: float) -> list[SessionTurn] | None:
+    async def _recorded(
+        self, tenant: str, conversation_id: str, asker: str, most: int, since: float
+    ) -> list[SessionTurn] | None:
         """The turns on record; None when the record cannot be read."""
         if time.monotonic() < self._record_paused_until:
             return None
-        request = ConversationRequest(id=conversation_id, asker=asker, limit=2 * most)
+        request = ConversationRequest(id=conversation_id, tenant=tenant, asker=asker, limit=2 * most)
         try:
             reply = await self._requests.ask(request, RECORD_SECONDS)
         except AnswerbusError:

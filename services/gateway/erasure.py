@@ -12,6 +12,7 @@ from shared.contracts.envelope import Event, new_correlation_id, opening
 from shared.contracts.errors import ConfigurationError, NotFoundError
 from shared.contracts.facts import ErasureRequested, Fact, Forgettable, QuestionsForgotten
 from shared.contracts.pipelines import PipelineSource
+from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
 
 #: Seconds; formal, as facts out of band are retried until they succeed.
@@ -30,24 +31,25 @@ class ErasureService:
         self._log = event_log
         self._feed = feed
 
-    async def erase(self, what: Forgettable, key: str, timeout: float) -> dict[str, Any]:
-        """Request the erasure and wait up to `timeout` seconds until it is done; returns the report.
+    async def erase(self, what: Forgettable, key: str, tenant: str, timeout: float) -> dict[str, Any]:
+        """Request the erasure in a tenant and wait up to `timeout` seconds until it is done; returns the report.
 
         Raises:
-            ConfigurationError: the default pipeline does not exist.
+            ConfigurationError: the tenant's default pipeline does not exist.
             UnavailableError: NATS did not store the request.
         """
         cid = new_correlation_id()
-        pipeline = self._pipelines.current(self._settings.default_pipeline)
+        name = self._settings.pipeline_of(tenant)
+        pipeline = self._pipelines.current(name)
         if pipeline is None:
-            raise ConfigurationError(f"default_pipeline: there is no {self._settings.default_pipeline!r}; load it")
+            raise ConfigurationError(f"default_pipeline: there is no {name!r}; load it")
         requested = opening(
             "gateway",
             ErasureRequested(what=what, key=key),
             pipeline=pipeline,
             deadline_seconds=DEADLINE,
             correlation_id=cid,
-            tenant=self._settings.tenant,
+            tenant=tenant,
         )
         queue = self._feed.watch(cid)
         try:
@@ -55,15 +57,16 @@ class ErasureService:
             await wait_for(_is_done, queue, self._log, cid, timeout)
         finally:
             self._feed.forget(cid, queue)
-        return await self.report(cid)
+        return await self.report(cid, tenant)
 
-    async def report(self, correlation_id: str) -> dict[str, Any]:
+    async def report(self, correlation_id: str, tenant: str) -> dict[str, Any]:
         """The state of an erasure.
 
         Raises:
-            NotFoundError: the log has no such erasure.
+            NotFoundError: the log has no such erasure in this tenant (empty: in any).
         """
-        report = erasure_report(decodable_events(await self._log.history(correlation_id)))
+        events = decodable_events(await self._log.history(correlation_id))
+        report = erasure_report([event for event in events if is_of_tenant(event.tenant, tenant)])
         if report is None:
             raise NotFoundError(f"no erasure {correlation_id} in the log; send the id that a DELETE returned")
         return report

@@ -34,11 +34,12 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionWithdrawn,
 )
-from shared.contracts.pipelines import PipelineSource, Sections, is_candidate
+from shared.contracts.pipelines import PipelineSource, Sections, is_candidate, pipeline_for
 from shared.contracts.pseudonyms import USER, asker_id
 from shared.contracts.requests.persistence import Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
+from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore
 
@@ -46,8 +47,21 @@ log = structlog.get_logger()
 
 #: Text up to this many bytes is part of the event; a larger body goes to the object store.
 INLINE_BYTES = 48_000
-#: The asker (a pseudonym) whose question it must be; None for an operator, who may read all.
-Owner = str | None
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose question it must be: of this asker (a pseudonym; None: anybody), in this tenant (empty: any)."""
+
+    asker: str | None = None
+    tenant: str = ""
+
+    def owns(self, asker: str, tenant: str) -> bool:
+        """Whether a question of that asker and tenant is meant."""
+        return self.asker in (None, asker) and is_of_tenant(tenant, self.tenant)
+
+
+ANYBODY = Owner()
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class NewQuestion:
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
     conversation. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
     may be read. `limited` are those whose limits count; `anonymous`: an anonymous session asks, which may not choose
-    among all pipelines.
+    among all pipelines. `tenant` is the asker's; empty: the platform's own.
     """
 
     text: str
@@ -75,6 +89,7 @@ class NewQuestion:
     limited: tuple[LimitedAsker, ...] = ()
     anonymous: bool = False
     groups: tuple[str, ...] = ()
+    tenant: str = ""
 
     @property
     def digest(self) -> str:
@@ -93,10 +108,11 @@ class NewQuestion:
 
 @dataclass(frozen=True)
 class DocumentSubmission:
-    """A document's bytes and their description by the client."""
+    """A document's bytes and their description by the client, who is of `tenant`; empty: the platform's own."""
 
     document: Document
     body: bytes
+    tenant: str = ""
 
 
 class QuestionService:
@@ -125,9 +141,9 @@ class QuestionService:
         self._log = event_log
         self._feed = feed
         self._requests = requests
-        self._conversations = ConversationHistory(sessions, event_log, requests, settings.tenant)
+        self._conversations = ConversationHistory(sessions, event_log, requests)
         self._bodies = bodies
-        self._answer_cache = AnswerCacheReader(answers, settings.tenant)
+        self._answer_cache = AnswerCacheReader(answers)
         self._admit = admit
         self._limits = limits
         self._ids = ids
@@ -141,7 +157,10 @@ class QuestionService:
         if not question.idempotency_key:
             return new_correlation_id()
         return await self._ids.of_key(
-            question.client.get("key", ""), question.client.get(USER, ""), question.idempotency_key
+            question.client.get("key", ""),
+            question.client.get(USER, ""),
+            question.idempotency_key,
+            self._tenant(question.tenant),
         )
 
     async def ask(self, question: NewQuestion, correlation_id: str = "") -> Event[Fact]:
@@ -153,7 +172,8 @@ class QuestionService:
             RefusedError: unknown pipeline, question too long, or another question under the same idempotency key.
             UnavailableError: NATS did not store it.
         """
-        pipeline, section = await self._pipeline(question.pipeline, anonymous=question.anonymous)
+        tenant = self._tenant(question.tenant)
+        pipeline, section = await self._pipeline(question.pipeline, tenant, anonymous=question.anonymous)
         if len(question.text) > section.max_question_chars:
             raise RefusedError(
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
@@ -195,7 +215,7 @@ class QuestionService:
             correlation_id=cid,
             conversation_id=question.conversation_id or cid,
             lane=question.lane,
-            tenant=self._settings.tenant,
+            tenant=self._tenant(question.tenant),
             reuse_key=key,
             asker=self._asker(question),
             groups=question.groups,
@@ -228,18 +248,19 @@ class QuestionService:
         ended = await self._log.ending(asked.correlation_id) if question.idempotency_key else None
         return ended.decode() if ended else None
 
-    async def find(self, correlation_id: str) -> list[StoredEvent]:
+    async def find(self, correlation_id: str, tenant: str = "") -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.
 
         Raises:
-            NotFoundError: the log has no events under that id.
+            NotFoundError: the log has no events under that id, or not of this tenant (empty: of any).
         """
         stored = await self._log.history(correlation_id)
-        if not stored:
+        events = decodable_events(stored) if tenant else ()
+        if not stored or (tenant and {event.tenant for event in events} != {tenant}):
             raise NotFoundError(f"no events of {correlation_id} in the log")
         return stored
 
-    async def find_question(self, correlation_id: str, owner: Owner = None) -> list[StoredEvent]:
+    async def find_question(self, correlation_id: str, owner: Owner = ANYBODY) -> list[StoredEvent]:
         """All events of a question, in order.
 
         Raises:
@@ -248,27 +269,41 @@ class QuestionService:
         stored = await self.find(correlation_id)
         if all(FACTS[parse(one.subject).fact].out_of_band for one in stored):
             raise _no_question(correlation_id)
-        if owner is not None and {event.asker for event in decodable_events(stored)} != {owner}:
-            raise _no_question(correlation_id)
+        if owner != ANYBODY:
+            events = decodable_events(stored)
+            if not events or not all(owner.owns(event.asker, event.tenant) for event in events):
+                raise _no_question(correlation_id)
         return stored
 
-    async def find_exchange(self, correlation_id: str, owner: Owner = None) -> Exchange:
+    async def find_exchange(self, correlation_id: str, owner: Owner = ANYBODY) -> Exchange:
         """A question of the record.
 
         Raises:
             NotFoundError: the record has no such question, or it has another owner.
             UnavailableError: the record cannot be reached.
         """
-        exchange = (await self._requests.ask(ExchangeRequest(id=correlation_id))).exchange
-        if exchange is None or owner not in (None, exchange.asker):
+        request = ExchangeRequest(id=correlation_id, tenant=owner.tenant)
+        exchange = (await self._requests.ask(request)).exchange
+        if exchange is None or not owner.owns(exchange.asker, exchange.tenant):
             raise _no_question(correlation_id)
         return exchange
+
+    async def tenant_of(self, correlation_id: str) -> str:
+        """The tenant of a question, from the log or the record; empty where neither has it.
+
+        Raises:
+            UnavailableError: one of them cannot be read now.
+        """
+        if events := decodable_events(await self._log.history(correlation_id)):
+            return events[0].tenant
+        exchange = (await self._requests.ask(ExchangeRequest(id=correlation_id, tenant=""))).exchange
+        return exchange.tenant if exchange else ""
 
     def stream(self, correlation_id: str, presenter: Presenter) -> QuestionStream:
         """The question's stream in the protocol of this presenter."""
         return QuestionStream(self._feed, self._log, correlation_id, presenter)
 
-    async def withdraw(self, correlation_id: str, by: str, owner: Owner = None) -> Event[Fact]:
+    async def withdraw(self, correlation_id: str, by: str, owner: Owner = ANYBODY) -> Event[Fact]:
         """Withdraw the question; returns its terminal fact, which is another one where it had ended before.
 
         Raises:
@@ -284,7 +319,7 @@ class QuestionService:
         ended = await self._log.ending(correlation_id)
         return ended.decode() if ended else withdrawn
 
-    async def rate(self, correlation_id: str, feedback: FeedbackGiven, owner: Owner = None) -> Event[Fact]:
+    async def rate(self, correlation_id: str, feedback: FeedbackGiven, owner: Owner = ANYBODY) -> Event[Fact]:
         """Rate the answer; its sources are read from the log or the record, never taken from the client.
 
         Raises:
@@ -316,7 +351,8 @@ class QuestionService:
 
     async def submit(self, submission: DocumentSubmission, correlation_id: str = "") -> Event[Fact]:
         """Submit a document: it is durable when this returns; `DocumentIndexed` or `DocumentRefused` follows."""
-        pipeline, _ = await self._pipeline("")
+        tenant = self._tenant(submission.tenant)
+        pipeline, _ = await self._pipeline("", tenant)
         cid = correlation_id or new_correlation_id()
         document = submission.document.model_copy(update={"submission": cid})
         text = _inline_text(document, submission.body)
@@ -333,7 +369,7 @@ class QuestionService:
             pipeline=pipeline,
             deadline_seconds=3600,
             correlation_id=cid,
-            tenant=self._settings.tenant,
+            tenant=tenant,
         )
         try:
             await self._facts.publish(event)
@@ -346,13 +382,20 @@ class QuestionService:
 
     def _asker(self, question: NewQuestion) -> str:
         """The pseudonym of who asks."""
-        return asker_id(self._settings.tenant, question.client.get("key", ""), question.client.get(USER, ""))
+        tenant = self._tenant(question.tenant)
+        return asker_id(tenant, question.client.get("key", ""), question.client.get(USER, ""))
 
-    async def _pipeline(self, name: str, *, anonymous: bool = False) -> tuple[PipelineRef, GatewaySettings]:
-        public = self._settings.anonymous_pipelines or (self._settings.default_pipeline,)
-        name = name or (public[0] if anonymous else self._settings.default_pipeline)
+    def _tenant(self, named: str) -> str:
+        return named or self._settings.tenant
+
+    async def _pipeline(
+        self, name: str, tenant: str, *, anonymous: bool = False
+    ) -> tuple[PipelineRef, GatewaySettings]:
+        default = self._settings.pipeline_of(tenant)
+        public = self._settings.anonymous_pipelines or (default,)
+        name = name or (public[0] if anonymous else default)
         hidden = is_candidate(name) or (anonymous and name not in public)
-        ref = None if hidden else self._pipelines.current(name)
+        ref = None if hidden else await pipeline_for(self._pipelines, name, tenant)
         if ref is None:
             raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
         return ref, await self._sections.section(ref, "gateway", GatewaySettings)
@@ -376,6 +419,7 @@ class QuestionService:
             return question.turns[-section.turns :]
         if question.conversation_id:
             remembered = await self._conversations.turns(
+                self._tenant(question.tenant),
                 question.conversation_id,
                 section.turns,
                 recent=section.recent_seconds,
@@ -395,6 +439,7 @@ class QuestionService:
         if section.cache != "exact" or turns is None or question.lane is not Lane.LIVE:
             return "", None
         return await self._answer_cache.look_up(
+            self._tenant(question.tenant),
             question.text,
             pipeline,
             question.language,

@@ -15,6 +15,7 @@ from services.gateway.auth import ROLE_RANK, Caller, Role, token_refused
 from services.gateway.issuer_keys import IssuerKeys
 from services.gateway.problems import HttpProblem
 from shared.contracts.document_access import is_group_name
+from shared.contracts.tenants import is_tenant_name
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 #: Longest user, and most groups, of a token.
@@ -56,7 +57,7 @@ class TokenVerifier:
             self._role(claims),
             str(user),
             _groups(claim(claims, settings.oidc_groups_claim)),
-            "".join(_texts(claim(claims, settings.oidc_tenant_claim))[:1]),
+            self._tenants(claims),
         )
 
     async def _claims(self, token: str) -> Mapping[str, Any]:
@@ -89,6 +90,16 @@ class TokenVerifier:
             options={"require": ["exp", "iss", "aud"]},
         )
         return claims
+
+    def _tenants(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
+        """The tenants that the claim names, which may be none; without such a claim the platform's own.
+
+        A claim cannot make somebody one of all tenants.
+        """
+        if not self._settings.oidc_tenant_claim:
+            return (self._settings.tenant,)
+        named = _texts(claim(claims, self._settings.oidc_tenant_claim))
+        return tuple(one for one in named if is_tenant_name(one))
 
     def _role(self, claims: Mapping[str, Any]) -> Role:
         """The highest role that a value of the claim stands for, or the default one.

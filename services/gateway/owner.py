@@ -8,7 +8,6 @@ from fastapi import Depends, Query
 
 from services.gateway.auth import Asker
 from services.gateway.handler import Owner
-from services.gateway.state import CurrentGateway
 from shared.contracts.pseudonyms import asker_id
 
 User = Annotated[
@@ -16,11 +15,11 @@ User = Annotated[
 ]
 
 
-async def owner_of_request(gateway: CurrentGateway, caller: Asker, user: User = "") -> Owner:
-    """The asker whose questions this request may concern; None for operators, who may read all."""
+async def owner_of_request(caller: Asker, user: User = "") -> Owner:
+    """The asker whose questions this request may concern; for operators all askers of their tenant, or of all."""
     if caller.role == "operator":
-        return None
-    return asker_id(gateway.context.settings.tenant, caller.name, caller.user_or(user))
+        return Owner(tenant=caller.seen_tenant)
+    return Owner(asker_id(caller.tenant, caller.name, caller.user_or(user)), caller.tenant)
 
 
 #: The parameter by which a route gets the owner.

@@ -22,10 +22,13 @@ class QuestionIds:
         self._tenant = settings.tenant
         self._secret = SharedSecret(NAME, secrets, settings.idempotency_secret.get_secret_value().encode())
 
-    async def of_key(self, api_key: str, user: str, idempotency_key: str) -> str:
+    async def of_key(self, api_key: str, user: str, idempotency_key: str, tenant: str = "") -> str:
         """The id of the question that this user of this API key (by its name) asked under an idempotency key.
+
+        `tenant` is the asker's; empty: the platform's own.
 
         Raises:
             UnavailableError: the secret cannot be read.
         """
-        return secret_correlation_id(await self._secret.get(), self._tenant, api_key, user, idempotency_key)
+        secret = await self._secret.get()
+        return secret_correlation_id(secret, tenant or self._tenant, api_key, user, idempotency_key)

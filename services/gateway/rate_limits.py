@@ -21,6 +21,7 @@ from services.gateway.quotas import MEASURED, Quota, QuotaExceededError
 from services.gateway.stream import GRACE
 from services.gateway.token_bucket import WINDOW, TokenBucket
 from shared.contracts.errors import UnavailableError
+from shared.contracts.tenants import DEFAULT_TENANT
 from shared.observability import telemetry
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
@@ -39,10 +40,11 @@ RETRY_IN_FLIGHT = 2
 
 @dataclass(frozen=True)
 class LimitedAsker:
-    """Whose limits count: those of an API key, of one user, or of the address of a visitor."""
+    """Whose limits count in a tenant: those of an API key, of one user, or of the address of a visitor."""
 
     policy: Policy
     id: str
+    tenant: str = DEFAULT_TENANT
 
 
 def limited_askers(caller: Caller, user: str = "") -> tuple[LimitedAsker, ...]:
@@ -52,9 +54,9 @@ def limited_askers(caller: Caller, user: str = "") -> tuple[LimitedAsker, ...]:
     """
     if caller.role == "operator":
         return ()
-    of_key = () if caller.user else (LimitedAsker("key", caller.name),)
+    of_key = () if caller.user else (LimitedAsker("key", caller.name, caller.tenant),)
     user = caller.user_or(user)
-    return (*of_key, LimitedAsker("user", f"{caller.name}\x1f{user}")) if user else of_key
+    return (*of_key, LimitedAsker("user", f"{caller.name}\x1f{user}", caller.tenant)) if user else of_key
 
 
 class _Recent(Generic[T]):
@@ -83,7 +85,6 @@ class RateLimits:
             "address": settings.anonymous_sessions_per_minute,
         }
         self._at_once = {"key": settings.rate_key_in_flight, "user": settings.rate_user_in_flight, "address": 0}
-        self._tenant = settings.tenant
         self._clock = clock
         self._buckets = _Recent(
             lambda one: TokenBucket(store, self._name("minute", one), self._per_minute[one.policy], clock)
@@ -176,7 +177,7 @@ class RateLimits:
 
     def _name(self, what: str, asker: LimitedAsker) -> str:
         """The key in the store; a digest, as names of users are personal."""
-        named = "\x1f".join((self._tenant, asker.policy, asker.id)).encode("utf-8", "surrogatepass")
+        named = "\x1f".join((asker.tenant, asker.policy, asker.id)).encode("utf-8", "surrogatepass")
         return f"{what}-{hashlib.sha256(named).hexdigest()[:32]}"
 
 

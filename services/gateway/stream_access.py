@@ -11,7 +11,7 @@ from services.gateway.cursor import split_proof
 from services.gateway.frames import last_event_id
 from services.gateway.handler import Owner
 from services.gateway.owner import User, owner_of_request
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import Gateway
 from services.gateway.stream_ticket import StreamRight
 
 Ticket = Annotated[
@@ -57,12 +57,10 @@ def right_of(request: Request) -> StreamRight | None:
 Watcher = Annotated[Caller, Depends(StreamAccess("client", sessions=True))]
 
 
-async def owner_of_stream(
-    request: Request, gateway: CurrentGateway, caller: Watcher, user: User = "", _ticket: Ticket = ""
-) -> Owner:
+async def owner_of_stream(request: Request, caller: Watcher, user: User = "", _ticket: Ticket = "") -> Owner:
     """The asker whose question may be watched: of a ticket, the one for whom it was issued."""
     right = right_of(request)
-    return right.owner if right else await owner_of_request(gateway, caller, user)
+    return right.owner if right else await owner_of_request(caller, user)
 
 
 #: The parameter by which a stream's route gets the owner.

@@ -62,7 +62,8 @@ class StreamTickets:
             UnavailableError: it cannot be stored.
         """
         ticket = secrets.token_urlsafe(24)
-        content = {"question": question_id, "caller": asdict(caller), "owner": owner, "deadline": deadline, "proof": ""}
+        whose = {"caller": asdict(caller), "owner": asdict(owner)}
+        content = {"question": question_id, **whose, "deadline": deadline, "proof": ""}
         await self._store.put(_digest(ticket), orjson.dumps(content), ttl=UNUSED_SECONDS)
         return ticket
 
@@ -81,7 +82,7 @@ class StreamTickets:
             proof = await self._take(ticket, content)
         elif not hmac.compare_digest(content["proof"], _digest(proof)):
             raise HttpProblem(401, REFUSED)
-        return StreamRight(_caller(content["caller"]), content["owner"], proof)
+        return StreamRight(_caller(content["caller"]), Owner(**content["owner"]), proof)
 
     async def _take(self, ticket: str, content: dict[str, Any]) -> str:
         """Take the ticket for the stream that begins now; the stream's proof."""

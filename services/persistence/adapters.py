@@ -81,16 +81,18 @@ class SqlRecord:
         self._dropped.discard(key)
         return kept
 
-    async def exchange(self, exchange_id: str) -> Exchange | None:
+    async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None:
         from services.persistence import sql
 
-        rows = await self._read(sql.exchange(exchange_id))
+        rows = await self._read(sql.exchange(exchange_id, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
-    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
+    async def conversation(
+        self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
+    ) -> Sequence[Exchange]:
         from services.persistence import sql
 
-        rows = await self._read(sql.conversation(conversation_id, limit, asker))
+        rows = await self._read(sql.conversation(conversation_id, limit, asker, tenant))
         return [Exchange.model_validate(row) for row in reversed(rows)]
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations:
@@ -103,13 +105,13 @@ class SqlRecord:
             evaluation=AnswerEvaluation.model_validate(latest[0]) if latest else None,
         )
 
-    async def totals(self, since: datetime) -> RollupTotals:
+    async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
         from services.persistence import sql, sql_queries
 
         by_pipeline: dict[str, Rollup] = {}
-        for row in await self._read(sql_queries.rollups_since(since)):
+        for row in await self._read(sql_queries.rollups_since(since, tenant)):
             by_pipeline.setdefault(row["pipeline"], Rollup()).add(Rollup.from_json(row["figures"]))
-        documents = await self._read(sql.document_counts())
+        documents = await self._read(sql.document_counts(tenant))
         return RollupTotals(by_pipeline=by_pipeline, documents={row["name"]: row["count"] for row in documents})
 
     async def page(

@@ -8,8 +8,8 @@ import hashlib
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.answer_cache import (
     DISPUTED,
-    GENERATION,
     KeptAnswer,
+    generation_key,
     generation_of,
     is_about,
     is_disputed,
@@ -52,7 +52,7 @@ class AnswerCache:
         try:
             async with asyncio.timeout(SECONDS):
                 # An answer of an earlier index generation must not overwrite one of the current.
-                if await self._answers.get(GENERATION) == generation:
+                if await self._answers.get(generation_key(envelope.tenant)) == generation:
                     await self._answers.update(place, unless_disputed, ttl=settings.reuse_days * _DAY)
         except (UnavailableError, TimeoutError):
             telemetry.DEGRADED.labels("answers").inc()

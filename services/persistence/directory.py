@@ -35,7 +35,7 @@ class Directory:
 
     async def experts(self, request: ExpertsRequest) -> ExpertsReply:
         found = matching_experts(
-            await self._catalogue.experts(),
+            await self._catalogue.experts(request.tenant),
             topic=request.topic,
             session_type=request.session_type,
             language=request.language,
@@ -45,18 +45,18 @@ class Directory:
 
     async def availability(self, request: AvailabilityRequest) -> AvailabilityReply:
         """The free slots of an expert; never in the past."""
-        expert = expert_by_name(await self._catalogue.experts(), request.expert)
+        expert = expert_by_name(await self._catalogue.experts(request.tenant), request.expert)
         start = max(_utc(request.start), datetime.now(UTC)) if request.start else datetime.now(UTC)
         end = _utc(request.end) if request.end else None
-        free = await self._catalogue.free(expert.id, start, end, request.limit)
+        free = await self._catalogue.free(request.tenant, expert.id, start, end, request.limit)
         return AvailabilityReply(expert=expert, slots=tuple(free))
 
     async def book(self, request: BookRequest) -> BookReply:
         """Book the slot; if it is taken, the reply offers other free slots."""
-        expert = expert_by_name(await self._catalogue.experts(), request.expert)
+        expert = expert_by_name(await self._catalogue.experts(request.tenant), request.expert)
         if had := await self._catalogue.session(request.question):
             return BookReply(outcome="had", session=had)
-        slot = await self._slot(expert, request.slot)
+        slot = await self._slot(request.tenant, expert, request.slot)
         session = BookedSession(
             id=request.question,
             slot_id=slot.id,
@@ -70,12 +70,12 @@ class Directory:
             return BookReply(outcome="booked", session=session)
         if had := await self._catalogue.session(request.question):
             return BookReply(outcome="had", session=had)
-        free = await self._catalogue.free(expert.id, datetime.now(UTC), None, OFFERED)
+        free = await self._catalogue.free(request.tenant, expert.id, datetime.now(UTC), None, OFFERED)
         return BookReply(outcome="taken", free=tuple(free), expert=expert)
 
     async def content(self, request: ContentRequest) -> ContentReply:
         items = matching_content(
-            await self._catalogue.content(),
+            await self._catalogue.content(request.tenant),
             topic=request.topic,
             kind=request.kind,
             language=request.language,
@@ -84,29 +84,29 @@ class Directory:
         return ContentReply(items=items)
 
     async def load(self, request: LoadRequest) -> LoadReply:
-        await self._catalogue.load(request.experts, request.slots, request.content)
+        await self._catalogue.load(request.tenant, request.experts, request.slots, request.content)
         return LoadReply(experts=len(request.experts), slots=len(request.slots), content=len(request.content))
 
     async def overview(self, request: DirectoryRequest) -> DirectoryReply:
         now = datetime.now(UTC)
-        experts = await self._catalogue.experts()
+        experts = await self._catalogue.experts(request.tenant)
         return DirectoryReply(
             experts=tuple(experts[: request.limit]),
-            free=await self._catalogue.free_counts(now),
-            sessions=tuple(await self._catalogue.sessions(now, request.limit)),
-            content=len(await self._catalogue.content()),
+            free=await self._catalogue.free_counts(request.tenant, now),
+            sessions=tuple(await self._catalogue.sessions(request.tenant, now, request.limit)),
+            content=len(await self._catalogue.content(request.tenant)),
         )
 
-    async def _slot(self, expert: Expert, slot_or_time: str) -> Slot:
+    async def _slot(self, tenant: str, expert: Expert, slot_or_time: str) -> Slot:
         """The slot of that id, or of this expert at that time (ISO 8601).
 
         Raises:
             NotFoundError: there is none.
             RefusedError: it has already begun.
         """
-        slot = await self._catalogue.slot(slot_or_time)
+        slot = await self._catalogue.slot(tenant, slot_or_time)
         if slot is None and (at := _time(slot_or_time)):
-            slot = await self._catalogue.slot_at(expert.id, at)
+            slot = await self._catalogue.slot_at(tenant, expert.id, at)
         if slot is None or slot.expert_id != expert.id:
             raise NotFoundError(f"{expert.name} has no slot at that time; get_expert_availability lists the free slots")
         if slot.starts_at <= datetime.now(UTC):

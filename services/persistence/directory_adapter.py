@@ -18,38 +18,40 @@ class SqlCatalogue:
     def __init__(self, record: SqlRecord) -> None:
         self._record = record
 
-    async def experts(self) -> Sequence[Expert]:
+    async def experts(self, tenant: str) -> Sequence[Expert]:
         from services.persistence import directory_sql
 
-        return [Expert.model_validate(row) for row in await self._read(directory_sql.all_experts())]
+        return [Expert.model_validate(row) for row in await self._read(directory_sql.all_experts(tenant))]
 
-    async def content(self) -> Sequence[ContentItem]:
+    async def content(self, tenant: str) -> Sequence[ContentItem]:
         from services.persistence import directory_sql
 
-        return [ContentItem.model_validate(row) for row in await self._read(directory_sql.all_content())]
+        return [ContentItem.model_validate(row) for row in await self._read(directory_sql.all_content(tenant))]
 
-    async def slot(self, slot_id: str) -> Slot | None:
+    async def slot(self, tenant: str, slot_id: str) -> Slot | None:
         from services.persistence import directory_sql
 
-        rows = await self._read(directory_sql.slot(slot_id))
+        rows = await self._read(directory_sql.slot(tenant, slot_id))
         return Slot.model_validate(rows[0]) if rows else None
 
-    async def slot_at(self, expert_id: str, at: datetime) -> Slot | None:
+    async def slot_at(self, tenant: str, expert_id: str, at: datetime) -> Slot | None:
         from services.persistence import directory_sql
 
-        rows = await self._read(directory_sql.slot_at(expert_id, at))
+        rows = await self._read(directory_sql.slot_at(tenant, expert_id, at))
         return Slot.model_validate(rows[0]) if rows else None
 
-    async def free(self, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Sequence[Slot]:
+    async def free(
+        self, tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int
+    ) -> Sequence[Slot]:
         from services.persistence import directory_sql
 
-        rows = await self._read(directory_sql.free_slots(expert_id, start, end, limit))
+        rows = await self._read(directory_sql.free_slots(tenant, expert_id, start, end, limit))
         return [Slot.model_validate(row) for row in rows]
 
-    async def free_counts(self, start: datetime) -> dict[str, int]:
+    async def free_counts(self, tenant: str, start: datetime) -> dict[str, int]:
         from services.persistence import directory_sql
 
-        return {row["expert_id"]: row["count"] for row in await self._read(directory_sql.free_counts(start))}
+        return {row["expert_id"]: row["count"] for row in await self._read(directory_sql.free_counts(tenant, start))}
 
     async def session(self, session_id: str) -> BookedSession | None:
         from services.persistence import directory_sql
@@ -57,12 +59,11 @@ class SqlCatalogue:
         rows = await self._read(directory_sql.session(session_id))
         return BookedSession.model_validate(rows[0]) if rows else None
 
-    async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
+    async def sessions(self, tenant: str, start: datetime, limit: int) -> Sequence[BookedSession]:
         from services.persistence import directory_sql
 
-        return [
-            BookedSession.model_validate(row) for row in await self._read(directory_sql.sessions_from(start, limit))
-        ]
+        rows = await self._read(directory_sql.sessions_from(tenant, start, limit))
+        return [BookedSession.model_validate(row) for row in rows]
 
     async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
         from services.persistence import directory_sql
@@ -72,11 +73,13 @@ class SqlCatalogue:
         with _database_errors():
             return await directory_sql.insert_session(self._record.database(), row)
 
-    async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
+    async def load(
+        self, tenant: str, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]
+    ) -> None:
         from services.persistence import directory_sql
 
-        error_name = {"experts": experts, "slots": slots, "content": content}
-        rows = {name: [one.model_dump() for one in some] for name, some in error_name.items()}
+        tables = {"experts": experts, "slots": slots, "content": content}
+        rows = {name: [one.model_dump() | {"tenant": tenant} for one in some] for name, some in tables.items()}
         with _database_errors():
             await directory_sql.replace(self._record.database(), rows)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, Table, func, select
+from sqlalchemy import Select, Table, and_, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -17,33 +17,35 @@ from services.persistence.sql import Database
 BATCH = 500
 
 
-def all_experts() -> Select[Any]:
-    return select(experts).order_by(experts.c.name, experts.c.id)
+def all_experts(tenant: str) -> Select[Any]:
+    return select(experts).where(experts.c.tenant == tenant).order_by(experts.c.name, experts.c.id)
 
 
-def all_content() -> Select[Any]:
-    return select(content).order_by(content.c.title, content.c.id)
+def all_content(tenant: str) -> Select[Any]:
+    return select(content).where(content.c.tenant == tenant).order_by(content.c.title, content.c.id)
 
 
-def slot(slot_id: str) -> Select[Any]:
-    return select(slots).where(slots.c.id == slot_id)
+def slot(tenant: str, slot_id: str) -> Select[Any]:
+    return select(slots).where(slots.c.tenant == tenant, slots.c.id == slot_id)
 
 
-def slot_at(expert_id: str, at: datetime) -> Select[Any]:
-    return select(slots).where(slots.c.expert_id == expert_id, slots.c.starts_at == at).limit(1)
+def slot_at(tenant: str, expert_id: str, at: datetime) -> Select[Any]:
+    mine = select(slots).where(slots.c.tenant == tenant, slots.c.expert_id == expert_id)
+    return mine.where(slots.c.starts_at == at).limit(1)
 
 
-def free_slots(expert_id: str, start: datetime, end: datetime | None, limit: int) -> Select[Any]:
-    free = select(slots).outerjoin_from(slots, sessions, sessions.c.slot_id == slots.c.id)
-    free = free.where(sessions.c.id.is_(None), slots.c.expert_id == expert_id, slots.c.starts_at > start)
+def free_slots(tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Select[Any]:
+    free = select(slots).outerjoin_from(slots, sessions, _BOOKED)
+    free = free.where(slots.c.tenant == tenant, slots.c.expert_id == expert_id)
+    free = free.where(sessions.c.id.is_(None), slots.c.starts_at > start)
     if end is not None:
         free = free.where(slots.c.starts_at < end)
     return free.order_by(slots.c.starts_at).limit(limit)
 
 
-def free_counts(start: datetime) -> Select[Any]:
+def free_counts(tenant: str, start: datetime) -> Select[Any]:
     free = select(slots.c.expert_id, func.count().label("count"))
-    free = free.outerjoin_from(slots, sessions, sessions.c.slot_id == slots.c.id)
+    free = free.outerjoin_from(slots, sessions, _BOOKED).where(slots.c.tenant == tenant)
     return free.where(sessions.c.id.is_(None), slots.c.starts_at > start).group_by(slots.c.expert_id)
 
 
@@ -51,8 +53,9 @@ def session(session_id: str) -> Select[Any]:
     return _sessions().where(sessions.c.id == session_id)
 
 
-def sessions_from(start: datetime, limit: int) -> Select[Any]:
-    return _sessions().where(sessions.c.starts_at > start).order_by(sessions.c.starts_at).limit(limit)
+def sessions_from(tenant: str, start: datetime, limit: int) -> Select[Any]:
+    mine = _sessions().where(sessions.c.tenant == tenant, sessions.c.starts_at > start)
+    return mine.order_by(sessions.c.starts_at).limit(limit)
 
 
 async def insert_session(database: Database, row: dict[str, Any]) -> bool:
@@ -74,18 +77,20 @@ async def replace(database: Database, rows: Mapping[str, Sequence[dict[str, Any]
             statement = insert(_TABLES[name])
             new = statement.excluded
             changed = {column.name: new[column.name] for column in _TABLES[name].c if not column.primary_key}
-            upsert = statement.on_conflict_do_update(index_elements=["id"], set_=changed)
+            upsert = statement.on_conflict_do_update(index_elements=["id", "tenant"], set_=changed)
             for at in range(0, len(values), BATCH):
                 await connection.execute(upsert, list(values[at : at + BATCH]))
 
 
 def _sessions() -> Select[Any]:
-    error_name = select(sessions, func.coalesce(experts.c.name, "").label("expert_name"))
-    return error_name.outerjoin_from(sessions, experts, experts.c.id == sessions.c.expert_id)
+    named = select(sessions, func.coalesce(experts.c.name, "").label("expert_name"))
+    whom = and_(experts.c.id == sessions.c.expert_id, experts.c.tenant == sessions.c.tenant)
+    return named.outerjoin_from(sessions, experts, whom)
 
 
 def _insert(database: Database) -> Any:
     return sqlite_insert if database.engine.dialect.name == "sqlite" else postgresql.insert
 
 
+_BOOKED = and_(sessions.c.slot_id == slots.c.id, sessions.c.tenant == slots.c.tenant)
 _TABLES: dict[str, Table] = {table.name: table for table in (experts, slots, content)}

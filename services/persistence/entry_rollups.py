@@ -20,7 +20,8 @@ def roll_up(entries: Iterable[Entry]) -> dict[RollupKey, Rollup]:
             continue
         pipeline, at, rollup = counted
         for span in SPANS:
-            totals.setdefault(RollupKey(span, period_start(span, at), pipeline), Rollup()).add(rollup)
+            key = RollupKey(span, period_start(span, at), pipeline, entry.tenant)
+            totals.setdefault(key, Rollup()).add(rollup)
     return totals
 
 

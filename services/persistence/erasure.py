@@ -50,6 +50,9 @@ class ErasureStore(Protocol):
     async def find(self, what: Forgettable, key: str, tenant: str, most: int) -> Sequence[ErasureTarget]:
         """Up to `most` recorded questions, and their replays."""
 
+    async def tenant_of(self, question: str) -> str:
+        """The tenant of a recorded question; empty if it is not recorded."""
+
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
         """The ids of the questions that were marked in that period."""
 
@@ -72,6 +75,8 @@ class ErasureHandler:
     async def erase_requested(self, request: ErasureRequested, envelope: Envelope) -> QuestionsForgotten:
         """Store the mark, then erase the first batch of questions."""
         try:
+            if request.what == "question" and not await self._is_of(envelope.tenant, request.key):
+                return await self._nothing_erased(request)
             await self._store.mark([erasure_mark(request.what, request.key, envelope.tenant)], envelope.occurred_at)
             found = list(await self._store.find(request.what, request.key, envelope.tenant, BATCH))
             if request.what == "question" and request.key not in (target.id for target in found):
@@ -133,6 +138,17 @@ class ErasureHandler:
             await self._sessions.erase(session_key(tenant, conversation))
         for place in sorted({place_of(target.reuse_key) for target in found if target.reuse_key}):
             await self._answers.erase(place)
+
+    async def _nothing_erased(self, request: ErasureRequested) -> QuestionsForgotten:
+        """What is told of a question of another tenant: the same as of one that nobody has asked."""
+        nothing = {"events": 0, "dead_letters": 0} | await self._store.erase([""])
+        return QuestionsForgotten(what=request.what, key=request.key, questions=(request.key,), erased=nothing)
+
+    async def _is_of(self, tenant: str, question: str) -> bool:
+        """Whether the question is of this tenant, or is not known at all."""
+        if recorded := await self._store.tenant_of(question):
+            return recorded == tenant
+        return all(event.tenant == tenant for event in decodable_events(await self._log.history(question)))
 
     async def _from_log(self, question: str) -> list[ErasureTarget]:
         """The target of a question that is not recorded: from the log, or with its id alone."""

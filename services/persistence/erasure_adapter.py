@@ -39,6 +39,13 @@ class SqlErasureStore:
                 store |= {row["id"]: ErasureTarget.model_validate(row) for row in rows if row["id"] in new}
         return list(store.values())
 
+    async def tenant_of(self, question: str) -> str:
+        from services.persistence import erasure_sql
+
+        with _database_errors():
+            rows = await self._record.database().read(erasure_sql.tenant_of(question))
+        return str(rows[0]["tenant"]) if rows else ""
+
     async def marked(self, since: datetime, until: datetime) -> Sequence[str]:
         from services.persistence import erasure_sql
 

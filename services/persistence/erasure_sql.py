@@ -23,14 +23,20 @@ _MOST = 500
 
 
 def found(what: Forgettable, key: str, tenant: str, most: int) -> Select[Any]:
-    """The recorded questions to erase, oldest first."""
+    """The recorded questions of this tenant to erase, oldest first."""
     condition = {
         "question": (exchanges.c.id == key) | (exchanges.c.parent == key),
-        "conversation": (exchanges.c.conversation_id == key) & (exchanges.c.tenant == tenant),
+        "conversation": exchanges.c.conversation_id == key,
         # All that begin with it: "g" sorts after every hex digit.
         "asker": exchanges.c.asker.between(key, f"{key}g"),
     }[what]
-    return _targets().where(condition).order_by(exchanges.c.ended_at, exchanges.c.id).limit(most)
+    mine = _targets().where(condition, exchanges.c.tenant == tenant)
+    return mine.order_by(exchanges.c.ended_at, exchanges.c.id).limit(most)
+
+
+def tenant_of(question: str) -> Select[Any]:
+    """The tenant of a recorded question."""
+    return select(exchanges.c.tenant).where(exchanges.c.id == question)
 
 
 def children(ids: Sequence[str]) -> Select[Any]:

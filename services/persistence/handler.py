@@ -205,7 +205,7 @@ class Recorder:
             # A later turn, or the client chose the conversation's id: the store may have lost the earlier turns.
             with contextlib.suppress(UnavailableError):
                 earlier = await self._record.conversation(
-                    exchange.conversation_id, 2 * settings.turns, asker=exchange.asker
+                    exchange.conversation_id, 2 * settings.turns, asker=exchange.asker, tenant=exchange.tenant
                 )
                 earlier_turns = recent_turns(earlier, turn, exchange.tenant, settings)
         session = Session()

@@ -31,6 +31,11 @@ def _json(name: str, *, nullable: bool = False) -> Column[Any]:
     return Column(name, JSON(none_as_null=True), nullable=nullable)
 
 
+def _tenant() -> Column[Any]:
+    """Part of the key: equal names of two tenants are two rows."""
+    return Column("tenant", String, primary_key=True)
+
+
 metadata = MetaData()
 
 exchanges = Table(
@@ -72,6 +77,7 @@ exchanges = Table(
     Index("ix_exchanges_ended_at", "ended_at"),
     Index("ix_exchanges_pipeline", "pipeline", "ended_at"),
     Index("ix_exchanges_outcome", "outcome", "ended_at"),
+    Index("ix_exchanges_tenant", "tenant", "ended_at"),
 )
 
 #: Longer source ids are cut: an index limits the length.
@@ -88,13 +94,14 @@ exchange_sources = Table(
     Index("ix_exchange_sources_source", "source", "ended_at"),
 )
 
-#: The rollup of one hour or day of one pipeline (`rollups.py`).
+#: The rollup of one hour or day of one pipeline and tenant (`rollups.py`).
 tallies = Table(
     "tallies",
     metadata,
     Column("span", String(4), primary_key=True),
     Column("starts_at", UtcDateTime, primary_key=True),
     Column("pipeline", String, primary_key=True),
+    _tenant(),
     _json("figures"),
 )
 
@@ -132,6 +139,7 @@ documents = Table(
     "documents",
     metadata,
     Column("source", String, primary_key=True),
+    _tenant(),
     Column("status", String(16), nullable=False),
     Column("digest", String, nullable=False),
     Column("chunks", Integer, nullable=False),
@@ -146,6 +154,7 @@ experts = Table(
     "experts",
     metadata,
     Column("id", String, primary_key=True),
+    _tenant(),
     Column("name", String, nullable=False),
     Column("title", String, nullable=False),
     Column("about", Text, nullable=False),
@@ -159,13 +168,14 @@ slots = Table(
     "slots",
     metadata,
     Column("id", String, primary_key=True),
+    _tenant(),
     Column("expert_id", String, nullable=False),
     Column("starts_at", UtcDateTime, nullable=False),
     Column("ends_at", UtcDateTime, nullable=False),
     Index("ix_slots_expert", "expert_id", "starts_at"),
 )
 
-#: A slot is booked once, and a question books once: the database enforces both.
+#: A slot of a tenant is booked once, and a question books once: the database enforces both.
 sessions = Table(
     "sessions",
     metadata,
@@ -178,7 +188,7 @@ sessions = Table(
     Column("starts_at", UtcDateTime, nullable=False),
     Column("ends_at", UtcDateTime, nullable=False),
     Column("booked_at", UtcDateTime, nullable=False),
-    Index("ix_sessions_slot", "slot_id", unique=True),
+    Index("ix_sessions_slot", "tenant", "slot_id", unique=True),
     Index("ix_sessions_expert", "expert_id", "starts_at"),
 )
 
@@ -194,6 +204,7 @@ content = Table(
     "content",
     metadata,
     Column("id", String, primary_key=True),
+    _tenant(),
     Column("title", String, nullable=False),
     Column("kind", String(16), nullable=False),
     Column("url", String, nullable=False),

@@ -13,6 +13,7 @@ from services.persistence.rollups import Rollup
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.contracts.tenants import DEFAULT_TENANT
 
 
 class Feedback(Value):
@@ -27,8 +28,9 @@ class Feedback(Value):
     sentence_scores: tuple[int, ...] = ()
     citation_scores: tuple[int, ...] = ()
     at: datetime
-    #: The pipeline in whose rollups it counts; empty: none (background lane).
+    #: The pipeline and tenant in whose rollups it counts; no pipeline: none (background lane).
     pipeline: str = Field(default="", exclude=True)
+    tenant: str = Field(default=DEFAULT_TENANT, exclude=True)
 
 
 class Evaluation(Value):
@@ -42,14 +44,16 @@ class Evaluation(Value):
     citations: tuple[CitationVerdict, ...] = ()
     judged_by: JudgedBy = "rules"
     at: datetime
-    #: The pipeline in whose rollups it counts; empty: none (background lane).
+    #: The pipeline and tenant in whose rollups it counts; no pipeline: none (background lane).
     pipeline: str = Field(default="", exclude=True)
+    tenant: str = Field(default=DEFAULT_TENANT, exclude=True)
 
 
 class DocumentState(Value):
-    """The state of a source since it was last submitted."""
+    """The state of a tenant's source since it was last submitted."""
 
     source: str
+    tenant: str = DEFAULT_TENANT
     status: Literal["indexed", "refused"]
     digest: str = ""
     chunks: int = 0
@@ -99,6 +103,7 @@ class ExchangeCriteria:
     rating: int = 0
     since: datetime | None = None
     until: datetime | None = None
+    tenant: str = ""
 
 
 class Record(Protocol):
@@ -106,7 +111,7 @@ class Record(Protocol):
 
     Saving is idempotent and accepts entries in any order: the newest state of an exchange or document is kept, and a
     background run never replaces the exchange of a live question. Reads raise `UnavailableError` if the database is
-    unavailable.
+    unavailable. A read that names a `tenant` is of that tenant's entries only; empty: of all.
     """
 
     async def open(self) -> None:
@@ -127,14 +132,16 @@ class Record(Protocol):
             PermanentError: the database will never accept this entry.
         """
 
-    async def exchange(self, exchange_id: str) -> Exchange | None: ...
+    async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None: ...
 
-    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
+    async def conversation(
+        self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
+    ) -> Sequence[Exchange]:
         """The last `limit` exchanges (of that `asker` unless it is empty), oldest first, without their passages."""
 
     async def annotations(self, exchange_id: str) -> ExchangeAnnotations: ...
 
-    async def totals(self, since: datetime) -> RollupTotals:
+    async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
         """The rollups since the beginning of the hour of `since`."""
 
     async def page(
@@ -180,27 +187,29 @@ class Bookings(Protocol):
 class Catalogue(Bookings, Protocol):
     """Stores the directory: experts, their slots, booked sessions, and content to read or watch.
 
-    Every method raises `UnavailableError` if the database is unavailable.
+    Every method raises `UnavailableError` if the database is unavailable. Each is about the directory of one tenant.
     """
 
-    async def experts(self) -> Sequence[Expert]:
+    async def experts(self, tenant: str) -> Sequence[Expert]:
         """All experts, ordered by name."""
 
-    async def content(self) -> Sequence[ContentItem]:
+    async def content(self, tenant: str) -> Sequence[ContentItem]:
         """All items, ordered by title."""
 
-    async def slot(self, slot_id: str) -> Slot | None: ...
+    async def slot(self, tenant: str, slot_id: str) -> Slot | None: ...
 
-    async def slot_at(self, expert_id: str, at: datetime) -> Slot | None:
+    async def slot_at(self, tenant: str, expert_id: str, at: datetime) -> Slot | None:
         """The expert's slot that begins at that time."""
 
-    async def free(self, expert_id: str, start: datetime, end: datetime | None, limit: int) -> Sequence[Slot]:
+    async def free(
+        self, tenant: str, expert_id: str, start: datetime, end: datetime | None, limit: int
+    ) -> Sequence[Slot]:
         """The expert's slots that are not booked, soonest first."""
 
-    async def free_counts(self, start: datetime) -> dict[str, int]:
+    async def free_counts(self, tenant: str, start: datetime) -> dict[str, int]:
         """The number of free slots from `start` on, by expert id."""
 
-    async def sessions(self, start: datetime, limit: int) -> Sequence[BookedSession]:
+    async def sessions(self, tenant: str, start: datetime, limit: int) -> Sequence[BookedSession]:
         """Booked sessions that begin from `start` on, soonest first."""
 
     async def book(self, session: BookedSession, *, conversation: str, tenant: str) -> bool:
@@ -209,5 +218,7 @@ class Catalogue(Bookings, Protocol):
         With concurrent calls, too, a slot has one session and a question books one.
         """
 
-    async def load(self, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]) -> None:
+    async def load(
+        self, tenant: str, experts: Sequence[Expert], slots: Sequence[Slot], content: Sequence[ContentItem]
+    ) -> None:
         """Insert or replace the rows by id, all or none."""

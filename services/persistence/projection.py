@@ -57,6 +57,7 @@ def feedback(given: FeedbackGiven, envelope: Envelope) -> Feedback:
         citation_scores=given.citation_scores,
         at=envelope.occurred_at,
         pipeline=_counted_in(envelope),
+        tenant=envelope.tenant,
     )
 
 
@@ -71,12 +72,14 @@ def evaluation(evaluated: ExchangeEvaluated, envelope: Envelope) -> Evaluation:
         judged_by=evaluated.judged_by,
         at=envelope.occurred_at,
         pipeline=_counted_in(envelope),
+        tenant=envelope.tenant,
     )
 
 
 def indexed(fact: DocumentIndexed, envelope: Envelope) -> DocumentState:
     return DocumentState(
         source=plain(fact.source),
+        tenant=envelope.tenant,
         status="indexed",
         digest=fact.digest,
         chunks=fact.chunks,
@@ -88,7 +91,11 @@ def indexed(fact: DocumentIndexed, envelope: Envelope) -> DocumentState:
 
 def refused(fact: DocumentRefused, envelope: Envelope) -> DocumentState:
     return DocumentState(
-        source=plain(fact.source), status="refused", reason=plain(fact.reason), at=envelope.occurred_at
+        source=plain(fact.source),
+        tenant=envelope.tenant,
+        status="refused",
+        reason=plain(fact.reason),
+        at=envelope.occurred_at,
     )
 
 

@@ -100,6 +100,7 @@ def decode_cursor(text: str) -> PageCursor | None:
 
 def _criteria(request: ExchangesFilter) -> ExchangeCriteria:
     return ExchangeCriteria(
+        tenant=request.tenant,
         pipeline=request.pipeline,
         outcome=request.outcome,
         conversation=request.conversation,

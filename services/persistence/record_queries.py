@@ -28,7 +28,9 @@ class RecordQueries:
         self._record = record
 
     async def conversation(self, request: ConversationRequest) -> ConversationReply:
-        exchanges = await self._record.conversation(request.id, request.limit, asker=request.asker)
+        exchanges = await self._record.conversation(
+            request.id, request.limit, asker=request.asker, tenant=request.tenant
+        )
         return ConversationReply(
             id=request.id,
             exchanges=tuple(
@@ -50,14 +52,14 @@ class RecordQueries:
         )
 
     async def exchange(self, request: ExchangeRequest) -> ExchangeReply:
-        exchange = await self._record.exchange(request.id)
+        exchange = await self._record.exchange(request.id, tenant=request.tenant)
         if exchange is None:
             return ExchangeReply(found=False)
         return exchange_reply(exchange, await self._record.annotations(request.id))
 
     async def stats(self, request: StatsRequest) -> StatsReply:
         since = period_start("hour", datetime.now(UTC) - timedelta(hours=request.hours))
-        totals = await self._record.totals(since)
+        totals = await self._record.totals(since, tenant=request.tenant)
         total = Rollup()
         for one in totals.by_pipeline.values():
             total.add(one)

@@ -1,4 +1,4 @@
-"""Rollups: counters and histograms per hour, day and pipeline, so that statistics need no scan of the record. Pure.
+"""Rollups: counters and histograms per hour, day, pipeline and tenant, so that statistics scan no record. Pure.
 
 Times are counted in buckets that grow by a tenth, as in a histogram of constant relative error (DDSketch): a percentile
 is the middle of its bucket, at most five percent off. Rollups of any periods can be added up. No entry can be restored
@@ -12,6 +12,8 @@ from collections import Counter
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from shared.contracts.tenants import DEFAULT_TENANT
+
 #: Each bucket ends at this multiple of the one before; the first ends at `SMALLEST` milliseconds.
 GROWTH = 1.1
 SMALLEST = 0.1
@@ -24,11 +26,12 @@ SPANS: tuple[Span, ...] = ("hour", "day")
 
 
 class RollupKey(NamedTuple):
-    """The key of a rollup: one hour or day of one pipeline."""
+    """The key of a rollup: one hour or day of one pipeline and tenant."""
 
     span: Span
     starts_at: datetime
     pipeline: str
+    tenant: str = DEFAULT_TENANT
 
 
 class Rollup:

@@ -129,13 +129,14 @@ def create_engine(url: str, *, reading: bool = False) -> AsyncEngine:
 PROBE = select(literal(1))
 
 
-def exchange(exchange_id: str) -> Select[Any]:
-    return select(exchanges).where(exchanges.c.id == exchange_id)
+def exchange(exchange_id: str, tenant: str = "") -> Select[Any]:
+    return sql_queries.of_tenant(select(exchanges).where(exchanges.c.id == exchange_id), exchanges, tenant)
 
 
-def conversation(conversation_id: str, limit: int, asker: str = "") -> Select[Any]:
+def conversation(conversation_id: str, limit: int, asker: str = "", tenant: str = "") -> Select[Any]:
     """Newest first, without the large columns."""
     mine = select(*sql_queries.LIGHT).where(exchanges.c.conversation_id == conversation_id)
+    mine = sql_queries.of_tenant(mine, exchanges, tenant)
     if asker:
         mine = mine.where(exchanges.c.asker == asker)
     return mine.order_by(exchanges.c.ended_at.desc(), exchanges.c.id.desc()).limit(limit)
@@ -152,8 +153,8 @@ def latest_evaluation(exchange_id: str) -> Select[Any]:
     return mine.order_by((evaluations.c.lane == "live").desc(), evaluations.c.at.desc()).limit(1)
 
 
-def document_counts() -> Select[Any]:
-    return _counted(documents.c.status)
+def document_counts(tenant: str = "") -> Select[Any]:
+    return sql_queries.of_tenant(_counted(documents.c.status), documents, tenant)
 
 
 def is_transient(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, Table, and_, case, delete, func, or_, select, tuple_
 from sqlalchemy.sql.dml import Delete
 
 from services.persistence.models import (
@@ -25,6 +25,11 @@ HEAVY = ("passages", "context", "timeline")
 LIGHT = [column for column in exchanges.c if column.name not in HEAVY]
 
 
+def of_tenant(found: Select[Any], table: Table, tenant: str) -> Select[Any]:
+    """The rows of this tenant; empty: of all."""
+    return found.where(table.c.tenant == tenant) if tenant else found
+
+
 def page(criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool) -> Select[Any]:
     """One page, newest first; there are indexes by conversation, source, outcome, pipeline and time."""
     columns = exchanges.c if whole else LIGHT
@@ -36,6 +41,7 @@ def page(criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, wh
 
 def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
     equal = {
+        "tenant": criteria.tenant,
         "pipeline": criteria.pipeline,
         "outcome": criteria.outcome,
         "conversation_id": criteria.conversation,
@@ -71,14 +77,15 @@ def evaluated(ids: Sequence[str]) -> Select[Any]:
     return select(evaluations.c.exchange_id).where(evaluations.c.exchange_id.in_(ids)).distinct()
 
 
-def rollups_since(since: datetime) -> Select[Any]:
+def rollups_since(since: datetime, tenant: str = "") -> Select[Any]:
     """Rollups since the hour of that moment: hours up to the next day, then whole days."""
     first = period_start("hour", since)
     day = period_start("day", since)
     whole = day if first == day else day + timedelta(days=1)
     hours = and_(tallies.c.span == "hour", tallies.c.starts_at >= first, tallies.c.starts_at < whole)
     days = and_(tallies.c.span == "day", tallies.c.starts_at >= whole)
-    return select(tallies.c.pipeline, tallies.c.figures).where(or_(hours, days)).order_by(tallies.c.starts_at)
+    found = select(tallies.c.pipeline, tallies.c.figures).where(or_(hours, days)).order_by(tallies.c.starts_at)
+    return of_tenant(found, tallies, tenant)
 
 
 def ended_before(before: datetime, most: int) -> Select[Any]:

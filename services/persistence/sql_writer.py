@@ -56,8 +56,8 @@ class EntryWriter:
         """Write all entries; returns the rollups of those that are new."""
         fresh: list[Entry] = []
         for kind, table in TABLES.items():
-            (key,) = table.primary_key.columns.keys()
-            mine = sorted((entry for entry in entries if type(entry) is kind), key=lambda one: str(getattr(one, key)))
+            key = table.primary_key.columns.keys()[0]
+            mine = sorted((entry for entry in entries if type(entry) is kind), key=lambda one: _place(one, table))
             if not mine:
                 continue
             if kind is DocumentState:
@@ -133,7 +133,14 @@ class EntryWriter:
     async def _kept(self, connection: AsyncConnection, places: list[RollupKey]) -> dict[RollupKey, Rollup]:
         statement = select(tallies).where(tuple_(*_KEY).in_(places)).order_by(*_KEY).with_for_update()
         rows = (await connection.execute(statement)).all()
-        return {RollupKey(row.span, row.starts_at, row.pipeline): Rollup.from_json(row.figures) for row in rows}
+        return {
+            RollupKey(row.span, row.starts_at, row.pipeline, row.tenant): Rollup.from_json(row.figures) for row in rows
+        }
+
+
+def _place(entry: Entry, table: Table) -> tuple[str, ...]:
+    """The key of its row, by which writers lock rows in one order."""
+    return tuple(str(getattr(entry, name)) for name in table.primary_key.columns.keys())  # noqa: SIM118 (no mapping)
 
 
 def sources_of(exchange: Exchange) -> list[dict[str, Any]]:
@@ -154,7 +161,7 @@ def _replaces(new: Exchange, kept: Mapping[str, Any]) -> bool:
     return new.event_id != kept["event_id"] and new.ended_at >= ended.astimezone(UTC)
 
 
-_KEY = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline)
+_KEY = (tallies.c.span, tallies.c.starts_at, tallies.c.pipeline, tallies.c.tenant)
 _ADD = (
     update(tallies)
     .where(*(column == bindparam(f"at_{column.name}") for column in _KEY))

@@ -1,31 +1,14 @@
-"""Wiring of the retrieval stage."""
+"""Wiring of the retrieval stage: the retrieval of every tenant, over tools that they share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from services.retrieval.embeddings import create_embeddings
-from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
-from services.retrieval.graph import create_graph
-from services.retrieval.handler import (
-    DocumentHandler,
-    FeedbackHandler,
-    SubmissionHandler,
-    VectorCheck,
-    VectorHandler,
-    register,
-)
-from services.retrieval.index_fingerprint import create_fingerprint
-from services.retrieval.index_generation import IndexGeneration
-from services.retrieval.indexing.document_indexer import DocumentIndexer
-from services.retrieval.indexing.extraction.cache import ExtractionCache
-from services.retrieval.indexing.extraction.extractor import EntityExtractor
+from services.retrieval.handler import VectorHandler
 from services.retrieval.indexing.reader_process import ReaderProcesses
 from services.retrieval.retrievers.web import create_web_search
-from services.retrieval.search_factory import create_question_handler, create_searcher
-from services.retrieval.semantic_cache.lookup import lookup_of
 from services.retrieval.settings import RetrievalSettings
-from services.retrieval.stores import create_vector_index
+from services.retrieval.tenant_handlers import TenantFacts, TenantRequests, register
+from services.retrieval.tenant_retrieval import SharedTools, create_tenant_retrieval
 from shared.contracts.domain import Lane
 from shared.contracts.facts import FeedbackGiven
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest
@@ -43,34 +26,15 @@ ACCESS = Access(
 
 def build(context: StageContext) -> Stage:
     stage = Stage("retrieval", settings=RetrievalSettings, access=ACCESS)
-    settings, folder = context.settings, context.settings.data_dir / "retrieval"
-    index, graph, web = create_vector_index(settings), create_graph(settings), create_web_search(settings)
-    embeddings = create_embeddings(settings)
-    feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log)
-    extractions, cache = ExtractionCache(folder / "extraction.sqlite"), lookup_of(context, index, embeddings)
-    fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "")
-    answers, reader = context.stores.key_value(ANSWERS_BUCKET), ReaderProcesses(settings)
-    generation = IndexGeneration(answers, fingerprint)
-    for port in (index, graph, web, embeddings, feedback, extractions, cache, generation, reader):
+    settings = context.settings
+    reader = ReaderProcesses(settings)
+    tools = SharedTools(create_web_search(settings), create_embeddings(settings), reader)
+    tenants = {name: create_tenant_retrieval(context, name, tools) for name in settings.every_tenant}
+    ports = (port for one in tenants.values() for port in one.ports)
+    for port in (tools.web, tools.embeddings, reader, *ports):
         if port is not None:
             stage.opens(port)
-    objects, extraction = context.stores.objects(DOCUMENTS_BUCKET), EntityExtractor(context.models, extractions)
-
-    async def forget(sources: Sequence[str]) -> None:
-        feedback.forget_sources(sources)
-        await cache.forget_sources(sources)
-
-    indexer = DocumentIndexer(
-        index, objects, reader, embeddings=embeddings, graph=graph, extraction=extraction, forget=forget
-    )
-    searcher = create_searcher(index, graph, web, embeddings, feedback.votes, context.models)
-    questions = create_question_handler(context, searcher, cache, index)
-    documents = DocumentHandler(indexer, generation, index, embeddings)
-    stage.opens(VectorCheck(documents))
-    submissions = SubmissionHandler(documents, answers)
-    register(
-        stage, questions, submissions, documents, FeedbackHandler(feedback, cache), cache, VectorHandler(embeddings)
-    )
+    register(stage, TenantFacts(tenants), TenantRequests(tenants), VectorHandler(tools.embeddings))
     return stage
 
 

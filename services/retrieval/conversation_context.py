@@ -58,7 +58,9 @@ class ConversationContext:
     async def _cited(self, envelope: Envelope, collections: Sequence[str]) -> list[Passage]:
         """The passages that the last answer of the conversation cites, of these collections (empty: of all), as they
         are in the index now."""
-        request = ConversationRequest(id=envelope.conversation_id, asker=envelope.asker, limit=1)
+        request = ConversationRequest(
+            id=envelope.conversation_id, tenant=envelope.tenant, asker=envelope.asker, limit=1
+        )
         reply = await self._requests.ask(request, SECONDS)
         cited = [one.passage for exchange in reply.exchanges for one in exchange.citations]
         ids = [one for one in dict.fromkeys(cited) if one]

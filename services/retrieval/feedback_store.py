@@ -23,6 +23,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import InvalidEventError, TransientError, UnavailableError
 from shared.contracts.facts import FeedbackGiven, QuestionsForgotten
+from shared.contracts.tenants import DEFAULT_TENANT
 
 log = structlog.get_logger()
 
@@ -166,7 +167,9 @@ class FeedbackRecorder:
     Every worker has a file of its own, so that it also follows the live copies of feedback that others consume.
     """
 
-    def __init__(self, store: FeedbackStore, event_log: EventLog) -> None:
+    def __init__(self, store: FeedbackStore, event_log: EventLog, tenant: str = DEFAULT_TENANT) -> None:
+        """Records the votes that are given in this tenant."""
+        self._tenant = tenant
         self._store = store
         self.votes = store.votes
         self.forget_sources = store.forget_sources
@@ -217,7 +220,7 @@ class FeedbackRecorder:
             log.warning("a live copy of feedback was not recorded", error=type(error).__name__)
 
     def _put(self, given: FeedbackGiven, envelope: Envelope) -> None:
-        if envelope.lane is Lane.BACKGROUND:  # trial runs do not vote
+        if envelope.lane is Lane.BACKGROUND or envelope.tenant != self._tenant:  # trial runs do not vote
             return
         voter = f"{envelope.tenant}/{given.by}"
         self._store.put(given.sources, voter, envelope.conversation_id, given.rating, envelope.occurred_at)

@@ -1,4 +1,4 @@
-"""What retrieval consumes, publishes and answers: `register` is the list, the handlers follow in its order."""
+"""What retrieval does with facts and requests of one tenant; `tenant_handlers.register` is their list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from services.retrieval.query_rewriting.rewriter import QueryRewriter, Rewritten
 from services.retrieval.rankers.budget import PASSAGE_BYTES, BudgetSettings, within_budget
 from services.retrieval.searcher import Searcher, SearchQuery
 from services.retrieval.semantic_cache.cache import UNEXPLAINED, LookupResult
-from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE, CacheLookup
+from services.retrieval.semantic_cache.lookup import CacheLookup
 from services.retrieval.settings import RETRIEVERS, RetrievalSettings
 from shared.contracts.domain import Context, Document, Passage, Question
 from shared.contracts.envelope import Envelope
@@ -65,7 +65,7 @@ from shared.contracts.requests.retrieval import (
     VectorsReply,
     VectorsRequest,
 )
-from shared.contracts.stage import DeliveryCount, Stage
+from shared.contracts.stage import DeliveryCount
 from shared.observability.telemetry import INSTRUCTIONS
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
@@ -83,34 +83,6 @@ _HOW_TO_CONFIGURE = {
 _NOT_SEARCHED = Context(trace={"strategy": "none"})
 
 SettingsByName = Callable[[str], Awaitable[RetrievalSettings]]
-
-
-def register(
-    stage: Stage,
-    questions: QuestionHandler,
-    submissions: SubmissionHandler,
-    documents: DocumentHandler,
-    feedback: FeedbackHandler,
-    semantic_cache: CacheLookup,
-    vectors: VectorHandler,
-) -> None:
-    """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
-    stage.on(questions.retrieve)
-    stage.on(questions.retry)
-    stage.on(submissions.index)
-    stage.on(feedback.record)
-    stage.on(feedback.forget)
-    # ExchangeRecorded: the question of an answer that may be reused.
-    stage.on(semantic_cache.keep, concurrency=KEPT_AT_ONCE)
-
-    stage.on_request(questions.search)
-    stage.on_request(documents.documents)
-    stage.on_request(documents.document)
-    stage.on_request(documents.remove)
-    stage.on_request(documents.embed)
-    stage.on_request(documents.stats)
-    stage.on_request(documents.source_index)
-    stage.on_request(vectors.vectors)
 
 
 class QuestionHandler:
@@ -436,12 +408,13 @@ class SubmissionHandler:
 class VectorCheck:
     """Warns when a worker starts whose index lacks vectors of the embeddings model; opened by the stage."""
 
-    def __init__(self, documents: DocumentHandler) -> None:
+    def __init__(self, documents: DocumentHandler, tenant: str) -> None:
         self._documents = documents
+        self._tenant = tenant
 
     async def open(self) -> None:
-        if warning := (await self._documents.stats(IndexStatsRequest())).warning:
-            log.warning("vectors are missing", detail=warning)
+        if warning := (await self._documents.stats(IndexStatsRequest(tenant=self._tenant))).warning:
+            log.warning("vectors are missing", detail=warning, tenant=self._tenant)
 
     async def close(self) -> None:
         """Do nothing: the index is closed by its own port."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from services.retrieval.graph.extract import EXTRACTION
 from services.retrieval.ports import VectorIndex
 from services.retrieval.stores.points import ENCODING
+from services.retrieval.stores.tenant_folder import tenant_folder
 from shared.runtime.settings import Settings
 
 
@@ -57,9 +58,9 @@ class IndexFingerprint:
         fresh.replace(self._path)
 
 
-def create_fingerprint(settings: Settings, index: VectorIndex, model: str) -> IndexFingerprint | None:
-    """The fingerprint of the index; None when it is shared with other processes. `model` is that of the embeddings."""
+def create_fingerprint(settings: Settings, index: VectorIndex, model: str, tenant: str) -> IndexFingerprint | None:
+    """The fingerprint of a tenant's index; None when other processes share it. `model` is that of the embeddings."""
     if index.shared:
         return None
-    path = settings.data_dir / "retrieval" / "generation"
+    path = tenant_folder(settings, tenant) / "generation"
     return IndexFingerprint(path, str(ENCODING), str(EXTRACTION), model, settings.graph_url)

@@ -37,8 +37,12 @@ class IndexGeneration:
     and its generation, unless the fingerprint shows that nothing has changed since.
     """
 
-    def __init__(self, answers: KeyValue, fingerprint: IndexFingerprint | None = None) -> None:
-        """`answers` is the bucket of cached answers; `fingerprint` only where no other process changes the index."""
+    def __init__(self, answers: KeyValue, fingerprint: IndexFingerprint | None = None, key: str = GENERATION) -> None:
+        """`answers` is the bucket of cached answers; `fingerprint` only where no other process changes the index.
+
+        `key` is that of the generation in the bucket: each tenant's index has its own.
+        """
+        self._key = key
         self._answers = answers
         self._fingerprint = fingerprint
         self._retry: asyncio.Task[None] | None = None
@@ -91,7 +95,7 @@ class IndexGeneration:
     async def _resume_or_begin(self) -> None:
         recorded = await asyncio.to_thread(self._fingerprint.read) if self._fingerprint else None
         with contextlib.suppress(UnavailableError):
-            if recorded is not None and await self._answers.get(GENERATION) == recorded:
+            if recorded is not None and await self._answers.get(self._key) == recorded:
                 self._current = self._newest = recorded
                 return
         async with self._changing():
@@ -118,7 +122,7 @@ class IndexGeneration:
 
     async def _store_new(self) -> None:
         generation = f"{time.time_ns():020d}{uuid.uuid4().hex[:12]}".encode()
-        await self._answers.put(GENERATION, generation)
+        await self._answers.put(self._key, generation)
         self._current = generation
         self._newest = max(self._newest, generation)
 
@@ -128,7 +132,7 @@ class IndexGeneration:
             await asyncio.sleep(CHECK_SECONDS)
             with contextlib.suppress(UnavailableError):
                 newest = self._newest
-                stored = await self._answers.get(GENERATION)
+                stored = await self._answers.get(self._key)
                 if stored is None or stored < newest:
                     log.warning("the answer cache is empty or older than the index; beginning a new generation")
                     async with self._changing():

@@ -51,12 +51,12 @@ def create_searcher(
 
 
 def create_question_handler(
-    context: StageContext, searcher: Searcher, semantic_cache: CacheLookup, index: VectorIndex
+    context: StageContext, searcher: Searcher, semantic_cache: CacheLookup, index: VectorIndex, tenant: str
 ) -> QuestionHandler:
-    """The handler of questions; `index` is where passages of the previous turn are read."""
+    """The handler of a tenant's questions; `index` is where passages of the previous turn are read."""
     return QuestionHandler(
         searcher,
-        settings_by_name(context),
+        settings_by_name(context, tenant),
         QueryRewriter(context.models),
         semantic_cache,
         ConversationContext(context.requests, index),

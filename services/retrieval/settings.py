@@ -22,7 +22,7 @@ from services.retrieval.rankers.scenarios import ScenarioSettings
 from services.retrieval.rankers.sources import SourceSettings
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.errors import NotFoundError
-from shared.contracts.pipelines import PromptedSection, Sections
+from shared.contracts.pipelines import PromptedSection, Sections, pipeline_for, pipelines_for
 from shared.runtime.context import StageContext
 from shared.text.passage_filter import ScreeningPolicy
 
@@ -66,8 +66,8 @@ class RetrievalSettings(PromptedSection):
     strategy: Literal["search", "index", "none"] = Field(
         default="search",
         description="`search` asks the retrievers for passages; `index` chooses sources by their lines in the index of "
-        "sources and loads them whole, and `index.fallback` says what happens when none fits; `none` finds nothing for a "
-        "question, for an agent that decides by itself what it looks up (`search_context` still searches).",
+        "sources and loads them whole (`index.fallback`: when none fits); `none` finds nothing for a question, for an "
+        "agent that decides by itself what it looks up (`search_context` still searches).",
     )
     index: IndexSettings = Field(default_factory=IndexSettings, description="How `strategy: index` chooses sources.")
     passages: int = Field(
@@ -179,18 +179,19 @@ class RetrievalSettings(PromptedSection):
         return self
 
 
-def settings_by_name(context: StageContext) -> Callable[[str], Awaitable[RetrievalSettings]]:
-    """A function that gives the current settings of a pipeline by its name; an empty name means the default pipeline.
+def settings_by_name(context: StageContext, tenant: str) -> Callable[[str], Awaitable[RetrievalSettings]]:
+    """A function that gives the current settings of a tenant's pipeline by its name; an empty one means its default.
 
-    The function raises NotFoundError for an unknown name.
+    The function raises NotFoundError for a name that is unknown, or of a pipeline of other tenants.
     """
     sections = Sections(context.pipelines)
 
     async def settings(name: str) -> RetrievalSettings:
-        name = name or context.settings.default_pipeline
-        current = context.pipelines.current(name)
+        name = name or context.settings.pipeline_of(tenant)
+        current = await pipeline_for(context.pipelines, name, tenant)
         if current is None:
-            raise NotFoundError(f"no pipeline is called {name}; pipelines: {', '.join(context.pipelines.names())}")
+            known = ", ".join(ref.name for ref in await pipelines_for(context.pipelines, tenant))
+            raise NotFoundError(f"no pipeline is called {name}; pipelines: {known}")
         return await sections.section(current, "retrieval", RetrievalSettings)
 
     return settings

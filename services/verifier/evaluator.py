@@ -56,7 +56,7 @@ class Evaluator:
         Raises:
             TransientError: the record cannot be read now.
         """
-        request = ExchangeRequest(id=recorded.record)
+        request = ExchangeRequest(id=recorded.record, tenant=envelope.tenant)
         try:
             reply = await self._requests.ask(request)
         except UnavailableError as error:

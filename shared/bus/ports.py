@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event, decode
 from shared.contracts.errors import InvalidEventError, RefusedError
 from shared.contracts.facts import FACTS, Fact
+from shared.contracts.tenants import DEFAULT_TENANT
 
 #: Headers of a dead letter: the event's subject, the error's kind, text and stack, and whether it was edited.
 SUBJECT, KIND, ERROR, STACK, EDITED = (f"Answerbus-{name}" for name in ("Subject", "Kind", "Error", "Stack", "Edited"))
@@ -133,6 +135,16 @@ class DeadLetter:
     def lane(self) -> str:
         return Lane.BACKGROUND.value if self.subject.startswith("bg.") else Lane.LIVE.value
 
+    @property
+    def tenant(self) -> str:
+        """The tenant that its envelope names, the default one if it names none; empty if it cannot be read."""
+        try:
+            envelope = json.loads(self.data)
+        except ValueError:
+            return ""
+        tenant = envelope.get("tenant", DEFAULT_TENANT) if isinstance(envelope, dict) else ""
+        return tenant if isinstance(tenant, str) else ""
+
     def event(self) -> Event[Fact]:
         """Decode the event.
 
@@ -157,6 +169,7 @@ class DeadLetterFilter:
     cid: str = ""
     since: datetime | None = None
     before: datetime | None = None
+    tenant: str = ""
 
     @property
     def subject(self) -> str:
@@ -169,6 +182,7 @@ class DeadLetterFilter:
             self.stage in ("", letter.stage)
             and self.kind in ("", letter.kind)
             and self.cid in ("", letter.correlation_id)
+            and (not self.tenant or letter.tenant == self.tenant)
             and (self.since is None or letter.time >= self.since)
             and (self.before is None or letter.time < self.before)
         )

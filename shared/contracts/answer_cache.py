@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Turn, Value
+from shared.contracts.tenants import DEFAULT_TENANT
 
-#: The key of the index's generation, which retrieval replaces whenever the index has changed.
+#: The key of the generation of the default tenant's index, see `generation_key`.
 GENERATION = "generation"
 #: Stored in place of an answer that was rated down, until the generation changes.
 DISPUTED = b"disputed"
@@ -41,6 +42,11 @@ class KeptAnswer(Value):
     confidence: float = 0.0
     engine: str = ""
     origin: str
+
+
+def generation_key(tenant: str) -> str:
+    """The key of the generation of a tenant's index, which retrieval replaces whenever that index has changed."""
+    return GENERATION if tenant == DEFAULT_TENANT else f"{GENERATION}.{tenant}"
 
 
 def normalised(text: str) -> str:

@@ -22,6 +22,7 @@ from shared.contracts import subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Timing, Usage
 from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import FACTS, Fact
+from shared.contracts.tenants import DEFAULT_TENANT
 
 SCHEMA_VERSION = 1
 #: How an operator caused an event; see `Envelope.origin`.
@@ -39,7 +40,8 @@ class Envelope(BaseModel):
     not. `origin` is empty for what a client caused, else `replay`, `injected` or `imported`: an operator caused it, and
     all that follows from it. No stage acts on an imported event. `parent` is the question that a replay repeats.
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
-    documents the question is answered from (`shared.contracts.document_access`).
+    documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
+    (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -55,7 +57,7 @@ class Envelope(BaseModel):
     occurred_at: datetime
     deadline: datetime
     schema_version: int = SCHEMA_VERSION
-    tenant: str = "default"
+    tenant: str = DEFAULT_TENANT
     timeline: tuple[Timing, ...] = ()
     model_calls: tuple[ModelCall, ...] = ()
     reuse_key: str = ""
@@ -131,7 +133,7 @@ def opening(
     conversation_id: str | None = None,
     lane: Lane = Lane.LIVE,
     number: int = 0,
-    tenant: str = "default",
+    tenant: str = DEFAULT_TENANT,
     reuse_key: str = "",
     asker: str = "",
     groups: tuple[str, ...] = (),

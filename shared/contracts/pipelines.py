@@ -15,9 +15,9 @@ from shared.contracts.errors import PipelineError
 S = TypeVar("S", bound="Section")
 
 #: Keys of a document that are not stages.
-HEADING = ("name", "description", "project_introduction", "endings", "models")
+HEADING = ("name", "description", "project_introduction", "endings", "models", "tenants")
 #: Those of them that are not written when they are empty, so that documents from before they existed stay equal.
-_SINCE_ADDED = ("endings", "models")
+_SINCE_ADDED = ("endings", "models", "tenants")
 
 #: Endings that a pipeline may be silent about; rejections have `moderation.outcomes`.
 SilentEnding = Literal["not_found", "refuted", "clarification", "abandoned"]
@@ -81,6 +81,7 @@ class Pipeline(BaseModel):
     """A pipeline document: its name, what every model is told of the project, and the raw sections by stage.
 
     `endings` says how questions end that have no verified answer, `models` which model makes the calls of a step.
+    `tenants` are those whose questions it may answer; empty: all.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -90,6 +91,7 @@ class Pipeline(BaseModel):
     project_introduction: str = ""
     endings: EndingSettings = EndingSettings()
     models: dict[str, StepModel] = {}
+    tenants: tuple[str, ...] = ()
     sections: dict[str, dict[str, Any]] = {}
 
     def section(self, stage: str, kind: type[S]) -> S:
@@ -107,6 +109,10 @@ class Pipeline(BaseModel):
             first = error.errors(include_input=False)[0]
             place = ".".join(map(str, (stage, *first["loc"])))
             raise PipelineError(f"pipeline {self.name}: {place}: {first['msg']}") from None
+
+    def is_for(self, tenant: str) -> bool:
+        """Whether it may answer questions of this tenant."""
+        return not self.tenants or tenant in self.tenants
 
     def encode(self) -> bytes:
         """Canonical bytes: equal documents are equal bytes."""
@@ -136,6 +142,18 @@ class PipelineSource(Protocol):
         Raises:
             PipelineError: when it is not kept any more, or never was.
         """
+
+
+async def pipeline_for(source: PipelineSource, name: str, tenant: str) -> PipelineRef | None:
+    """The newest revision of the pipeline for questions of this tenant; None where it has none of that name."""
+    ref = source.current(name)
+    return ref if ref is not None and (await source.pipeline(ref)).is_for(tenant) else None
+
+
+async def pipelines_for(source: PipelineSource, tenant: str) -> list[PipelineRef]:
+    """The newest revisions of the pipelines that questions of this tenant may name, in alphabetical order."""
+    found = [await pipeline_for(source, name, tenant) for name in source.names()]
+    return [ref for ref in found if ref is not None]
 
 
 class Sections:

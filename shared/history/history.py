@@ -11,6 +11,7 @@ from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
 from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import Fact
+from shared.contracts.tenants import is_of_tenant
 
 
 def event_json(stored: StoredEvent) -> dict[str, Any]:
@@ -49,7 +50,10 @@ def published_by(event: Event[Fact]) -> str:
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Selects events; empty fields do not filter. `contains` is text in the payload, whatever its case."""
+    """Selects events; empty fields do not filter. `contains` is text in the payload, whatever its case.
+
+    With `tenant`, only events that can be read and are of that tenant pass.
+    """
 
     pipeline: str = ""
     stage: str = ""
@@ -57,6 +61,7 @@ class EventFilter:
     cid: str = ""
     lane: Lane | None = None
     contains: str = ""
+    tenant: str = ""
 
     @property
     def subject(self) -> str:
@@ -79,6 +84,7 @@ class EventFilter:
         """Whether the event passes the filter."""
         return (
             self.takes_subject(event.subject)
+            and is_of_tenant(event.tenant, self.tenant)
             and self.pipeline in ("", event.pipeline.name)
             and self.stage in ("", published_by(event))
             and (not self.contains or self.contains.casefold() in event.payload.model_dump_json().casefold())
@@ -91,7 +97,7 @@ class EventFilter:
         try:
             passes = self.takes(stored.decode())
         except InvalidEventError:
-            passes = not (self.pipeline or self.stage or self.contains)
+            passes = not (self.tenant or self.pipeline or self.stage or self.contains)
         return {"id": stored.correlation_id, **event_json(stored)} if passes else None
 
 

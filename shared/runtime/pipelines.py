@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import HEADING, Pipeline, Section
+from shared.contracts.tenants import tenant_name
 
 #: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
 _TURNS_OF = ("persistence", "gateway")
@@ -44,7 +45,8 @@ def read_pipeline(folder: Path) -> Pipeline:
     name = str(document.get("name") or folder.name)
     texts = {key: str(document.get(key) or "") for key in ("description", "project_introduction")}
     settings = {key: document.get(key) or {} for key in ("endings", "models")}
-    return _validated({"name": name, "sections": sections, **texts, **settings}, str(path))
+    tenants = _tenants(path, document.get("tenants"))
+    return _validated({"name": name, "sections": sections, "tenants": tenants, **texts, **settings}, str(path))
 
 
 def _validated(document: dict[str, Any], place: str) -> Pipeline:
@@ -53,6 +55,22 @@ def _validated(document: dict[str, Any], place: str) -> Pipeline:
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise PipelineError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _tenants(path: Path, given: object) -> tuple[str, ...]:
+    """The tenants that the head of a document names; none: it is for all.
+
+    Raises:
+        PipelineError: it is no list of names of tenants: the pipeline must not be taken for one of all.
+    """
+    if given is None:
+        return ()
+    try:
+        if not isinstance(given, list) or not given:
+            raise ValueError("expected a list of names, or leave it out for all")
+        return tuple(tenant_name(str(name)) for name in given)
+    except ValueError as error:
+        raise PipelineError(f"{path}: tenants: {error}") from None
 
 
 def with_setting(pipeline: Pipeline, given: str) -> Pipeline:

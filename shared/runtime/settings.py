@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from shared.contracts.document_access import group_names
 from shared.contracts.errors import ConfigurationError
+from shared.contracts.tenants import DEFAULT_TENANT, EVERY_TENANT, tenant_name
 from shared.llm.settings import ModelsSettings, read_models
 from shared.web.hosts import host_list, origin_list
 
@@ -62,7 +63,14 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ANSWERBUS_", extra="forbid", frozen=False, hide_input_in_errors=True)
 
     data_dir: Path = Field(default=Path("data"), description="Folder for all data of the embedded platform.")
-    tenant: str = Field(default="default", description="Name of the tenant, written into every event.")
+    tenant: str = Field(
+        default=DEFAULT_TENANT, description="Tenant of all callers and commands that have no other one."
+    )
+    tenants: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further tenants of the platform, by commas; each has documents, pipelines, conversations and "
+        "statistics of its own.",
+    )
 
     nats_url: str = Field(default="nats://127.0.0.1:4222", description="URLs of the NATS servers, separated by commas.")
     nats_user: str = Field(default="", description="NATS user name, if the server requires a login.")
@@ -246,6 +254,15 @@ class Settings(BaseSettings):
         description="Groups of API keys as name:group, separated by commas; a name may have several groups. Without "
         "API keys the name is local.",
     )
+    key_tenants: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
+        default_factory=dict,
+        description="Tenants of API keys as name:tenant, separated by commas; a name may have several tenants, or * "
+        "for all. Other keys are of the platform's own tenant.",
+    )
+    tenant_pipelines: Annotated[dict[str, str], NoDecode] = Field(
+        default_factory=dict,
+        description="Default pipelines of tenants as tenant:pipeline, separated by commas; of others: the default one.",
+    )
     idempotency_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Secret (16+ characters) from which an Idempotency-Key's question id is derived, the same for all "
@@ -363,6 +380,40 @@ class Settings(BaseSettings):
             }
         return value
 
+    @field_validator("tenant")
+    @classmethod
+    def _is_tenant(cls, value: str) -> str:
+        return tenant_name(value)
+
+    @field_validator("tenants", mode="before")
+    @classmethod
+    def _read_tenants(cls, value: object) -> object:
+        """`acme, beta` -> ("acme", "beta")."""
+        names = _entries(value) if isinstance(value, str) else value
+        return tuple(dict.fromkeys(map(tenant_name, names))) if isinstance(names, list | tuple) else names
+
+    @field_validator("key_tenants", mode="before")
+    @classmethod
+    def _read_key_tenants(cls, value: object) -> object:
+        """`shop:acme, ops:*` -> {"shop": ("acme",), "ops": ("*",)}."""
+        if not isinstance(value, str):
+            return value
+        entries = [entry.partition(":") for entry in _entries(value)]
+        if any(not name or not tenant for name, _, tenant in entries):
+            raise ValueError("each entry is name:tenant, with the name of an API key")
+        return {name: tuple(one for key, _, one in entries if key == name) for name, _, _ in entries}
+
+    @field_validator("tenant_pipelines", mode="before")
+    @classmethod
+    def _read_tenant_pipelines(cls, value: object) -> object:
+        """`acme:support` -> {"acme": "support"}."""
+        if not isinstance(value, str):
+            return value
+        entries = [entry.partition(":") for entry in _entries(value)]
+        if any(not tenant or not pipeline for tenant, _, pipeline in entries):
+            raise ValueError("each entry is tenant:pipeline")
+        return {tenant: pipeline for tenant, _, pipeline in entries}
+
     @field_validator("idempotency_secret")
     @classmethod
     def _long_enough(cls, value: SecretStr) -> SecretStr:
@@ -396,6 +447,13 @@ class Settings(BaseSettings):
         if value and not _WEB_ADDRESS.fullmatch(value):
             raise ValueError("must be an address that begins with https:// or http://, without query and fragment")
         return value
+
+    @model_validator(mode="after")
+    def _tenants_exist(self) -> Settings:
+        named = {*(one for names in self.key_tenants.values() for one in names), *self.tenant_pipelines}
+        if unknown := sorted(named - {*self.every_tenant, EVERY_TENANT}):
+            raise ValueError(f"there is no tenant {unknown[0]!r}: name it in tenants")
+        return self
 
     @model_validator(mode="after")
     def _tokens_are_for_somebody(self) -> Settings:
@@ -438,6 +496,15 @@ class Settings(BaseSettings):
     @cached_property
     def nats_servers(self) -> list[str]:
         return list(_entries(self.nats_url))
+
+    @property
+    def every_tenant(self) -> tuple[str, ...]:
+        """The names of all tenants of the platform, its own first."""
+        return tuple(dict.fromkeys((self.tenant, *self.tenants)))
+
+    def pipeline_of(self, tenant: str) -> str:
+        """The name of the pipeline of a tenant's questions that name none."""
+        return self.tenant_pipelines.get(tenant, self.default_pipeline)
 
     @property
     def requires_credentials(self) -> bool:

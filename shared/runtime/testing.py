@@ -136,7 +136,7 @@ class MemoryLog:
 
 
 #: Arguments of `opening` that a question of a test may have.
-_OF_ENVELOPE = ("correlation_id", "conversation_id", "lane", "groups", "asker")
+_OF_ENVELOPE = ("correlation_id", "conversation_id", "lane", "tenant", "groups", "asker")
 
 
 @dataclass(frozen=True)

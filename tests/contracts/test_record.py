@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from services.persistence import migrations, projection
+from services.persistence import migrations, projection, sql, sql_queries
 from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
 from services.persistence.ports import DocumentState, Evaluation, ExchangeCriteria, Feedback, PageCursor, Record
@@ -24,6 +24,7 @@ from services.persistence.sql import Database, create_engine, enable_wal
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
+from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.support.servers import PostgresServer, free_port, postgres_server
 
@@ -433,6 +434,45 @@ async def test_sources_of_what_is_on_record_are_filled_in_by_the_migration(url: 
     assert len(await record.page(ExchangeCriteria(source="kb:renewal.md"), None, 10, whole=False)) == 1
     await record.close()
     await database.close()
+
+
+def recorded(tenant: str, number: int = 0) -> Exchange:
+    """An answered exchange of a tenant."""
+    event = said(verified(), question=question_id(number))
+    return projection.exchange(event.payload, event).model_copy(update={"tenant": tenant})
+
+
+async def test_what_is_on_record_belongs_to_its_tenant_after_the_migration(url: str) -> None:
+    """Given a record of before there were tenants, when a worker migrates, then nothing of it is lost."""
+    database = Database(url)
+    await database.migrate()
+    await database.write([recorded("town"), DocumentState(source="kb:a", tenant="town", status="indexed", at=NOON)])
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrations.to, "0007", down=True)
+    await database.migrate()
+
+    for tenant, count in (("town", 1), ("", 1), ("default", 0)):
+        assert len(await database.read(sql_queries.rollups_since(NOON - timedelta(hours=1), tenant))) == count
+        assert [row["count"] for row in await database.read(sql.document_counts(tenant))] == [1] * count
+    await database.close()
+
+
+async def test_entries_of_equal_names_are_kept_for_each_tenant(record: Record) -> None:
+    for number, tenant in enumerate(("town", "acme")):
+        await record.save(recorded(tenant, number))
+        for status in ("indexed", "refused")[: number + 1]:
+            later = NOON + timedelta(seconds=number)
+            await record.save(DocumentState(source="kb:a", tenant=tenant, status=status, at=later))
+
+    for tenant, outcomes in (("town", 1), ("acme", 1), ("", 2), ("none", 0)):
+        totals = await record.totals(NOON - timedelta(hours=1), tenant=tenant)
+        counted = [one.by_label("outcome") for one in totals.by_pipeline.values()]
+        assert counted == [{"answered": outcomes}] * bool(outcomes)
+        assert len(await record.conversation("conversation", 10, tenant=tenant)) == outcomes
+        assert len(await record.page(ExchangeCriteria(tenant=tenant), None, 10, whole=False)) == outcomes
+    assert (await record.totals(NOON, tenant="town")).documents == {"indexed": 1}
+    assert (await record.totals(NOON, tenant="acme")).documents == {"refused": 1}
+    assert await record.exchange(question_id(0), tenant="acme") is None
 
 
 async def test_a_migration_that_is_killed_leaves_what_was_there_and_the_next_start_migrates(url: str) -> None:

@@ -39,6 +39,7 @@ from shared.contracts.envelope import Event, event_id, event_type
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.contracts.tenants import is_of_tenant
 from shared.stores.ports import Change
 
 #: 2026-11-20 12:00 UTC, and the uuid7 of a question asked half a second before.
@@ -102,7 +103,7 @@ class MemoryRecord:
     exchanges: dict[str, Exchange] = field(default_factory=dict)
     feedback: dict[str, Feedback] = field(default_factory=dict)
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    documents: dict[str, DocumentState] = field(default_factory=dict)
+    documents: dict[tuple[str, str], DocumentState] = field(default_factory=dict)
     failure: Exception | None = None
     #: What was to be forgotten, and when.
     marked: dict[str, datetime] = field(default_factory=dict)
@@ -128,18 +129,25 @@ class MemoryRecord:
             self.feedback[entry.event_id] = entry
         elif isinstance(entry, Evaluation):
             self.evaluations[entry.event_id] = entry
-        elif entry.source not in self.documents or entry.at >= self.documents[entry.source].at:
-            self.documents[entry.source] = entry
+        else:
+            known_state = self.documents.get((entry.tenant, entry.source))
+            if known_state is None or entry.at >= known_state.at:
+                self.documents[entry.tenant, entry.source] = entry
         return True
 
-    async def exchange(self, exchange_id: str) -> Exchange | None:
-        return self.exchanges.get(exchange_id)
+    async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None:
+        found = self.exchanges.get(exchange_id)
+        return found if found is not None and is_of_tenant(found.tenant, tenant) else None
 
-    async def conversation(self, conversation_id: str, limit: int, *, asker: str = "") -> Sequence[Exchange]:
+    async def conversation(
+        self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
+    ) -> Sequence[Exchange]:
         mine = [
             exchange
             for exchange in self.exchanges.values()
-            if exchange.conversation_id == conversation_id and asker in ("", exchange.asker)
+            if exchange.conversation_id == conversation_id
+            and asker in ("", exchange.asker)
+            and is_of_tenant(exchange.tenant, tenant)
         ]
         return sorted(mine, key=lambda exchange: (exchange.ended_at, exchange.id))[-limit:]
 
@@ -153,15 +161,16 @@ class MemoryRecord:
             evaluation=_told(max(evaluated, key=lambda one: (one.lane == Lane.LIVE, one.at))) if evaluated else None,
         )
 
-    async def totals(self, since: datetime) -> RollupTotals:
+    async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
         by_pipeline: dict[str, Rollup] = {}
         entries = (*self.exchanges.values(), *self.feedback.values(), *self.evaluations.values(), *self.expired)
         for key, one in roll_up(entries).items():
-            if key.span == "hour" and key.starts_at >= period_start("hour", since):
+            if key.span != "hour" or not is_of_tenant(key.tenant, tenant):
+                continue
+            if key.starts_at >= period_start("hour", since):
                 by_pipeline.setdefault(key.pipeline, Rollup()).add(one)
-        return RollupTotals(
-            by_pipeline=by_pipeline, documents=dict(Counter(one.status for one in self.documents.values()))
-        )
+        states = [one.status for one in self.documents.values() if is_of_tenant(one.tenant, tenant)]
+        return RollupTotals(by_pipeline=by_pipeline, documents=dict(Counter(states)))
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
@@ -194,6 +203,7 @@ class MemoryRecord:
 
     def _fits(self, one: Exchange, criteria: ExchangeCriteria) -> bool:
         equal = {
+            "tenant": criteria.tenant,
             "pipeline": criteria.pipeline,
             "outcome": criteria.outcome,
             "conversation_id": criteria.conversation,

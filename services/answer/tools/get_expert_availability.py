@@ -33,7 +33,7 @@ class GetExpertAvailability:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("GetExpertAvailabilityArguments", arguments)
-        request = AvailabilityRequest.model_validate(values.model_dump())
+        request = AvailabilityRequest.model_validate({**values.model_dump(), "tenant": context.run.tenant})
         reply = await self._requests.ask(request)
         learned = DialogueState(intent="booking", expert_id=reply.expert.id)
         if not reply.slots:

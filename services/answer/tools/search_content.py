@@ -34,7 +34,11 @@ class SearchContent:
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("SearchContentArguments", arguments)
         request = ContentRequest(
-            topic=values.topic, kind=values.type, language=context.question.language, limit=values.limit
+            tenant=context.run.tenant,
+            topic=values.topic,
+            kind=values.type,
+            language=context.question.language,
+            limit=values.limit,
         )
         reply = await self._requests.ask(request)
         learned = DialogueState(

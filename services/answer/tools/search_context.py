@@ -34,6 +34,7 @@ class SearchContext:
             limit=values.limit,
             pipeline=context.run.pipeline,
             groups=context.run.groups,
+            tenant=context.run.tenant,
         )
         reply = await self._requests.ask(request)
         return ToolOutput(text="" if reply.passages else "Nothing was found.", passages=reply.passages)

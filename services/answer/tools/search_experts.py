@@ -33,7 +33,7 @@ class SearchExperts:
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         values = cast("SearchExpertsArguments", arguments)
-        request = ExpertsRequest.model_validate(values.model_dump())
+        request = ExpertsRequest.model_validate({**values.model_dump(), "tenant": context.run.tenant})
         reply = await self._requests.ask(request)
         learned = DialogueState(intent="booking")
         if values.session_type:

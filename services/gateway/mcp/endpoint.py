@@ -45,11 +45,11 @@ class McpEndpoint:
         if caller.anonymous:
             raise HttpProblem(403, ANONYMOUS)
         manager = await self._started()
-        # A session belongs to the key, and to the user of the token, that opened it.
+        # A session belongs to the key, and to the user of the token, that opened it, in one tenant.
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        client = f"{caller.name}:{caller.role}"
+        client = f"{caller.tenant}:{caller.name}:{caller.role}"
         token = AccessToken(token=caller.name, client_id=client, scopes=[caller.role], subject=caller.user or None)
         await manager.handle_request({**scope, "user": AuthenticatedUser(token)}, receive, send)
 

@@ -13,9 +13,10 @@ from services.gateway.handler import QuestionService
 from services.gateway.presenter import QuestionPresenter
 from services.gateway.stream import Frame
 from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError, UnavailableError
+from shared.contracts.tenants import TENANT_HEADER
 
-#: Headers that say who asks, and from where.
-_IDENTITY = ("authorization", "x-api-key", "origin")
+#: Headers that say who asks, from where, and for which tenant.
+_IDENTITY = ("authorization", "x-api-key", "origin", TENANT_HEADER.lower())
 
 
 class LocalApi:

@@ -12,6 +12,8 @@ from services.gateway.auth import Operator
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import PAGE, DeadLetterFilter
+from shared.contracts.errors import NotFoundError
+from shared.contracts.tenants import is_of_tenant
 from shared.history.dead_letters import listed, shown
 from shared.text.sanitizer import cleaned
 
@@ -32,10 +34,10 @@ class DeadLetterQuery(BaseModel):
 
 
 @router.get("/dead")
-async def dead(query: Annotated[DeadLetterQuery, Query()], gateway: CurrentGateway, _: Operator) -> dict[str, Any]:
-    """List dead letters, oldest first, without their payloads; `after` is 0 on the last page."""
+async def dead(query: Annotated[DeadLetterQuery, Query()], gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
+    """List dead letters of the operator's tenant, oldest first, without payloads; `after` is 0 on the last page."""
     since = datetime.now(UTC) - timedelta(seconds=query.since) if query.since else None
-    wanted = DeadLetterFilter(stage=query.stage, kind=query.kind, cid=query.id, since=since)
+    wanted = DeadLetterFilter(stage=query.stage, kind=query.kind, cid=query.id, since=since, tenant=caller.seen_tenant)
     found = await gateway.context.dead.page(wanted, after=query.after, limit=query.limit)
     after = found[-1].number if len(found) == query.limit else 0
     return {"letters": [listed(letter) for letter in found], "after": after}
@@ -43,8 +45,11 @@ async def dead(query: Annotated[DeadLetterQuery, Query()], gateway: CurrentGatew
 
 @router.get("/dead/{number}")
 async def letter(
-    number: Annotated[int, Path(ge=1, lt=2**63)], gateway: CurrentGateway, _: Operator, full: bool = False
+    number: Annotated[int, Path(ge=1, lt=2**63)], gateway: CurrentGateway, caller: Operator, full: bool = False
 ) -> dict[str, Any]:
     """Read one dead letter; texts of its payload only with `full`, unmoderated texts never."""
-    body: dict[str, Any] = cleaned(shown(await gateway.context.dead.get(number), full=full))
+    found = await gateway.context.dead.get(number)
+    if not is_of_tenant(found.tenant, caller.seen_tenant):
+        raise NotFoundError(f"there is no dead letter {number}; list them with GET /api/v1/dead")
+    body: dict[str, Any] = cleaned(shown(found, full=full))
     return body

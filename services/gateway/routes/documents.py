@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -180,6 +181,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
         as_question=body.as_question,
         earlier_questions=caller.role == "operator",
         groups=caller.groups,
+        tenant=caller.tenant,
     )
     reply = await gateway.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
@@ -189,7 +191,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
 async def submit(
     request: Request,
     gateway: CurrentGateway,
-    _: Editor,
+    caller: Editor,
     source: Annotated[str, Query(max_length=1000)] = "",
     title: Annotated[str, Query(max_length=1000)] = "",
     url: Annotated[str, Query(max_length=4000)] = "",
@@ -221,24 +223,25 @@ async def submit(
             groups=_groups(group or ()),
         )
         submission = DocumentSubmission(document, body)
-    event = await gateway.questions.submit(submission)
+    event = await gateway.questions.submit(replace(submission, tenant=caller.tenant))
     status = f"/api/v1/submissions/{event.correlation_id}"
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}
 
 
 @router.get("/submissions/{submission_id}", responses={200: {"model": SubmittedDocument}})
-async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
     """Read whether a submitted document was indexed or refused."""
-    stored = decodable_events(await gateway.questions.find(submission_id))
+    stored = decodable_events(await gateway.questions.find(submission_id, caller.tenant))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
     return {"id": submission_id, **_outcome(outcome)}
 
 
 @router.post("/ingest", responses={200: {"model": IngestReply}})
-async def ingest(body: IngestIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
     _check_ids(submissions)
+    submissions = [replace(submission, tenant=caller.tenant) for submission in submissions]
     gate = asyncio.Semaphore(CONCURRENCY)
 
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
@@ -268,7 +271,9 @@ async def documents(
 
     An editor sees those that are for everybody or for a group of the key, an operator all.
     """
-    request = DocumentsRequest(collection=collection, limit=limit, after=after, viewer=caller.viewer)
+    request = DocumentsRequest(
+        tenant=caller.tenant, collection=collection, limit=limit, after=after, viewer=caller.viewer
+    )
     return (await gateway.context.requests.ask(request)).model_dump()
 
 
@@ -281,7 +286,7 @@ async def document_passages(
     after: Annotated[int, Query(ge=0)] = 0,
 ) -> dict[str, Any]:
     """Read a document with its passages, a page at a time; send `after` of a reply to get the next page."""
-    request = DocumentRequest(source=source, limit=limit, after=after, viewer=caller.viewer)
+    request = DocumentRequest(tenant=caller.tenant, source=source, limit=limit, after=after, viewer=caller.viewer)
     reply = await gateway.context.requests.ask(request)
     if reply.document is None:
         raise NotFoundError(f"source: {source} is not indexed; send a source of GET /api/v1/documents")
@@ -289,9 +294,9 @@ async def document_passages(
 
 
 @router.post("/documents/embed", responses={200: {"model": EmbedReply}})
-async def embed(body: EmbedIn, gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+async def embed(body: EmbedIn, gateway: CurrentGateway, caller: Editor) -> dict[str, Any]:
     """Embed documents again, after a change of the embeddings model; those that have its vectors are left out."""
-    request = EmbedRequest(sources=tuple(body.sources))
+    request = EmbedRequest(tenant=caller.tenant, sources=tuple(body.sources))
     return (await gateway.context.requests.ask(request, EMBED_SECONDS)).model_dump()
 
 
@@ -308,7 +313,9 @@ async def source_index(
 
     With `Accept: text/plain` one line per source; the next page is then in the `Link` header.
     """
-    wanted = SourceIndexRequest(collections=tuple(collection or ()), limit=limit, after=after, viewer=caller.viewer)
+    wanted = SourceIndexRequest(
+        tenant=caller.tenant, collections=tuple(collection or ()), limit=limit, after=after, viewer=caller.viewer
+    )
     reply = await gateway.context.requests.ask(wanted)
     if "text/plain" not in request.headers.get("accept", ""):
         return reply.model_dump()
@@ -322,7 +329,7 @@ async def remove(
     gateway: CurrentGateway, caller: Editor, source: Annotated[list[str], Query(min_length=1, max_length=1000)]
 ) -> dict[str, Any]:
     """Remove documents by source; their passages are gone when this returns."""
-    request = RemoveRequest(sources=tuple(source), viewer=caller.viewer)
+    request = RemoveRequest(tenant=caller.tenant, sources=tuple(source), viewer=caller.viewer)
     reply = await gateway.context.requests.ask(request, REMOVE_SECONDS)
     if not reply.removed:
         raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")

@@ -1,14 +1,18 @@
-"""Erasure of a conversation, a question or an asker over HTTP. Operators only, as conversations have no owner."""
+"""Erasure of a conversation, a question or an asker over HTTP, in the tenant of the request.
+
+Operators only, as conversations have no owner.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from services.gateway.auth import Operator
+from services.gateway.auth import Caller, Operator
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.facts import Forgettable
@@ -25,32 +29,39 @@ Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait until it
 
 @router.delete("/conversations/{conversation_id}")
 async def erase_conversation(
-    conversation_id: ConversationId, gateway: CurrentGateway, _: Operator, wait: Wait = 10
+    conversation_id: ConversationId, gateway: CurrentGateway, caller: Operator, wait: Wait = 10
 ) -> Response:
     """Erase a conversation from the record, the log, the caches and the feedback; 202 while it is under way."""
-    return await _erase(gateway, "conversation", conversation_id, wait)
+    return await _erase(gateway, "conversation", conversation_id, caller, wait)
 
 
 @router.delete("/exchanges/{question_id}")
-async def erase_question(question_id: QuestionId, gateway: CurrentGateway, _: Operator, wait: Wait = 10) -> Response:
+async def erase_question(
+    question_id: QuestionId, gateway: CurrentGateway, caller: Operator, wait: Wait = 10
+) -> Response:
     """Erase one question and its replays."""
-    return await _erase(gateway, "question", question_id, wait)
+    several = len(gateway.context.settings.every_tenant) > 1
+    if several and not caller.seen_tenant and (tenant := await gateway.questions.tenant_of(question_id)):
+        caller = replace(caller, tenant=tenant)
+    return await _erase(gateway, "question", question_id, caller, wait)
 
 
 @router.delete("/askers/{key}")
-async def erase_asker(key: Key, gateway: CurrentGateway, _: Operator, user: User = "", wait: Wait = 10) -> Response:
+async def erase_asker(
+    key: Key, gateway: CurrentGateway, caller: Operator, user: User = "", wait: Wait = 10
+) -> Response:
     """Erase everything asked with an API key, or by one `user` of it."""
-    tenant = gateway.context.settings.tenant
-    return await _erase(gateway, "asker", asker_id(tenant, key, user) if user else key_id(tenant, key), wait)
+    pseudonym = asker_id(caller.tenant, key, user) if user else key_id(caller.tenant, key)
+    return await _erase(gateway, "asker", pseudonym, caller, wait)
 
 
 @router.get("/erasures/{erasure_id}")
-async def erasure(erasure_id: QuestionId, gateway: CurrentGateway, _: Operator) -> dict[str, Any]:
+async def erasure(erasure_id: QuestionId, gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
     """Read the state of an erasure."""
-    return await gateway.erasures.report(erasure_id)
+    return await gateway.erasures.report(erasure_id, caller.seen_tenant)
 
 
-async def _erase(gateway: Gateway, what: Forgettable, key: str, wait: float) -> Response:
-    report = await gateway.erasures.erase(what, key, wait)
+async def _erase(gateway: Gateway, what: Forgettable, key: str, caller: Caller, wait: float) -> Response:
+    report = await gateway.erasures.erase(what, key, caller.tenant, wait)
     status = 200 if report["status"] == "done" else 202
     return Response(orjson.dumps(report), status, media_type="application/json")

@@ -50,15 +50,15 @@ class EventQuery(BaseModel):
     )
     follow: bool = Field(default=True, description="Go on with new events.")
 
-    def event_filter(self) -> EventFilter:
-        """The filter of the log.
+    def event_filter(self, tenant: str) -> EventFilter:
+        """The filter of the log, for the events of a tenant (empty: of all).
 
         Raises:
             HttpProblem: 422 when there is no such fact.
         """
         if self.fact and self.fact not in FACTS:
             raise HttpProblem(422, f"fact: there is no {self.fact!r}; send one of {', '.join(FACTS)}")
-        return EventFilter(self.pipeline, self.stage, self.fact, self.id, self.lane, self.contains)
+        return EventFilter(self.pipeline, self.stage, self.fact, self.id, self.lane, self.contains, tenant)
 
 
 @router.get("/events")
@@ -67,20 +67,20 @@ async def tail(
 ) -> Response:
     """Stream the events of the log: SSE, or NDJSON by `Accept`; with `since` those already stored first."""
     media_type = wants_stream(request) or SSE
-    body = _body(gateway, query, query.event_filter(), media_type)
-    return EventStream(body, media_type, gateway.streams.take(caller.name))
+    body = _body(gateway, query, query.event_filter(caller.seen_tenant), media_type)
+    return EventStream(body, media_type, gateway.streams.take(caller.account))
 
 
 @router.get("/events/{question_id}")
-async def history(question_id: QuestionId, gateway: CurrentGateway, _: Operator) -> list[dict[str, Any]]:
+async def history(question_id: QuestionId, gateway: CurrentGateway, caller: Operator) -> list[dict[str, Any]]:
     """Read all events of a question, in order."""
-    return [event_json(one) for one in await gateway.questions.find(question_id)]
+    return [event_json(one) for one in await gateway.questions.find(question_id, caller.seen_tenant)]
 
 
 @router.get("/events/{question_id}/export")
-async def export(question_id: QuestionId, gateway: CurrentGateway, _: Operator, raw: bool = False) -> Response:
+async def export(question_id: QuestionId, gateway: CurrentGateway, caller: Operator, raw: bool = False) -> Response:
     """Export a question as a file that can be shown, compared and replayed elsewhere; its raw text only with `raw`."""
-    stored = await gateway.questions.find(question_id)
+    stored = await gateway.questions.find(question_id, caller.seen_tenant)
     document = None
     # Where the revision is gone or the first event cannot be read, the file has no pipeline document.
     with contextlib.suppress(PipelineError, InvalidEventError):

@@ -27,6 +27,7 @@ from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionAsked
+from shared.contracts.pipelines import pipeline_for, pipelines_for
 from shared.contracts.requests.retrieval import VECTOR_TEXTS, VectorsRequest
 
 #: Seconds that the embeddings model may take for one batch of texts.
@@ -37,16 +38,17 @@ ResponseId = Annotated[str, Path(pattern=f"^{PREFIX}[0-9a-f]{{32}}$", descriptio
 
 
 @router.get("/models")
-async def models(gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+async def models(gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """List the pipelines as models; `answerbus` is the default one."""
-    names = [DEFAULT_MODEL, *gateway.context.pipelines.names()]
+    names = [DEFAULT_MODEL, *(ref.name for ref in await pipelines_for(gateway.context.pipelines, caller.tenant))]
     return {"object": "list", "data": [_model(name) for name in names]}
 
 
 @router.get("/models/{model}")
-async def model(model: str, gateway: CurrentGateway, _: Client) -> dict[str, Any]:
+async def model(model: str, gateway: CurrentGateway, caller: Client) -> dict[str, Any]:
     """Read one model of the list."""
-    if model != DEFAULT_MODEL and model not in gateway.context.pipelines.names():
+    listed = (ref.name for ref in await pipelines_for(gateway.context.pipelines, caller.tenant))
+    if model not in (DEFAULT_MODEL, *listed):
         raise NotFoundError(f"model: there is no {model!r}; send one of GET /v1/models")
     return _model(model)
 
@@ -60,7 +62,7 @@ async def chat_completions(
     body: ChatCompletionIn, gateway: CurrentGateway, caller: Asker, key: IdempotencyKey = ""
 ) -> Response:
     """Answer the last message; earlier ones are its turns unless a conversation is named."""
-    question = _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
+    question = await _question(body, body.asked_with_turns(), body.conversation_of_client, key, caller, gateway)
     options = ChatOptions(
         model=body.model,
         streaming=body.answerbus.stream,
@@ -84,7 +86,7 @@ async def create_response(
     conversation = body.conversation_of_client
     if body.previous_response_id:
         conversation = await _conversation_of(gateway.questions, body.previous_response_id, owner)
-    question = _question(body, body.asked_with_turns(), conversation, key, caller, gateway)
+    question = await _question(body, body.asked_with_turns(), conversation, key, caller, gateway)
     options = ResponseOptions(
         model=body.model,
         streaming=body.answerbus.stream,
@@ -150,13 +152,13 @@ async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, caller: Client
     return Response(content, media_type="application/json")
 
 
-def _question(
+async def _question(
     body: AskingIn, asked: MessageTurns, conversation: str, key: str, caller: Caller, gateway: Gateway
 ) -> NewQuestion:
     """The question for `QuestionService`; the client's turns count only where it names no conversation."""
     question = body.asked(asked.question, conversation).new_question(key, caller)
     name = question.pipeline
-    if name and gateway.context.pipelines.current(name) is None:
+    if name and await pipeline_for(gateway.context.pipelines, name, caller.tenant) is None:
         raise HttpProblem(404, f"model: there is no {name!r}; send one of GET /v1/models")
     return question if conversation else replace(question, client_turns=asked.turns)
 

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from services.gateway.auth import Asker, Client, Operator
+from services.gateway.auth import Asker, Client, Operator, PlatformOperator
 from services.gateway.frames import accepts_json
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.stage_health import FOLLOWING
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.pipelines import pipelines_for
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
 from shared.contracts.requests.retrieval import IndexStatsRequest
 from shared.observability.worker_status import set_backlog_metrics
@@ -67,12 +68,12 @@ async def _health(gateway: Gateway) -> tuple[Literal["ok", "degraded", "unavaila
 
 @router.get("/api/v1/caller")
 async def caller(caller: Client) -> dict[str, str]:
-    """Read the name and the role of the key that was sent."""
-    return {"name": caller.name, "role": caller.role}
+    """Read the name and the role of the key that was sent, and the tenant of the request."""
+    return {"name": caller.name, "role": caller.role, "tenant": caller.tenant}
 
 
 @router.get("/metrics")
-async def metrics(gateway: CurrentGateway, _: Operator) -> Response:
+async def metrics(gateway: CurrentGateway, _: PlatformOperator) -> Response:
     """Prometheus metrics of this gateway and of every stage's backlog; other workers serve theirs on the probe port."""
     try:
         set_backlog_metrics(await gateway.context.overview())
@@ -83,32 +84,32 @@ async def metrics(gateway: CurrentGateway, _: Operator) -> Response:
 
 @router.get("/api/v1/stats")
 async def stats(
-    gateway: CurrentGateway, _: Operator, hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24
+    gateway: CurrentGateway, caller: Operator, hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24
 ) -> dict[str, Any]:
-    """Statistics of the record (questions by outcome, times, models, feedback) and of the index."""
-    reply = await gateway.context.requests.ask(StatsRequest(hours=hours))
+    """Statistics of the record (questions by outcome, times, models, feedback) and of the index.
+
+    They are those of the operator's tenant. For an operator of all tenants the record's are of all together.
+    """
+    reply = await gateway.context.requests.ask(StatsRequest(hours=hours, tenant=caller.seen_tenant))
     try:
-        known = await gateway.context.requests.ask(IndexStatsRequest())
+        known = await gateway.context.requests.ask(IndexStatsRequest(tenant=caller.tenant))
         index = known.model_dump() | {"warning": known.warning}
     except UnavailableError as error:
         index = {"warning": f"the index cannot be read: {error}"}
-    return reply.model_dump() | {"streams": gateway.feed.watchers, "index": index}
+    streams = {"streams": gateway.feed.watchers} if caller.every_tenant else {}
+    return reply.model_dump() | streams | {"index": index}
 
 
 @router.get("/api/v1/stages")
-async def stages(gateway: CurrentGateway, _: Operator) -> list[dict[str, Any]]:
+async def stages(gateway: CurrentGateway, _: PlatformOperator) -> list[dict[str, Any]]:
     """Backlog, work in flight, redeliveries and throughput of every stage."""
     return [report.model_dump() for report in await gateway.context.overview()]
 
 
 @router.get("/api/v1/pipelines")
-async def pipelines(gateway: CurrentGateway, _: Client) -> list[dict[str, Any]]:
+async def pipelines(gateway: CurrentGateway, caller: Client) -> list[dict[str, Any]]:
     """List the pipelines that a question may name."""
-    return [
-        ref.model_dump()
-        for name in gateway.context.pipelines.names()
-        if (ref := gateway.context.pipelines.current(name))
-    ]
+    return [ref.model_dump() for ref in await pipelines_for(gateway.context.pipelines, caller.tenant)]
 
 
 @router.get("/api/v1/conversations/{conversation_id}")
@@ -116,7 +117,7 @@ async def conversation(
     conversation_id: str, gateway: CurrentGateway, _: Asker, owner: OwnerOfRequest
 ) -> dict[str, Any]:
     """Read your exchanges of a conversation, oldest first; operators read those of all askers."""
-    request = ConversationRequest(id=conversation_id, asker=owner or "")
+    request = ConversationRequest(id=conversation_id, tenant=owner.tenant, asker=owner.asker or "")
     reply = await gateway.context.requests.ask(request)
     if not reply.exchanges:
         raise NotFoundError(

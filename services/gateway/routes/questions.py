@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Asker, Caller, Client
 from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, wants_stream
-from services.gateway.handler import NewQuestion
+from services.gateway.handler import NewQuestion, Owner
 from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.presenter import (
@@ -141,6 +141,7 @@ class QuestionIn(BaseModel):
             limited=limited_askers(caller, user),
             anonymous=caller.anonymous,
             groups=caller.groups,
+            tenant=caller.tenant,
         )
 
 
@@ -274,7 +275,10 @@ async def withdraw(question_id: QuestionId, gateway: CurrentGateway, caller: Cli
 async def rate(
     question_id: QuestionId, body: FeedbackIn, gateway: CurrentGateway, caller: Asker, owner: OwnerOfRequest
 ) -> Response:
-    """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations."""
+    """Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations.
+
+    They are those of the expert's tenant.
+    """
     if body.scores and caller.role == "client":
         raise HttpProblem(403, "scores: leave them out, or send a key with the role editor or operator.")
     scores = body.scores or ScoresIn()
@@ -282,11 +286,12 @@ async def rate(
         rating=1 if body.rating == "up" else -1,
         reason=body.reason,
         comment=body.comment,
-        by=caller.voter(gateway.context.settings.tenant),
+        by=caller.voter,
         sentence_scores=scores.sentences,
         citation_scores=scores.citations,
     )
-    event = await gateway.questions.rate(question_id, feedback, owner if caller.role == "client" else None)
+    whose = owner if caller.role == "client" else Owner(tenant=caller.seen_tenant)
+    event = await gateway.questions.rate(question_id, feedback, whose)
     return _json({"id": event.event_id, "question": question_id, "status": "accepted"}, 202)
 
 

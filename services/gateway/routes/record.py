@@ -35,6 +35,7 @@ ATTEMPTS = 5
 
 
 async def filters(
+    caller: Operator,
     pipeline: Name = "",
     outcome: OutcomeName | Literal[""] = "",
     conversation: Name = "",
@@ -45,8 +46,9 @@ async def filters(
     since: Moment | None = None,
     until: Annotated[Moment | None, Query(description="Exclusive.")] = None,
 ) -> ExchangesFilter:
-    """Filters of the exchanges; empty ones do not filter. A time without a zone is UTC."""
+    """Filters of the exchanges of the operator's tenant; empty ones do not filter. A time without a zone is UTC."""
     return ExchangesFilter(
+        tenant=caller.seen_tenant,
         pipeline=pipeline,
         outcome=outcome,
         conversation=conversation,
@@ -92,10 +94,10 @@ async def export(
 
 @router.get("/{exchange_id}")
 async def exchange(
-    exchange_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], gateway: CurrentGateway, _: Operator
+    exchange_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], gateway: CurrentGateway, caller: Operator
 ) -> dict[str, Any]:
     """Read one exchange with passages, timings, model calls, feedback and evaluation."""
-    request = ExchangeRequest(id=exchange_id)
+    request = ExchangeRequest(id=exchange_id, tenant=caller.seen_tenant)
     reply = await gateway.context.requests.ask(request, TIMEOUT)
     if not reply.found:
         raise NotFoundError(f"no exchange {exchange_id} on record; see GET /api/v1/exchanges")

@@ -20,6 +20,7 @@ from services.retrieval.graph.ports import (
     RelationKind,
 )
 from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.tenants import DEFAULT_TENANT
 
 _SCHEMES = ("bolt://", "bolt+s://", "bolt+ssc://", "neo4j://", "neo4j+s://", "neo4j+ssc://")
 _BACKFILL = 1000
@@ -32,9 +33,13 @@ Row = Mapping[str, Any]
 
 
 class Neo4jGraph:
-    """Implements `Graph` on the default database of a server; each put is one transaction, and puts are serialised."""
+    """Implements `Graph` on the default database of a server; each put is one transaction, and puts are serialised.
 
-    def __init__(self, url: str, user: str = "", password: str = "") -> None:
+    The tenants of a platform share the database, each with labels of its own.
+    """
+
+    def __init__(self, url: str, user: str = "", password: str = "", *, tenant: str = DEFAULT_TENANT) -> None:
+        self._tenant = tenant
         self._url = url
         self._auth = (user, password) if user else None
         self._driver: Any = None
@@ -64,12 +69,12 @@ class Neo4jGraph:
 
     async def put(self, source: str, document_graph: DocumentGraph) -> Counts:
         async with self._connection() as driver, driver.session() as session:
-            counted: Counts = await session.execute_write(_put, source, document_graph)
+            counted: Counts = await session.execute_write(_put, self._tenant, source, document_graph)
         return counted
 
     async def remove(self, source: str) -> bool:
         async with self._connection() as driver, driver.session() as session:
-            known: bool = await session.execute_write(_remove, source)
+            known: bool = await session.execute_write(_remove, self._tenant, source)
         return known
 
     async def has(self, source: str, version: str) -> bool:
@@ -133,7 +138,7 @@ class Neo4jGraph:
 
     async def _ask(self, statement: str, **parameters: Any) -> list[Row]:
         async with self._connection() as driver:
-            reply = await driver.execute_query(statement, parameters)
+            reply = await driver.execute_query(statements.of_tenant(statement, self._tenant), parameters)
         return [record.data() for record in reply.records]
 
     @asynccontextmanager
@@ -156,8 +161,20 @@ class Neo4jGraph:
             raise UnavailableError(f"the Neo4j server at {self._url} answered {error.code}") from error
 
 
-async def _put(tx: Any, source: str, document_graph: DocumentGraph) -> Counts:
+class _TenantTransaction:
+    """Runs the statements of one tenant in a transaction."""
+
+    def __init__(self, transaction: Any, tenant: str) -> None:
+        self._transaction = transaction
+        self._tenant = tenant
+
+    async def run(self, statement: str, **parameters: Any) -> Any:
+        return await self._transaction.run(statements.of_tenant(statement, self._tenant), **parameters)
+
+
+async def _put(transaction: Any, tenant: str, source: str, document_graph: DocumentGraph) -> Counts:
     """The transaction of a put; the driver runs it again on a transient error."""
+    tx = _TenantTransaction(transaction, tenant)
     await (await tx.run(statements.WRITE_LOCK)).consume()
     replaced = await _delete_source(tx, source)
     keys = [entity.key for entity in document_graph.entities]
@@ -178,20 +195,21 @@ async def _put(tx: Any, source: str, document_graph: DocumentGraph) -> Counts:
     return Counts(**row)
 
 
-async def _remove(tx: Any, source: str) -> bool:
+async def _remove(transaction: Any, tenant: str, source: str) -> bool:
+    tx = _TenantTransaction(transaction, tenant)
     await (await tx.run(statements.WRITE_LOCK)).consume()
     known = bool(await _rows(tx, "MATCH (s:Source {key: $source}) RETURN s.key AS key", source=source))
     await tx.run(statements.DROP_UNDEFINED, keys=await _delete_source(tx, source))
     return known
 
 
-async def _delete_source(tx: Any, source: str) -> list[str]:
+async def _delete_source(tx: _TenantTransaction, source: str) -> list[str]:
     """Delete all that came from the source except the entities; return the keys of those it defined."""
     rows = await _rows(tx, statements.DELETE_SOURCE, source=source)
     return [name for row in rows for name in row["defined"]]
 
 
-async def _mention(tx: Any, source: str, document_graph: DocumentGraph) -> None:
+async def _mention(tx: _TenantTransaction, source: str, document_graph: DocumentGraph) -> None:
     """Write the mentions of stored names in the new texts, and the relations."""
     candidates = {span for text in document_graph.texts for span in spans(text.words)}
     index = NameIndex(row["key"] for row in await _rows(tx, statements.KNOWN, keys=list(candidates)))
@@ -209,7 +227,7 @@ async def _mention(tx: Any, source: str, document_graph: DocumentGraph) -> None:
     await _relate(tx, relations)
 
 
-async def _backfill(tx: Any, source: str, name: str) -> None:
+async def _backfill(tx: _TenantTransaction, source: str, name: str) -> None:
     """Write the mentions of a new name in stored texts."""
     mentions: list[Row] = []
     relations: defaultdict[RelationKind, list[Row]] = defaultdict(list)
@@ -225,12 +243,12 @@ async def _backfill(tx: Any, source: str, name: str) -> None:
     await _relate(tx, relations)
 
 
-async def _relate(tx: Any, relations: Mapping[RelationKind, Sequence[Row]]) -> None:
+async def _relate(tx: _TenantTransaction, relations: Mapping[RelationKind, Sequence[Row]]) -> None:
     for kind, rows in relations.items():
         await tx.run(statements.RELATE[kind], rows=list(rows))
 
 
-async def _rows(tx: Any, statement: str, **parameters: Any) -> list[Row]:
+async def _rows(tx: _TenantTransaction, statement: str, **parameters: Any) -> list[Row]:
     result = await tx.run(statement, **parameters)
     rows: list[Row] = await result.data()
     return rows

@@ -1,10 +1,21 @@
-"""The Cypher statements of the Neo4j graph; every value is a parameter."""
+"""The Cypher statements of the Neo4j graph; every value is a parameter.
+
+They are those of the default tenant. `of_tenant` gives those of another one, whose nodes and indexes have labels and
+names of their own: neither a label nor the name of an index can be a parameter.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import get_args
 
 from services.retrieval.graph.ports import RelationKind
+from shared.contracts.tenants import DEFAULT_TENANT, tenant_name
+
+#: Labels of nodes and names of indexes and constraints, wherever a statement has them.
+_LABEL = re.compile(r"(?<=:)(Turn|Source|Passage|Entity)\b")
+_INDEX = re.compile(r"(?<=INDEX )(answerbus_[a-z]+)|(?<=CONSTRAINT )(answerbus_[a-z]+)|(?<=')(answerbus_[a-z]+)(?=')")
 
 #: Relationship types by kind; a type cannot be a parameter, so statements take it from here only.
 RELATION_TYPES: dict[RelationKind, str] = {kind: kind.upper() for kind in get_args(RelationKind)}
@@ -133,3 +144,22 @@ RETURN COUNT {{ MATCH (s)-[:HAS]->()-[:DEFINES]->(e) RETURN DISTINCT e }} AS ent
         MATCH (s)-[:ABOUT|HAS|DEFINES*1..2]->(:Entity)-[r:{_ANY}]->() WHERE r.source = s.key RETURN DISTINCT r
     }} AS relations
 """
+
+
+@cache
+def of_tenant(statement: str, tenant: str) -> str:
+    """The statement for the graph of this tenant.
+
+    Raises:
+        ValueError: it is no name of a tenant, so that it must not become part of a statement.
+    """
+    if tenant == DEFAULT_TENANT:
+        return statement
+    suffix = tenant_name(tenant)
+    labelled = _LABEL.sub(lambda found: f"`{found[1]} of {suffix}`", statement)
+    return _INDEX.sub(lambda found: _index(found, suffix), labelled)
+
+
+def _index(found: re.Match[str], suffix: str) -> str:
+    """The name of an index: in quotes already where it is an argument, else in backticks."""
+    return f"{found[3]}@{suffix}" if found[3] else f"`{found[1] or found[2]}@{suffix}`"

@@ -129,7 +129,7 @@ class SemanticCache:
         try:
             if await self._questions.forget(envelope.correlation_id):
                 return
-            reply = await self._record(envelope.correlation_id)
+            reply = await self._record(envelope.correlation_id, envelope.tenant)
             if reply.exchange is not None and (origin := str(reply.exchange.details.get("origin", ""))):
                 await self._questions.forget(origin)
         except UnavailableError as error:
@@ -163,7 +163,7 @@ class SemanticCache:
             return _miss(decision)
         if settings.model and (objection := await self._objection(question.text, decision, settings, introduction)):
             return _miss(decision, objection)
-        reply = await self._record(decision.match.origin)
+        reply = await self._record(decision.match.origin, tenant)
         if objection := await self._outdated(reply, decision.match.origin):
             await self._questions.forget(decision.match.origin)
             return _miss(decision, objection)
@@ -203,8 +203,8 @@ class SemanticCache:
                 return "a passage it cites no longer exists"
         return ""
 
-    async def _record(self, origin: str) -> ExchangeReply:
-        return await self._requests.ask(ExchangeRequest(id=origin), SECONDS)
+    async def _record(self, origin: str, tenant: str) -> ExchangeReply:
+        return await self._requests.ask(ExchangeRequest(id=origin, tenant=tenant), SECONDS)
 
 
 def _reused(question: Question, exchange: Exchange, decision: CacheDecision) -> AnswerReused:

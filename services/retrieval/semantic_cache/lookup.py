@@ -15,10 +15,12 @@ from services.retrieval.semantic_cache.deferred_deletion import DeferredDeletion
 from services.retrieval.semantic_cache.question_store import QuestionStore
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores import create_vector_index
+from services.retrieval.stores.tenant_folder import tenant_folder
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import ExchangeRecorded, FeedbackGiven, QuestionCleared
 from shared.contracts.requests.retrieval import SearchRequest
+from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.context import StageContext
 from shared.text.analysis import guess_language
 from shared.text.languages import UNKNOWN
@@ -70,8 +72,8 @@ class CacheLookup:
 
     async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> LookupResult:
         """Look up the query of a search request as if it were a question."""
-        process = self._context.settings
-        pipeline = self._context.pipelines.current(request.pipeline or process.default_pipeline)
+        name = request.pipeline or self._context.settings.pipeline_of(request.tenant)
+        pipeline = self._context.pipelines.current(name)
         if pipeline is None:
             return LookupResult()
         language = request.language if request.language != UNKNOWN else guess_language(request.query)
@@ -79,7 +81,7 @@ class CacheLookup:
         return await self._cache.look(
             question,
             settings.semantic_cache,
-            tenant=process.tenant,
+            tenant=request.tenant,
             pipeline=pipeline,
             introduction=settings.project_introduction,
             groups=request.groups,
@@ -117,11 +119,14 @@ class CacheLookup:
             self._deletion.mark()
 
 
-def lookup_of(context: StageContext, index: VectorIndex, embeddings: Embeddings | None) -> CacheLookup:
-    """The lookup, with an index of questions of its own; `index` is that of the documents."""
+def lookup_of(
+    context: StageContext, index: VectorIndex, embeddings: Embeddings | None, tenant: str = DEFAULT_TENANT
+) -> CacheLookup:
+    """The lookup of a tenant, with an index of questions of its own; `index` is that of the documents."""
     settings = context.settings
-    question_index = create_vector_index(settings, QUESTION_INDEX)
+    question_index = create_vector_index(settings, QUESTION_INDEX, tenant=tenant)
     questions = QuestionStore(question_index, embeddings)
-    deletion = DeferredDeletion(None if question_index.shared else settings.data_dir / "retrieval" / QUESTION_INDEX)
+    folder = tenant_folder(settings, tenant) / QUESTION_INDEX
+    deletion = DeferredDeletion(None if question_index.shared else folder)
     cache = SemanticCache(questions, index, context.requests, context.models)
     return CacheLookup(questions, cache, context, deletion)

@@ -7,11 +7,15 @@ its settings in `shared/runtime/settings.py`, and a run of `tests/contracts/test
 from __future__ import annotations
 
 from services.retrieval.ports import VectorIndex
+from services.retrieval.stores.tenant_folder import tenant_folder
+from shared.contracts.tenants import DEFAULT_TENANT
 from shared.runtime.settings import Settings
 
 
-def create_vector_index(settings: Settings, part: str = "") -> VectorIndex:
-    """The index of documents or, with `part`, a separate index of that name in the same store. Opens nothing yet.
+def create_vector_index(settings: Settings, part: str = "", *, tenant: str = DEFAULT_TENANT) -> VectorIndex:
+    """The index of a tenant's documents or, with `part`, a separate index of that name in the same store.
+
+    Opens nothing yet. Each tenant has a folder or a collection of its own.
 
     A Qdrant server when its address is set, else Qdrant Edge in the data directory.
     """
@@ -19,7 +23,7 @@ def create_vector_index(settings: Settings, part: str = "") -> VectorIndex:
         from services.retrieval.stores.server import ServerIndex
 
         key = settings.vector_api_key.get_secret_value()
-        return ServerIndex(settings.vector_url, key, name="-".join(filter(None, ("answerbus", settings.tenant, part))))
+        return ServerIndex(settings.vector_url, key, name="-".join(filter(None, ("answerbus", tenant, part))))
     from services.retrieval.stores.edge import EdgeIndex
 
-    return EdgeIndex(settings.data_dir / "retrieval" / part)
+    return EdgeIndex(tenant_folder(settings, tenant) / part)

@@ -1,6 +1,8 @@
 """Requests to persistence about the directory of experts: `ask.persistence.experts`, `.availability`, `.book`,
 `.content`, `.load_directory`, `.directory`.
 
+`tenant` is the one whose directory is meant; each has its own.
+
 An expert may be named by id or by name (a part that fits one person is enough), a slot by id or by its beginning.
 """
 
@@ -14,6 +16,7 @@ from pydantic import Field
 from shared.contracts.domain import Value
 from shared.contracts.payloads import BookedSession, ContentItem, ContentKind, Expert, Slot
 from shared.contracts.requests.request import Request
+from shared.contracts.tenants import DEFAULT_TENANT
 
 
 class ExpertsReply(Value):
@@ -28,6 +31,7 @@ class ExpertsRequest(Request[ExpertsReply]):
     stage = "persistence"
     verb = "experts"
 
+    tenant: str = DEFAULT_TENANT
     topic: str = Field(default="", max_length=500)
     session_type: str = Field(default="", max_length=100)
     language: str = ""
@@ -47,6 +51,7 @@ class AvailabilityRequest(Request[AvailabilityReply]):
     stage = "persistence"
     verb = "availability"
 
+    tenant: str = DEFAULT_TENANT
     expert: str = Field(min_length=1, max_length=200)
     start: datetime | None = None
     end: datetime | None = None
@@ -68,9 +73,9 @@ class BookRequest(Request[BookReply]):
     stage = "persistence"
     verb = "book"
 
+    tenant: str = DEFAULT_TENANT
     question: str = Field(min_length=1, max_length=64)
     conversation: str = Field(default="", max_length=200)
-    tenant: str = "default"
     expert: str = Field(min_length=1, max_length=200)
     slot: str = Field(min_length=1, max_length=200)
     session_type: str = Field(default="", max_length=100)
@@ -88,6 +93,7 @@ class ContentRequest(Request[ContentReply]):
     stage = "persistence"
     verb = "content"
 
+    tenant: str = DEFAULT_TENANT
     topic: str = Field(default="", max_length=500)
     kind: ContentKind | Literal[""] = ""
     language: str = ""
@@ -108,6 +114,7 @@ class LoadRequest(Request[LoadReply]):
     stage = "persistence"
     verb = "load_directory"
 
+    tenant: str = DEFAULT_TENANT
     experts: tuple[Expert, ...] = ()
     slots: tuple[Slot, ...] = ()
     content: tuple[ContentItem, ...] = ()
@@ -128,4 +135,5 @@ class DirectoryRequest(Request[DirectoryReply]):
     stage = "persistence"
     verb = "directory"
 
+    tenant: str = DEFAULT_TENANT
     limit: int = Field(default=200, ge=1, le=1000)

@@ -1,4 +1,7 @@
-"""Requests to persistence: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`."""
+"""Requests to persistence: `ask.persistence.conversation`, `.exchange`, `.exchanges`, `.export`, `.stats`.
+
+`tenant` is the one whose record is meant, empty: all; what others have on record is as if it did not exist.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from shared.contracts.domain import (
 )
 from shared.contracts.outcome import DETAILS, OUTCOMES, Outcome, OutcomeName
 from shared.contracts.requests.request import Request
+from shared.contracts.tenants import DEFAULT_TENANT
 
 
 class Exchange(Value):
@@ -37,7 +41,7 @@ class Exchange(Value):
     id: str
     event_id: str
     conversation_id: str
-    tenant: str = "default"
+    tenant: str = DEFAULT_TENANT
     pipeline: str
     pipeline_revision: int
     lane: str = "live"
@@ -131,6 +135,7 @@ class ConversationRequest(Request[ConversationReply]):
     stage = "persistence"
     verb = "conversation"
 
+    tenant: str = DEFAULT_TENANT
     id: str
     asker: str = ""
     limit: int = Field(default=100, ge=1, le=1000)
@@ -151,6 +156,7 @@ class ExchangeRequest(Request[ExchangeReply]):
     stage = "persistence"
     verb = "exchange"
 
+    tenant: str = DEFAULT_TENANT
     id: str
 
 
@@ -249,6 +255,7 @@ class StatsRequest(Request[StatsReply]):
     stage = "persistence"
     verb = "stats"
 
+    tenant: str = DEFAULT_TENANT
     hours: float = Field(default=24, gt=0, le=24 * 366)
 
 
@@ -290,6 +297,7 @@ class ExchangesFilter(Value):
     `after` is the cursor that the previous page returned.
     """
 
+    tenant: str = DEFAULT_TENANT
     pipeline: str = ""
     outcome: OutcomeName | Literal[""] = ""
     conversation: str = ""

@@ -1,4 +1,7 @@
-"""Requests to retrieval: subject `ask.retrieval.<verb>`, with one request class for each verb."""
+"""Requests to retrieval: subject `ask.retrieval.<verb>`, with one request class for each verb.
+
+`tenant` is the one whose documents are meant; those of others are as if they did not exist.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pydantic import Field
 from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Passage, Value
 from shared.contracts.requests.request import Request
+from shared.contracts.tenants import DEFAULT_TENANT
 
 
 class IndexedDocument(Value):
@@ -99,6 +103,7 @@ class SearchRequest(Request[SearchReply]):
     stage = "retrieval"
     verb = "search"
 
+    tenant: str = DEFAULT_TENANT
     query: str = Field(min_length=1, max_length=10_000)
     language: str = "und"
     limit: int = Field(default=10, ge=1, le=1000)
@@ -128,6 +133,7 @@ class DocumentsRequest(Request[DocumentsReply]):
     stage = "retrieval"
     verb = "documents"
 
+    tenant: str = DEFAULT_TENANT
     collection: str = ""
     limit: int = Field(default=1000, ge=1, le=1000)
     after: str = ""
@@ -151,6 +157,7 @@ class DocumentRequest(Request[DocumentReply]):
     stage = "retrieval"
     verb = "document"
 
+    tenant: str = DEFAULT_TENANT
     source: str = Field(min_length=1, max_length=1000)
     limit: int = Field(default=50, ge=1, le=50)
     after: int = Field(default=0, ge=0)
@@ -187,6 +194,7 @@ class SourceIndexRequest(Request[SourceIndexReply]):
     stage = "retrieval"
     verb = "source_index"
 
+    tenant: str = DEFAULT_TENANT
     collections: tuple[str, ...] = ()
     limit: int = Field(default=1000, ge=1, le=1000)
     after: str = ""
@@ -205,6 +213,7 @@ class RemoveRequest(Request[RemoveReply]):
     stage = "retrieval"
     verb = "remove"
 
+    tenant: str = DEFAULT_TENANT
     sources: tuple[str, ...] = Field(min_length=1, max_length=1000)
     viewer: DocumentViewer = DocumentViewer()
 
@@ -221,6 +230,7 @@ class EmbedRequest(Request[EmbedReply]):
     stage = "retrieval"
     verb = "embed"
 
+    tenant: str = DEFAULT_TENANT
     sources: tuple[str, ...] = Field(min_length=1, max_length=100)
 
 
@@ -280,3 +290,5 @@ class IndexStatsRequest(Request[IndexStatsReply]):
 
     stage = "retrieval"
     verb = "stats"
+
+    tenant: str = DEFAULT_TENANT

@@ -18,6 +18,7 @@ from shared.contracts.requests.persistence import (
 )
 from shared.contracts.requests.retrieval import RemoveReply, RemoveRequest, SearchReply, SearchRequest
 from shared.contracts.stage import Stage
+from shared.contracts.tenants import DEFAULT_TENANT, is_of_tenant
 from shared.runtime.context import StageContext
 from tests.unit.gateway.harness import CID, RunningGateway
 
@@ -57,11 +58,13 @@ class Others:
         return InspectReply(outcome="pii", text=" ".join("XXX" if "@" in one else one for one in request.text.split()))
 
     async def _exchange(self, request: ExchangeRequest) -> ExchangeReply:
-        return ExchangeReply(found=self.exchange is not None, exchange=self.exchange)
+        found = self.exchange if self.exchange and is_of_tenant(self.exchange.tenant, request.tenant) else None
+        return ExchangeReply(found=found is not None, exchange=found)
 
     async def _conversation(self, request: ConversationRequest) -> ConversationReply:
         line = ExchangeSummary(id=CID, question="When?", answer="At eight.", outcome="answered", ended_at=NOON)
         mine = not (self.owner and request.asker) or request.asker == self.owner
+        mine = mine and is_of_tenant(DEFAULT_TENANT, request.tenant)
         return ConversationReply(id=request.id, exchanges=(line,) if request.id == "c-1" and mine else ())
 
     async def _stats(self, request: StatsRequest) -> StatsReply:

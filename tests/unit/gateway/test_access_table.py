@@ -20,6 +20,7 @@ from services.gateway.http_server import application
 from services.persistence import projection
 from shared.contracts.facts import Ending
 from shared.contracts.pseudonyms import asker_id
+from shared.contracts.tenants import TENANT_HEADER
 from tests.support.issuer import Issuer, issuer_server
 from tests.unit.gateway.harness import CID, RunningGateway, asked, running_gateway, then, verified
 from tests.unit.gateway.neighbours import joined
@@ -30,7 +31,14 @@ KEYS = {
     "other client": "shop:client:shop-key-0123456789",
     "editor": "ed:editor:ed-key-0123456789",
     "operator": "ops:operator:ops-key-0123456789",
+    "client elsewhere": "far:client:far-key-0123456789",
+    "operator elsewhere": "farops:operator:farops-key-0123456789",
+    "operator of all": "boss:operator:boss-key-0123456789",
 }
+#: Those elsewhere are of another tenant.
+KEY_TENANTS = "far:elsewhere,farops:elsewhere,boss:*"
+#: Who may get what was asked and answered for the first client.
+READERS = ("client", "operator", "operator of all")
 CALLERS = (
     "no key",
     "wrong key",
@@ -42,6 +50,9 @@ CALLERS = (
     "editor",
     "operator",
     "session",
+    "client elsewhere",
+    "operator elsewhere",
+    "operator of all",
 )
 STRANGERS = CALLERS[:4]
 #: In what is asked and answered for the first client; nobody else may get it, but operators and who rates see ids.
@@ -49,16 +60,21 @@ SECRET = "zanzibar"
 
 YES = "yes"
 #: What callers with good credentials get from a kind of route instead of yes; strangers get 401 but from `anybody`.
+_OTHERS = ("other client", "token", "client elsewhere", "operator elsewhere")
+_CLIENTS = ("client", "other client", "token", "session", "client elsewhere")
 KINDS: dict[str, dict[str, str]] = {
     "anybody": dict.fromkeys(CALLERS, YES),
     "client": {"session": "403"},
     "asker": {},
-    "own": dict.fromkeys(("other client", "token", "editor", "session"), "404"),
-    "own, no session": dict.fromkeys(("other client", "token", "editor"), "404") | {"session": "403"},
-    "own, a ticket": dict.fromkeys(("other client", "token", "editor", "session"), "404"),
-    "rate": dict.fromkeys(("other client", "token", "session"), "404"),
-    "editor": dict.fromkeys(("client", "other client", "token", "session"), "403"),
-    "operator": dict.fromkeys(("client", "other client", "token", "editor", "session"), "403"),
+    "own": dict.fromkeys((*_OTHERS, "editor", "session"), "404"),
+    "own, no session": dict.fromkeys((*_OTHERS, "editor"), "404") | {"session": "403"},
+    "own, a ticket": dict.fromkeys((*_OTHERS, "editor", "session"), "404"),
+    "rate": dict.fromkeys((*_OTHERS, "session"), "404"),
+    "editor": dict.fromkeys(_CLIENTS, "403"),
+    "editor of the tenant": dict.fromkeys(_CLIENTS, "403") | {"operator elsewhere": "404"},
+    "operator": dict.fromkeys((*_CLIENTS, "editor"), "403"),
+    "operator of the tenant": dict.fromkeys((*_CLIENTS, "editor"), "403") | {"operator elsewhere": "404"},
+    "platform": dict.fromkeys((*_CLIENTS, "editor", "operator", "operator elsewhere"), "403"),
 }
 
 
@@ -132,19 +148,19 @@ ROUTES: dict[str, Access] = {
     "POST /api/v1/documents": entry("editor", json={"source": "kb:a", "text": "a"}),
     "POST /api/v1/documents/embed": entry("editor", json={"sources": ["kb:a"]}),
     "DELETE /api/v1/documents": entry("editor", params={"source": "kb:a"}),
-    "GET /api/v1/submissions/{submission_id}": entry("editor", f"/api/v1/submissions/{CID}"),
+    "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
     "POST /api/v1/ingest": entry("editor", json={"documents": [{"source": "kb:a", "text": "a"}], "wait": False}),
-    "GET /metrics": entry("operator"),
+    "GET /metrics": entry("platform"),
     "GET /api/v1/stats": entry("operator"),
-    "GET /api/v1/stages": entry("operator"),
+    "GET /api/v1/stages": entry("platform"),
     "GET /api/v1/dead": entry("operator"),
     "GET /api/v1/dead/{number}": entry("operator", "/api/v1/dead/1", found=404),
     "GET /api/v1/events": entry("operator", params={"follow": "false", "since": 1000}),
-    "GET /api/v1/events/{question_id}": entry("operator", f"/api/v1/events/{CID}"),
-    "GET /api/v1/events/{question_id}/export": entry("operator", f"/api/v1/events/{CID}/export"),
+    "GET /api/v1/events/{question_id}": entry("operator of the tenant", f"/api/v1/events/{CID}"),
+    "GET /api/v1/events/{question_id}/export": entry("operator of the tenant", f"/api/v1/events/{CID}/export"),
     "GET /api/v1/exchanges": entry("operator"),
     "GET /api/v1/exchanges/export": entry("operator"),
-    "GET /api/v1/exchanges/{exchange_id}": entry("operator", f"/api/v1/exchanges/{CID}"),
+    "GET /api/v1/exchanges/{exchange_id}": entry("operator of the tenant", f"/api/v1/exchanges/{CID}"),
     "DELETE /api/v1/exchanges/{question_id}": entry("operator", f"/api/v1/exchanges/{CID}", params={"wait": 0}),
     "DELETE /api/v1/conversations/{conversation_id}": entry(
         "operator", "/api/v1/conversations/c-1", params={"wait": 0}
@@ -172,6 +188,7 @@ def served(routes: Iterable[BaseRoute]) -> Iterator[str]:
 async def gateway(issuer: Issuer) -> AsyncIterator[RunningGateway]:
     """A gateway that has answered a question of the first client, in the log and on record."""
     settings = {"api_keys": ",".join(KEYS.values()), "anonymous_session_seconds": 600, **issuer.settings}
+    settings |= {"tenants": "elsewhere", "key_tenants": KEY_TENANTS}
     async with running_gateway(**settings, anonymous_sessions_per_minute=0) as here:
         others = joined(here)
         others.owner = asker_id("default", "web")
@@ -227,7 +244,7 @@ async def test_a_route_lets_in_whom_the_table_says_and_nothing_of_another_owner_
                 let_in = reply.status_code < 400 or reply.status_code in (*LET_IN, *access.found)
                 refused = reply.status_code in (401, 403) or (reply.status_code == 404 and not access.found)
                 got[caller] = YES if let_in and not refused else str(reply.status_code)
-                if caller not in ("client", "operator"):
+                if caller not in READERS:
                     assert SECRET not in reply.text, caller
                 elif access.kind == "own" and CID in access.path:
                     assert SECRET in reply.text, caller
@@ -244,7 +261,7 @@ async def test_naming_another_user_or_key_leads_nobody_to_what_belongs_to_somebo
                 if not access.kind.startswith("own"):
                     continue
                 method, _, path = route.partition(" ")
-                for caller in ("other client", "token", "editor", "session"):
+                for caller in ("other client", "token", "editor", "session", "client elsewhere", "operator elsewhere"):
                     headers = await credentials(here, issuer, caller)
                     for user in ("web", "zoe", "", "anonymous:session", here.gateway.context.settings.tenant):
                         reply = await here.http.request(
@@ -252,6 +269,22 @@ async def test_naming_another_user_or_key_leads_nobody_to_what_belongs_to_somebo
                         )
                         assert reply.status_code in (403, 404), (route, caller, user)
                         assert SECRET not in reply.text
+
+
+async def test_naming_another_tenant_leads_nobody_out_of_the_own_one() -> None:
+    with issuer_server() as issuer:
+        async with gateway(issuer) as here:
+            for route, access in ROUTES.items():
+                if access.kind == "anybody":
+                    continue
+                method, _, path = route.partition(" ")
+                for caller, tenant in (("client elsewhere", "default"), ("operator", "elsewhere"), ("token", "*")):
+                    before = len(here.bus.log.stored)
+                    headers = {**await credentials(here, issuer, caller), TENANT_HEADER: tenant}
+                    options = {name: one for name, one in access.options.items() if name != "headers"}
+                    reply = await here.http.request(method, access.path or path, headers=headers, **options)
+                    assert (reply.status_code, SECRET in reply.text) == (403, False), (route, caller)
+                    assert len(here.bus.log.stored) == before
 
 
 def table() -> str:

@@ -25,5 +25,5 @@ async def test_key_reads_its_own_name_and_role() -> None:
         reply = await here.http.get("/api/v1/caller", headers={"X-API-Key": "editor-key-0123456789"})
         unknown = await here.http.get("/api/v1/caller")
 
-    assert reply.json() == {"name": "ed", "role": "editor"}
+    assert reply.json() == {"name": "ed", "role": "editor", "tenant": "default"}
     assert unknown.status_code == 401

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from services.gateway.auth import Caller
+from services.gateway.handler import ANYBODY, Owner
 from services.gateway.http_server import application
 from services.gateway.problems import HttpProblem
 from services.gateway.state import gateway_of
@@ -67,7 +68,7 @@ async def test_the_stream_of_a_ticket_resumes_from_every_event_and_tells_when_th
         await here.publish(*events)
         gateway = here.gateway
         deadline = events[0].deadline.timestamp()
-        ticket = await gateway.tickets.issue(events[0].correlation_id, WEB, None, deadline)
+        ticket = await gateway.tickets.issue(events[0].correlation_id, WEB, ANYBODY, deadline)
         url = f"/api/v1/questions/{events[0].correlation_id}/events?ticket={ticket}"
         whole = await watched(here, url)
         for at, event in enumerate(whole[:-1]):
@@ -124,15 +125,15 @@ async def test_unused_ticket_expires_and_a_used_one_lasts_until_the_question_has
     now = [0.0]
     store = MemoryKeyValue(lambda: now[0])
     tickets = StreamTickets(store)
-    late = await tickets.issue("a" * 32, WEB, "owner", 0)
+    late = await tickets.issue("a" * 32, WEB, Owner("owner", "town"), 0)
     now[0] = UNUSED_SECONDS + 1
     with pytest.raises(HttpProblem):
         await tickets.redeem(late, "a" * 32, "")
 
-    used = await tickets.issue("a" * 32, WEB, "owner", 0)
+    used = await tickets.issue("a" * 32, WEB, Owner("owner", "town"), 0)
     right = await tickets.redeem(used, "a" * 32, "")
     now[0] += UNUSED_SECONDS + 1
-    assert (await tickets.redeem(used, "a" * 32, right.proof)).owner == "owner"
+    assert (await tickets.redeem(used, "a" * 32, right.proof)).owner == Owner("owner", "town")
     now[0] += 200
     with pytest.raises(HttpProblem):
         await tickets.redeem(used, "a" * 32, right.proof)

@@ -265,7 +265,7 @@ async def test_user_groups_and_tenant_are_what_the_claims_say(issuer: Issuer) ->
     caller = await verifier.caller(
         issuer.token(**{"email": "zoe@example.org", "cognito:groups": ["a b", "c", 7, ""], "org": {"id": "harbour"}})
     )
-    assert (caller.user, caller.groups, caller.tenant) == ("zoe@example.org", ("a b", "c"), "harbour")
+    assert (caller.user, caller.groups, caller.tenants) == ("zoe@example.org", ("a b", "c"), ("harbour",))
     assert caller.name.startswith("oidc:127.0.0.1:")
 
     with pytest.raises(Exception, match="no usable claim email"):

@@ -292,7 +292,7 @@ async def test_documents_and_evaluations_are_kept(harness: RecorderHarness) -> N
     await harness.recorder.record_refused(failed.payload, failed)
     await harness.recorder.record_evaluation(judged.payload, judged)
 
-    assert {source: entry.status for source, entry in harness.kept.documents.items()} == {
+    assert {source: entry.status for (_, source), entry in harness.kept.documents.items()} == {
         "kb:a.md": "indexed",
         "kb:b.md": "refused",
     }

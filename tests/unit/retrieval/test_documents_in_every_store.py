@@ -216,7 +216,7 @@ async def test_document_is_embedded_again_after_a_change_of_the_model(stores: _S
     assert "2 of 2 passages have no vector of the embeddings model new" in before.warning
     # When the worker starts, it says so
     with capture_logs() as said:
-        await VectorCheck(documents).open()
+        await VectorCheck(documents, "default").open()
     assert [one["detail"] for one in said] == [before.warning]
     # And when they are embedded, all have one, once
     request = EmbedRequest(sources=("kb:a", "kb:b", "kb:unknown"))
@@ -225,7 +225,7 @@ async def test_document_is_embedded_again_after_a_change_of_the_model(stores: _S
     after = await documents.stats(IndexStatsRequest())
     assert (after.embedded, after.passages, after.warning) == (2, 2, "")
     with capture_logs() as said:
-        await VectorCheck(documents).open()
+        await VectorCheck(documents, "default").open()
     assert said == []
     await model.close()
 

@@ -119,3 +119,38 @@ def test_groups_without_a_key_or_a_name_are_refused(text: str, monkeypatch: pyte
 
     with pytest.raises(ValidationError, match="group"):
         Settings()
+
+
+def test_tenants_keys_and_pipelines_of_tenants_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSWERBUS_TENANTS", "acme, beta-2,acme,")
+    monkeypatch.setenv("ANSWERBUS_KEY_TENANTS", "shop:acme,app:acme, app:beta-2,ops:*")
+    monkeypatch.setenv("ANSWERBUS_TENANT_PIPELINES", "acme:support")
+
+    settings = Settings()
+
+    assert settings.every_tenant == ("default", "acme", "beta-2")
+    assert settings.key_tenants == {"shop": ("acme",), "app": ("acme", "beta-2"), "ops": ("*",)}
+    assert [settings.pipeline_of(tenant) for tenant in settings.every_tenant] == ["default", "support", "default"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("TENANT", "Acme"),
+        ("TENANT", ""),
+        ("TENANTS", "acme,.."),
+        ("TENANTS", "a/b"),
+        ("TENANTS", "*"),
+        ("TENANTS", "acme-asked"),
+        ("TENANTS", "a" * 64),
+        ("KEY_TENANTS", "shop"),
+        ("KEY_TENANTS", "shop:nobody"),
+        ("TENANT_PIPELINES", "nobody:support"),
+        ("TENANT_PIPELINES", "default:"),
+    ],
+)
+def test_name_of_no_tenant_is_refused(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"ANSWERBUS_{name}", text)
+
+    with pytest.raises(ValidationError, match="tenant"):
+        Settings()

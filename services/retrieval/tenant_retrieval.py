@@ -1,0 +1,93 @@
+"""The retrieval of one tenant: stores of its own, and the handlers over them.
+
+No store holds anything of two tenants, so that no filter can be forgotten: a tenant has its own index, register, graph,
+votes, earlier questions and generation. They share what depends on a text alone: models, embeddings and readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
+from services.retrieval.graph import create_graph
+from services.retrieval.handler import (
+    DocumentHandler,
+    FeedbackHandler,
+    QuestionHandler,
+    SubmissionHandler,
+    VectorCheck,
+)
+from services.retrieval.index_fingerprint import create_fingerprint
+from services.retrieval.index_generation import IndexGeneration
+from services.retrieval.indexing.document_indexer import DocumentIndexer
+from services.retrieval.indexing.extraction.cache import ExtractionCache
+from services.retrieval.indexing.extraction.extractor import EntityExtractor
+from services.retrieval.indexing.reader_process import DocumentReader
+from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.search_factory import create_question_handler, create_searcher
+from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
+from services.retrieval.stores import create_vector_index
+from services.retrieval.stores.tenant_folder import tenant_folder
+from shared.contracts.answer_cache import generation_key
+from shared.contracts.stage import Port
+from shared.contracts.subjects import ANSWERS_BUCKET, DOCUMENTS_BUCKET
+from shared.runtime.context import StageContext
+
+
+class SharedTools(NamedTuple):
+    """What all tenants share, as it keeps nothing of whom it worked for."""
+
+    web: WebSearch | None
+    embeddings: Embeddings | None
+    reader: DocumentReader
+
+
+@dataclass(frozen=True)
+class TenantRetrieval:
+    """The handlers of one tenant, and the ports that are opened for them."""
+
+    questions: QuestionHandler
+    documents: DocumentHandler
+    submissions: SubmissionHandler
+    feedback: FeedbackHandler
+    semantic_cache: CacheLookup
+    ports: tuple[Port, ...]
+
+
+def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedTools) -> TenantRetrieval:
+    """The retrieval of a tenant over its own stores. Opens nothing yet."""
+    settings, folder, embeddings = context.settings, tenant_folder(context.settings, tenant), tools.embeddings
+    index, graph = create_vector_index(settings, tenant=tenant), create_graph(settings, tenant)
+    feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log, tenant)
+    extractions = ExtractionCache(folder / "extraction.sqlite")
+    cache = lookup_of(context, index, embeddings, tenant)
+    answers = context.stores.key_value(ANSWERS_BUCKET)
+    fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "", tenant)
+    generation = IndexGeneration(answers, fingerprint, generation_key(tenant))
+
+    async def forget(sources: Sequence[str]) -> None:
+        feedback.forget_sources(sources)
+        await cache.forget_sources(sources)
+
+    indexer = DocumentIndexer(
+        index,
+        context.stores.objects(DOCUMENTS_BUCKET),
+        tools.reader,
+        embeddings=embeddings,
+        graph=graph,
+        extraction=EntityExtractor(context.models, extractions),
+        forget=forget,
+    )
+    searcher = create_searcher(index, graph, tools.web, embeddings, feedback.votes, context.models)
+    documents = DocumentHandler(indexer, generation, index, embeddings)
+    return TenantRetrieval(
+        questions=create_question_handler(context, searcher, cache, index, tenant),
+        documents=documents,
+        submissions=SubmissionHandler(documents, answers),
+        feedback=FeedbackHandler(feedback, cache),
+        semantic_cache=cache,
+        ports=(index, graph, feedback, extractions, cache, generation, VectorCheck(documents, tenant)),
+    )
