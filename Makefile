@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs clients bench quality chaos fuzz classifier
+.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,6 +55,9 @@ bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 
 quality: $(STAMP) ## Ask 80 questions about four documentations and judge the answers; QUALITY_ARGS: more arguments
 	$(BIN)/python -m tests.quality $(QUALITY_ARGS)
+
+agreement: $(STAMP) ## Ask 200 questions over every protocol: text, citations and outcome must be the same (about three minutes)
+	$(BIN)/python -m tests.agreement
 
 chaos: $(STAMP) ## Kill and freeze everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
 	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
