@@ -99,7 +99,7 @@ async def running_faces(
     `gateway` is that section of the default pipeline, `process` more settings; `pipelines` are further ones, by name.
     """
     keys = ",".join(f"{name}:{role}:{secret}" for name, (role, secret) in KEYS.items())
-    settings = Settings(data_dir=root, port=0, api_keys=keys, **(process or {}))  # type: ignore[arg-type]
+    settings = Settings(**{"data_dir": root, "port": 0, "api_keys": keys, **(process or {})})
     builds = map(builder, STAGES)
     async with MemoryBus(*builds, settings=settings, sections={"gateway": gateway}, models=models) as bus:
         for name, sections in (pipelines or {}).items():
