@@ -13,6 +13,7 @@ CHAOS_SECONDS ?= 600
 CHAOS_SEED ?= 1
 FUZZ_COUNT ?= 300
 FUZZ_REQUESTS ?= 50
+FUZZ_TOTAL ?= 0
 FUZZ_SEED ?= 1
 # More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
 CHAOS_ARGS ?=
@@ -63,8 +64,8 @@ chaos: $(STAMP) ## Kill and freeze everything under load for CHAOS_SECONDS (600)
 	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 
-fuzz: $(STAMP) ## Hostile documents and made-up requests against a platform; FUZZ_COUNT (300), FUZZ_REQUESTS (50), FUZZ_SEED
-	$(BIN)/python -m tests.fuzz --count $(FUZZ_COUNT) --requests $(FUZZ_REQUESTS) --seed $(FUZZ_SEED)
+fuzz: $(STAMP) ## Hostile documents and made-up requests against a platform; FUZZ_COUNT (300), FUZZ_REQUESTS (50 a route) until FUZZ_TOTAL, FUZZ_SEED
+	$(BIN)/python -m tests.fuzz --count $(FUZZ_COUNT) --requests $(FUZZ_REQUESTS) --total $(FUZZ_TOTAL) --seed $(FUZZ_SEED)
 
 classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
 	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"

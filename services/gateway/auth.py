@@ -36,7 +36,8 @@ class Caller:
     """Who sends a request: `name` is the key's name (never the key) or that of the token's issuer.
 
     `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenant` are those of
-    the key's settings or of the token; the body of a request cannot claim them.
+    the key's settings or of the token; the body of a request cannot claim them. `expires_at`, in seconds since 1970, is
+    when the key or token is valid no more; 0: never.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Caller:
     user: str = ""
     groups: tuple[str, ...] = ()
     tenant: str = ""
+    expires_at: float = 0.0
 
     @property
     def viewer(self) -> DocumentViewer:
@@ -110,7 +112,8 @@ class _ApiKey:
         key, expiry = key_and_expiry(text)
         name, _, role = label.partition(":")
         expires = expiry.timestamp() if expiry else float("inf")
-        caller = Caller(name, role, groups=groups.get(name, ()))  # type: ignore[arg-type]
+        ends = 0.0 if expiry is None else expires
+        caller = Caller(name, role, groups=groups.get(name, ()), expires_at=ends)  # type: ignore[arg-type]
         return cls(hashlib.sha256(key.encode()).digest(), caller, expires)
 
 

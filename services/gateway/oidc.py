@@ -57,6 +57,7 @@ class TokenVerifier:
             str(user),
             _groups(claim(claims, settings.oidc_groups_claim)),
             "".join(_texts(claim(claims, settings.oidc_tenant_claim))[:1]),
+            float(claims["exp"]) + settings.oidc_leeway_seconds,
         )
 
     async def _claims(self, token: str) -> Mapping[str, Any]:
