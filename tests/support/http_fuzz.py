@@ -36,6 +36,11 @@ class Requests:
     def count(self) -> int:
         return sum(self.statuses.values())
 
+    @property
+    def errors(self) -> int:
+        """Responses with 5xx that are no honest ones."""
+        return sum(number for (_, status), number in self.statuses.items() if status >= 500 and status not in _HONEST)
+
 
 def fuzz(
     url: str,
@@ -57,10 +62,13 @@ def fuzz(
     with requests.Session() as session:
         session.trust_env = False
         session.headers.update(headers or {})
-        _go_through(schema, session, url, done, examples, number, say)
-        while done.count < total:
-            number += 1
+        try:
             _go_through(schema, session, url, done, examples, number, say)
+            while done.count < total:
+                number += 1
+                _go_through(schema, session, url, done, examples, number, say)
+        except KeyboardInterrupt:
+            say(f"stopped after {done.count} requests")  # what was found until then is still told
     return done
 
 
@@ -75,7 +83,7 @@ def _go_through(
             # Of an operation that takes any text there is no invalid request.
             with contextlib.suppress(*((Unsatisfiable,) if mode is GenerationMode.NEGATIVE else ())):
                 _send(operation.as_strategy(generation_mode=mode), session, url, done, examples, number)
-        say(f"{done.count:6} requests: {operation.label}")
+        say(f"{done.count:6} requests, {done.errors} answered with 5xx: {operation.label}")
 
 
 def _has_parameters(operation: schemathesis.APIOperation) -> bool:
