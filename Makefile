@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs clients bench quality chaos fuzz classifier
+.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,6 +13,7 @@ CHAOS_SECONDS ?= 600
 CHAOS_SEED ?= 1
 FUZZ_COUNT ?= 300
 FUZZ_REQUESTS ?= 50
+FUZZ_TOTAL ?= 0
 FUZZ_SEED ?= 1
 # More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
 CHAOS_ARGS ?=
@@ -56,12 +57,15 @@ bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 quality: $(STAMP) ## Ask 80 questions about four documentations and judge the answers; QUALITY_ARGS: more arguments
 	$(BIN)/python -m tests.quality $(QUALITY_ARGS)
 
+agreement: $(STAMP) ## Ask 200 questions over every protocol: text, citations and outcome must be the same (about three minutes)
+	$(BIN)/python -m tests.agreement
+
 chaos: $(STAMP) ## Kill and freeze everything under load for CHAOS_SECONDS (600); CHAOS_SEED decides the order
 	$(BIN)/python -m tests.chaos.log_crashes --kills 30 --events 20000 --seeds $(CHAOS_SEED)
 	$(BIN)/python -m tests.chaos --seconds $(CHAOS_SECONDS) --seed $(CHAOS_SEED) $(CHAOS_ARGS)
 
-fuzz: $(STAMP) ## Hostile documents and made-up requests against a platform; FUZZ_COUNT (300), FUZZ_REQUESTS (50), FUZZ_SEED
-	$(BIN)/python -m tests.fuzz --count $(FUZZ_COUNT) --requests $(FUZZ_REQUESTS) --seed $(FUZZ_SEED)
+fuzz: $(STAMP) ## Hostile documents and made-up requests against a platform; FUZZ_COUNT (300), FUZZ_REQUESTS (50 a route) until FUZZ_TOTAL, FUZZ_SEED
+	$(BIN)/python -m tests.fuzz --count $(FUZZ_COUNT) --requests $(FUZZ_REQUESTS) --total $(FUZZ_TOTAL) --seed $(FUZZ_SEED)
 
 classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
 	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"

@@ -74,7 +74,7 @@ class AnonymousSessions:
         conversation, expires_at = orjson.loads(base64.urlsafe_b64decode(content))
         if self._clock() >= expires_at:
             raise token_refused("The session has ended; start one with POST /api/v1/sessions.", "expired")
-        return Caller(SESSION, "client", user=conversation, tenants=(self._tenant,))
+        return Caller(SESSION, "client", user=conversation, tenants=(self._tenant,), expires_at=expires_at)
 
     async def _signature(self, content: str) -> str:
         signed = "\x1f".join((NAME, self._tenant, content)).encode("utf-8", "surrogatepass")

@@ -38,7 +38,8 @@ class Caller:
 
     `groups` decide which documents are searched for the caller's questions. `user`, `groups` and `tenants` are those of
     the key's settings or of the token; the body of a request cannot claim them. `tenant` is the one of the tenants for
-    which this request is; with `every_tenant` it is for that one, and an operator is shown those of all.
+    which this request is; with `every_tenant` it is for that one, and an operator is shown those of all. `expires_at`,
+    in seconds since 1970, is when the key or token is valid no more; 0: never.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Caller:
     tenants: tuple[str, ...] = ()
     tenant: str = DEFAULT_TENANT
     every_tenant: bool = False
+    expires_at: float = 0.0
 
     @property
     def seen_tenant(self) -> str:
@@ -120,8 +122,9 @@ class _ApiKey:
         key, expiry = key_and_expiry(text)
         name, _, role = label.partition(":")
         expires = expiry.timestamp() if expiry else float("inf")
+        ends = 0.0 if expiry is None else expires
         groups, tenants = settings.key_groups.get(name, ()), settings.key_tenants.get(name, (settings.tenant,))
-        caller = Caller(name, role, groups=groups, tenants=tenants)  # type: ignore[arg-type]
+        caller = Caller(name, role, groups=groups, tenants=tenants, expires_at=ends)  # type: ignore[arg-type]
         return cls(hashlib.sha256(key.encode()).digest(), caller, expires)
 
 

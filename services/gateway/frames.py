@@ -20,6 +20,8 @@ SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
 #: Sent while nothing happens, as proxies close silent connections.
 KEEP_ALIVE = {SSE: b": keep-alive\n\n", NDJSON: b"\n"}
+#: The last thing that is sent when the caller's key or token expires: every reader of SSE passes over a comment.
+EXPIRED = {SSE: b": the key or token has expired; connect again with a new one\n\n", NDJSON: b"\n"}
 #: Milliseconds after which a client reconnects.
 RETRY = 1000
 HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
@@ -57,7 +59,10 @@ def wants_stream(request: Request) -> str:
 
 
 class EventStream(StreamingResponse):
-    """A streaming response for thousands of long-lived clients: it needs one task beside the request's own."""
+    """A streaming response for thousands of long-lived clients: it needs one task beside the request's own.
+
+    It ends when the caller's key or token expires; the client goes on where it was with a new one.
+    """
 
     def __init__(self, body: AsyncIterator[bytes], media_type: str, slot: StreamSlot) -> None:
         """`slot` is released when the stream has ended."""
@@ -65,7 +70,20 @@ class EventStream(StreamingResponse):
         self._slot = slot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write the stream until it ends or the client disconnects."""
+        """Write the stream until it ends, the client disconnects or the caller's key or token expires."""
+        listening = asyncio.create_task(self.listen_for_disconnect(receive))
+        try:
+            # Each write passes whole frames on before it waits, so none is cut in half.
+            async with asyncio.timeout(self._slot.seconds_left):
+                await self._written(send, listening)
+        except TimeoutError:
+            await send({"type": "http.response.body", "body": EXPIRED[str(self.media_type)], "more_body": False})
+        finally:
+            listening.cancel()
+            self._slot.release()
+
+    async def _written(self, send: Send, listening: asyncio.Task[None]) -> None:
+        """Write the stream until it ends or the client, to which this task listens, disconnects."""
         writing = asyncio.current_task()
         assert writing is not None
         left = False
@@ -75,7 +93,6 @@ class EventStream(StreamingResponse):
             left = True
             writing.cancel()
 
-        listening = asyncio.create_task(self.listen_for_disconnect(receive))
         listening.add_done_callback(stop)
         try:
             await self.stream_response(send)
@@ -85,8 +102,6 @@ class EventStream(StreamingResponse):
             writing.uncancel()
         finally:
             listening.remove_done_callback(stop)
-            listening.cancel()
-            self._slot.release()
 
 
 def streamed(

@@ -58,6 +58,7 @@ class TokenVerifier:
             str(user),
             _groups(claim(claims, settings.oidc_groups_claim)),
             self._tenants(claims),
+            expires_at=float(claims["exp"]) + settings.oidc_leeway_seconds,
         )
 
     async def _claims(self, token: str) -> Mapping[str, Any]:

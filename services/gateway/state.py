@@ -12,6 +12,7 @@ from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
+from services.gateway.mcp.sessions import McpSessions
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
@@ -42,6 +43,7 @@ class Gateway:
     limits: RateLimits
     sessions: AnonymousSessions
     tickets: StreamTickets
+    mcp_sessions: McpSessions
 
     @property
     def erasures(self) -> ErasureService:
@@ -61,6 +63,7 @@ def gateway_of(context: StageContext) -> Gateway:
     feed = LiveFeed(context.log, on_ending=limits.ended)
     admission = Admission(context.oldest_waiting, context.settings.admission_seconds)
     secrets = context.stores.key_value(SECRETS_BUCKET)
+    notes = context.stores.key_value(TICKETS_BUCKET)
     sessions = AnonymousSessions(context.settings, secrets)
     questions = QuestionService(
         settings=context.settings,
@@ -86,7 +89,8 @@ def gateway_of(context: StageContext) -> Gateway:
         streams=StreamLimit(context.settings.streams_per_key),
         limits=limits,
         sessions=sessions,
-        tickets=StreamTickets(context.stores.key_value(TICKETS_BUCKET)),
+        tickets=StreamTickets(notes),
+        mcp_sessions=McpSessions(context.settings, secrets, notes),
     )
 
 

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -52,8 +53,9 @@ class _TakenError(Exception):
 class StreamTickets:
     """Issues and redeems tickets; correct over several gateways, as the store compares and sets."""
 
-    def __init__(self, store: KeyValue) -> None:
+    def __init__(self, store: KeyValue, clock: Callable[[], float] = time.time) -> None:
         self._store = store
+        self.clock = clock
 
     async def issue(self, question_id: str, caller: Caller, owner: Owner, deadline: float) -> str:
         """A new ticket; `deadline` is the question's, in seconds since 1970.
@@ -70,6 +72,8 @@ class StreamTickets:
     async def redeem(self, ticket: str, question_id: str, proof: str) -> StreamRight:
         """The right to watch the question: by the first use of the ticket, later by the proof that this returned.
 
+        It ends with the key or token of the caller that asked for the ticket.
+
         Raises:
             HttpProblem: 401, the ticket is unknown, expired, used, or of another question.
             UnavailableError: the store cannot be reached.
@@ -82,7 +86,10 @@ class StreamTickets:
             proof = await self._take(ticket, content)
         elif not hmac.compare_digest(content["proof"], _digest(proof)):
             raise HttpProblem(401, REFUSED)
-        return StreamRight(_caller(content["caller"]), Owner(**content["owner"]), proof)
+        caller = _caller(content["caller"])
+        if caller.expires_at and self.clock() >= caller.expires_at:
+            raise HttpProblem(401, REFUSED)
+        return StreamRight(caller, Owner(**content["owner"]), proof)
 
     async def _take(self, ticket: str, content: dict[str, Any]) -> str:
         """Take the ticket for the stream that begins now; the stream's proof."""

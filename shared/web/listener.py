@@ -29,10 +29,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def check_address(host: str, *, has_keys: bool) -> None:
-    """Checks that a server without API keys listens on a loopback address only.
+    """Checks that a server without API keys and issuer of tokens listens on a loopback address only.
 
     Raises:
-        ConfigurationError: `host` is another address and there are no keys.
+        ConfigurationError: `host` is another address and there are neither.
     """
     if has_keys or host == "localhost":
         return
@@ -42,5 +42,6 @@ def check_address(host: str, *, has_keys: bool) -> None:
         loopback = False
     if not loopback:
         raise ConfigurationError(
-            f"refusing to listen on {host} without API keys; set ANSWERBUS_API_KEYS=name:role:key, or use 127.0.0.1"
+            f"refusing to listen on {host} without API keys; set ANSWERBUS_API_KEYS=name:role:key, or "
+            "ANSWERBUS_OIDC_ISSUER and ANSWERBUS_OIDC_AUDIENCE, or use 127.0.0.1"
         )

@@ -13,7 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from .chains import Say
 from .clients import open_files
 from .models import model_server
 from .report import Section
-from .streams import WRITTEN, Streamed, ask_model, ask_platform, post_and_read
+from .streams import NDJSON, WRITTEN, Streamed, ask_model, ask_platform, post_and_read
 from .whole import corpus
 
 STREAMS, QUICK_STREAMS = 500, 50
@@ -39,9 +39,13 @@ PATIENCE = 180.0
 
 @dataclass(frozen=True)
 class Piece:
-    """What an event of a protocol says: text, that the draft is discarded or written, the question's id, the end."""
+    """What an event of a protocol says: text, that the draft is discarded or written, the question's id, the end.
+
+    `whole` is the answer in the native result: of a question that is turned away, no token comes before it.
+    """
 
     text: str = ""
+    whole: str = ""
     reset: bool = False
     written: bool = False
     question: str = ""
@@ -52,13 +56,16 @@ class Piece:
 class Face:
     """A protocol: where it is asked, with which body for a question of a pipeline, and how its events are read.
 
-    The body is for drafts as they are written, or for text that is verified, where the protocol has that choice.
+    The body is for drafts as they are written, or for text that is verified, where the protocol has that choice. MCP
+    has no tokens: the whole answer comes at once.
     """
 
     name: str
     path: str
     body: Callable[[str, str, bool], dict[str, Any]]
     read: Callable[[str, dict[str, Any]], Piece]
+    headers: dict[str, str] = field(default_factory=dict)
+    tokens: bool = True
 
 
 def _native(kind: str, data: dict[str, Any]) -> Piece:
@@ -70,7 +77,7 @@ def _native(kind: str, data: dict[str, Any]) -> Piece:
         case "status":
             return Piece(written=data["status"] == WRITTEN)
         case "result":
-            return Piece(question=data["id"], ended=True)
+            return Piece(whole=data["result"]["answer"]["content"], question=data["id"], ended=True)
     return Piece()
 
 
@@ -106,6 +113,14 @@ def _ag_ui(_: str, data: dict[str, Any]) -> Piece:
     return Piece()
 
 
+def _mcp(_: str, data: dict[str, Any]) -> Piece:
+    if "result" not in data:
+        return Piece(ended="error" in data)
+    question = data["result"].get("structuredContent", {})
+    text = question.get("result", {}).get("answer", {}).get("content", "")
+    return Piece(text=text, question=question.get("id", ""), ended=True)
+
+
 def _model_body(field: str) -> Callable[[str, str, bool], dict[str, Any]]:
     def body(question: str, pipeline: str, draft: bool) -> dict[str, Any]:
         content: Any = question if field == "input" else [{"role": "user", "content": question}]
@@ -120,13 +135,39 @@ def _run_body(question: str, pipeline: str, _: bool) -> dict[str, Any]:
     return {"threadId": question, "runId": "1", "messages": messages, "forwardedProps": {"pipeline": pipeline}}
 
 
+def _native_body(question: str, pipeline: str, _: bool) -> dict[str, Any]:
+    return {"question": question, "pipeline": pipeline}
+
+
+def _call_body(question: str, pipeline: str, _: bool) -> dict[str, Any]:
+    named = "io.modelcontextprotocol"
+    client = {f"{named}/clientInfo": {"name": "bench", "version": "1"}, f"{named}/clientCapabilities": {}}
+    return {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "ask",
+            "arguments": {"question": question, "pipeline": pipeline},
+            "_meta": {f"{named}/protocolVersion": MCP_VERSION, **client, "progressToken": 1},
+        },
+    }
+
+
+MCP_VERSION = "2026-07-28"
+_MCP_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": MCP_VERSION,
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "ask",
+}
 FACES = (
-    Face(
-        "native", "/api/v1/query", lambda question, pipeline, _: {"question": question, "pipeline": pipeline}, _native
-    ),
+    Face("native", "/api/v1/query", _native_body, _native),
+    Face("NDJSON", "/api/v1/query", _native_body, _native, {"Accept": NDJSON}),
     Face("chat completions", "/v1/chat/completions", _model_body("messages"), _chat),
     Face("responses", "/v1/responses", _model_body("input"), _responses),
     Face("AG-UI", "/api/v1/ag-ui", _run_body, _ag_ui),
+    Face("MCP", "/mcp", _call_body, _mcp, _MCP_HEADERS, tokens=False),
 )
 
 
@@ -157,13 +198,13 @@ async def ask(
         # Where a protocol does not say that the draft is written: no token comes twice before that.
         if piece.text and not written and len(streamed.numbers) < TOKENS:
             streamed.take(piece.text, began, began_wall)
-        answered.text = "" if piece.reset else answered.text + piece.text
+        answered.text = "" if piece.reset else (answered.text + piece.text) or piece.whole
         answered.question = piece.question or answered.question
         answered.ended, written = answered.ended or piece.ended, written or piece.written
 
     body = orjson.dumps(face.body(question, pipeline, draft))
     try:
-        answered.streamed = await post_and_read(f"{url}{face.path}", body, read)
+        answered.streamed = await post_and_read(f"{url}{face.path}", body, read, face.headers)
     finally:
         opened.set()
     return answered
@@ -209,7 +250,8 @@ async def _tokens(
         asked = iter(numbered(questions))
         ways: dict[str, Callable[[str], Awaitable[Streamed]]] = {"model alone": lambda one: ask_model(url, one)}
         for face in FACES:
-            ways[face.name] = _way(platform.url, face)
+            if face.tokens:
+                ways[face.name] = _way(platform.url, face)
         for _ in range(4):  # every worker has seen a question
             await ask_platform(platform.url, next(asked), PIPELINE)
         for number in range(rounds):
@@ -270,19 +312,21 @@ async def _many(platform: Platform, questions: Sequence[str], count: int, say: S
         began = time.perf_counter()
         answered = await asyncio.gather(*streams)
         took = time.perf_counter() - began
-        equal = await _equal(platform.url, answered)
-        if equal < count:
-            raise RuntimeError(f"{face.name}: {count - equal} of {count} streams did not end with their text")
-        section.add(face.name, dict(zip(section.measures, (count, equal / count * 100, took), strict=True)))
+        if lost := await _lost(platform.url, answered):
+            told = "; ".join(lost[:5])
+            raise RuntimeError(f"{face.name}: {len(lost)} of {count} streams did not end with their text: {told}")
+        section.add(face.name, dict(zip(section.measures, (count, 100.0, took), strict=True)))
         say(f"{count} streams over {face.name}: all whole, {took:.1f} s")
     return section
 
 
-async def _equal(url: str, answered: Sequence[Answered]) -> int:
-    """How many streams ended with the text that their question has natively."""
-    equal = 0
+async def _lost(url: str, answered: Sequence[Answered]) -> list[str]:
+    """The streams that did not end, or with another text than their question has natively."""
+    lost = []
     async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         for one in answered:
             question = (await http.get(f"/api/v1/questions/{one.question}")).json() if one.question else {}
-            equal += one.ended and one.text == question.get("result", {}).get("answer", {}).get("content")
-    return equal
+            expected = question.get("result", {}).get("answer", {}).get("content")
+            if not one.ended or one.text != expected:
+                lost.append(f"{one.question or 'no id'}: {one.text!r} and not {expected!r}")
+    return lost

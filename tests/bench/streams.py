@@ -11,7 +11,7 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ import orjson
 SILENCE = 60.0
 _STAMP = re.compile(r"(\d+)~(\d+\.\d+)")
 #: What comes after it is no longer being written.
+NDJSON = "application/x-ndjson"
 WRITTEN = "VERIFYING_CITATION"
 
 
@@ -90,25 +91,28 @@ async def ask_platform(url: str, question: str, pipeline: str) -> Streamed:
 Read = Callable[[Streamed, str, dict[str, Any], float, float], None]
 
 
-async def post_and_read(url: str, body: bytes, read: Read) -> Streamed:
-    """POST the body and read the events of the reply.
+async def post_and_read(url: str, body: bytes, read: Read, headers: Mapping[str, str] | None = None) -> Streamed:
+    """POST the body and read the events of the reply: SSE, or NDJSON where the headers accept that alone.
 
     Raises:
         RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError: it was refused, or broke off.
     """
     parts, streamed = urlsplit(url), Streamed()
+    sent = {"Accept": "text/event-stream", **(headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     began, began_wall = time.perf_counter(), time.time()
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)
     try:
         writer.write(
-            f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: text/event-stream\r\n"
+            f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{lines}"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
             + body
         )
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SILENCE)
         if b" 200 " not in head[:20]:
             raise RuntimeError(f"{parts.path}: {head.split(b' ', 2)[1].decode()}")
-        async for kind, data in _events(reader):
+        events = _lines(reader) if sent["Accept"] == NDJSON else _events(reader)
+        async for kind, data in events:
             read(streamed, kind, data, began, began_wall)
     finally:
         writer.close()
@@ -116,11 +120,26 @@ async def post_and_read(url: str, body: bytes, read: Read) -> Streamed:
     return streamed
 
 
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while size := int((await asyncio.wait_for(reader.readuntil(b"\r\n"), SILENCE)).partition(b";")[0], 16):
+        yield (await reader.readexactly(size + 2))[:-2]
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """The events of a chunked body of lines: their kind and their data."""
+    rest = b""
+    async for chunk in _chunks(reader):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in filter(None, lines):
+            one = orjson.loads(line)
+            yield one["event"], one["data"]
+
+
 async def _events(reader: asyncio.StreamReader) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     """The events of a chunked body: their kind (empty for a model's) and their data."""
     rest = b""
-    while size := int((await asyncio.wait_for(reader.readuntil(b"\r\n"), SILENCE)).partition(b";")[0], 16):
-        rest += (await reader.readexactly(size + 2))[:-2]
+    async for chunk in _chunks(reader):
+        rest = (rest + chunk).replace(b"\r\n", b"\n")  # the library of MCP writes the longer line ends
         *frames, rest = rest.split(b"\n\n")
         for frame in frames:
             fields = dict(line.split(b": ", 1) for line in frame.split(b"\n") if b": " in line)

@@ -16,6 +16,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=300, help="documents; 0: none")
     parser.add_argument("--requests", type=int, default=50, help="valid, and invalid, requests of each route; 0: none")
+    parser.add_argument(
+        "--total", type=int, default=0, help="requests in all: every route is gone through until so many were sent"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     missed = []
@@ -24,20 +27,22 @@ def main() -> None:
         print(documents.report(figures), flush=True)
         missed += figures.misses()
     if arguments.requests:
-        done = _requests(arguments.requests, arguments.seed)
+        done = _requests(arguments.requests, arguments.total, arguments.seed)
         print(_report(done))
         missed += [f"{name} was answered with {told}" for name, told in done.failed.items()]
     if missed:
         raise SystemExit("missed: " + "; ".join(missed))
 
 
-def _requests(examples: int, seed: int) -> Requests:
+def _requests(examples: int, total: int, seed: int) -> Requests:
     with TemporaryDirectory(prefix="answerbus-fuzz-") as folder:
         root = Path(folder)
         # No host on the web is asked for a page.
         with running(root / "data", env={"ANSWERBUS_WEB_ALLOW": "pages.invalid"}) as platform:
             cli("ingest", str(write_corpus(root / "corpus")), "--url", platform.url, timeout=600)
-            return fuzz(platform.url, examples=examples, number=seed, say=lambda line: print(line, flush=True))
+            return fuzz(
+                platform.url, examples=examples, total=total, number=seed, say=lambda line: print(line, flush=True)
+            )
 
 
 def _report(done: Requests) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from services.gateway.http_server import HttpServer
 from shared.contracts.domain import Document
 from shared.contracts.envelope import opening
 from shared.contracts.facts import DocumentSubmitted
+from shared.llm.ports import Models
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.platform import write_corpus
@@ -84,15 +85,32 @@ def parse_frames(text: str) -> list[tuple[str, Any]]:
 
 
 @contextlib.asynccontextmanager
-async def running_faces(root: Path, *, process: dict[str, Any] | None = None, **gateway: Any) -> AsyncIterator[Faces]:
-    """Serve three small documents; `gateway` is that section of the default pipeline, `process` more settings."""
+async def running_faces(
+    root: Path,
+    *,
+    process: dict[str, Any] | None = None,
+    documents: Iterable[Document] = (),
+    models: Models | None = None,
+    pipelines: Mapping[str, dict[str, Any]] | None = None,
+    **gateway: Any,
+) -> AsyncIterator[Faces]:
+    """Serve three small documents and the given ones.
+
+    `gateway` is that section of the default pipeline, `process` more settings; `pipelines` are further ones, by name.
+    """
     keys = ",".join(f"{name}:{role}:{secret}" for name, (role, secret) in KEYS.items())
-    settings = Settings(data_dir=root, port=0, api_keys=keys, **(process or {}))  # type: ignore[arg-type]
-    async with MemoryBus(*map(builder, STAGES), settings=settings, sections={"gateway": gateway}) as bus:
+    settings = Settings(**{"data_dir": root, "port": 0, "api_keys": keys, **(process or {})})
+    builds = map(builder, STAGES)
+    async with MemoryBus(*builds, settings=settings, sections={"gateway": gateway}, models=models) as bus:
+        for name, sections in (pipelines or {}).items():
+            bus.pipelines.apply(name, sections)
         pipeline = bus.pipelines.current("default")
         assert pipeline
-        for path in sorted(write_corpus(root / "corpus").iterdir()):
-            document = Document(source=f"kb:{path.name}", media_type="text/markdown", text=path.read_text("utf-8"))
+        small = [
+            Document(source=f"kb:{path.name}", media_type="text/markdown", text=path.read_text("utf-8"))
+            for path in sorted(write_corpus(root / "corpus").iterdir())
+        ]
+        for document in (*small, *documents):
             fact = DocumentSubmitted(document=document)
             await bus.publish(opening("gateway", fact, pipeline=pipeline, deadline_seconds=60))
         (server,) = (port for stage in bus.stages for port in stage.ports if isinstance(port, HttpServer))

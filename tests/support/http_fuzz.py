@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import requests
 import schemathesis
@@ -35,29 +36,54 @@ class Requests:
     def count(self) -> int:
         return sum(self.statuses.values())
 
+    @property
+    def errors(self) -> int:
+        """Responses with 5xx that are no honest ones."""
+        return sum(number for (_, status), number in self.statuses.items() if status >= 500 and status not in _HONEST)
+
 
 def fuzz(
-    url: str, *, examples: int, number: int = 0, headers: dict[str, str] | None = None, say: Say = lambda _: None
+    url: str,
+    *,
+    examples: int,
+    number: int = 0,
+    total: int = 0,
+    headers: dict[str, str] | None = None,
+    say: Say = lambda _: None,
 ) -> Requests:
     """Send every operation of the server at `url` so many valid and as many invalid requests.
 
-    The same number gives the same requests. `say` is told each operation that is done.
+    An operation of which there are fewer gets fewer. With `total`, all operations are gone through again and again,
+    each time with other requests, until so many were sent. The same number gives the same requests. `say` is told each
+    operation that is done.
     """
     done = Requests()
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     with requests.Session() as session:
         session.trust_env = False
         session.headers.update(headers or {})
-        for found in schema.get_all_operations():
-            operation = found.ok()
-            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-                if mode is GenerationMode.NEGATIVE and not _has_parameters(operation):
-                    continue
-                # Of an operation that takes any text there is no invalid request.
-                with contextlib.suppress(*((Unsatisfiable,) if mode is GenerationMode.NEGATIVE else ())):
-                    _send(operation.as_strategy(generation_mode=mode), session, url, done, examples, number)
-            say(f"{done.count:6} requests: {operation.label}")
+        try:
+            _go_through(schema, session, url, done, examples, number, say)
+            while done.count < total:
+                number += 1
+                _go_through(schema, session, url, done, examples, number, say)
+        except KeyboardInterrupt:
+            say(f"stopped after {done.count} requests")  # what was found until then is still told
     return done
+
+
+def _go_through(
+    schema: Any, session: requests.Session, url: str, done: Requests, examples: int, number: int, say: Say
+) -> None:
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            if mode is GenerationMode.NEGATIVE and not _has_parameters(operation):
+                continue
+            # Of an operation that takes any text there is no invalid request.
+            with contextlib.suppress(*((Unsatisfiable,) if mode is GenerationMode.NEGATIVE else ())):
+                _send(operation.as_strategy(generation_mode=mode), session, url, done, examples, number)
+        say(f"{done.count:6} requests, {done.errors} answered with 5xx: {operation.label}")
 
 
 def _has_parameters(operation: schemathesis.APIOperation) -> bool:

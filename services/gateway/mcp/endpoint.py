@@ -6,14 +6,17 @@ import asyncio
 from importlib import import_module
 from typing import Any
 
+import orjson
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from services.gateway.auth import ANONYMOUS, caller_of
+from services.gateway.auth import ANONYMOUS, Caller, caller_of
 from services.gateway.mcp.authorization import challenged
 from services.gateway.mcp.ports import GatewayApi
+from services.gateway.mcp.resumed_sessions import SESSION_HEADER, ResumedSessions
 from services.gateway.problems import HttpProblem
 from services.gateway.state import Gateway
+from shared.contracts.errors import NotFoundError
 
 #: Open sessions of clients of versions before 2026-07-28, and seconds after which an idle one is closed.
 MAX_SESSIONS = 2000
@@ -27,7 +30,7 @@ class McpEndpoint:
         self._app = app
         self._gateway = gateway
         self._stop = asyncio.Event()
-        self._starting: asyncio.Task[Any] | None = None
+        self._starting: asyncio.Task[ResumedSessions] | None = None
         self._serving: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,23 +38,29 @@ class McpEndpoint:
 
         Raises:
             HttpProblem: 401 or 403, before anything of the body is read.
-            UnavailableError: a token cannot be verified now.
+            UnavailableError: a token, or a session, cannot be verified now.
         """
-        request = Request(scope)
+        request = Request(scope, receive)
         try:
             caller = await caller_of(request)
         except HttpProblem as problem:
             raise challenged(problem, request, self._gateway.context.settings) from None
         if caller.anonymous:
             raise HttpProblem(403, ANONYMOUS)
-        manager = await self._started()
+        sessions = await self._started()
         # A session belongs to the key, and to the user of the token, that opened it, in one tenant.
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
         client = f"{caller.tenant}:{caller.name}:{caller.role}"
         token = AccessToken(token=caller.name, client_id=client, scopes=[caller.role], subject=caller.user or None)
-        await manager.handle_request({**scope, "user": AuthenticatedUser(token)}, receive, send)
+        scope = {**scope, "user": AuthenticatedUser(token)}
+        session = request.headers.get(SESSION_HEADER, "")
+        body = b""
+        if session and request.method == "POST":
+            body = await request.body()
+            await self._cancelled(session, body, caller)
+        await sessions.handle(scope, receive, send, session=session, caller=caller, body=body)
 
     async def close(self) -> None:
         """End all sessions."""
@@ -59,23 +68,41 @@ class McpEndpoint:
         if self._serving:
             await self._serving
 
-    async def _started(self) -> Any:
-        """The library's session manager; a client that leaves meanwhile does not stop its start."""
+    async def _cancelled(self, session: str, body: bytes, caller: Caller) -> None:
+        """Withdraw the question of a call that is cancelled: the call may run at another gateway, or have run there."""
+        if b"notifications/cancelled" not in body or not await self._gateway.mcp_sessions.known(session, caller):
+            return
+        try:
+            message = orjson.loads(body)
+            cancelled = message["method"] == "notifications/cancelled"
+            request_id = message["params"]["requestId"] if cancelled else None
+        except (ValueError, LookupError, TypeError):
+            return  # the library says what is wrong with it
+        question = await self._gateway.mcp_sessions.question_of(session, request_id) if cancelled else ""
+        if question:
+            try:
+                await self._gateway.questions.withdraw(question, caller.name)
+            except NotFoundError:
+                return  # the log has forgotten it by now
+
+    async def _started(self) -> ResumedSessions:
+        """The library's sessions; a client that leaves meanwhile does not stop its start."""
         if self._starting is None or (self._starting.done() and self._starting.exception()):
             self._starting = asyncio.create_task(self._start())
         return await asyncio.shield(self._starting)
 
-    async def _start(self) -> Any:
+    async def _start(self) -> ResumedSessions:
         await asyncio.to_thread(import_module, "services.gateway.mcp.local")
         server = await asyncio.to_thread(import_module, "services.gateway.mcp.server")
-        ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[ResumedSessions] = asyncio.get_running_loop().create_future()
         self._serving = asyncio.create_task(self._serve(server.build(self._api), ready))
-        await asyncio.wait({ready, self._serving}, return_when=asyncio.FIRST_COMPLETED)
+        waited: set[asyncio.Future[Any]] = {ready, self._serving}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             await self._serving  # its error says why there is no manager
         return ready.result()
 
-    async def _serve(self, server: Any, ready: asyncio.Future[Any]) -> None:
+    async def _serve(self, server: Any, ready: asyncio.Future[ResumedSessions]) -> None:
         """Keep the library's tasks in one task, as it demands."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -84,10 +111,16 @@ class McpEndpoint:
             server, session_idle_timeout=IDLE_SECONDS, max_sessions=MAX_SESSIONS, max_request_body_size=limit
         )
         async with manager.run():
-            ready.set_result(manager)
+            ready.set_result(ResumedSessions(manager.handle_request, self._gateway.mcp_sessions, most=MAX_SESSIONS))
             await self._stop.wait()
 
     def _api(self, context: Any) -> GatewayApi:
         from services.gateway.mcp.local import LocalApi
 
-        return LocalApi(self._app, self._gateway.questions, context.request.headers)
+        session = context.request.scope.get("mcp_session", "")
+
+        async def waits(question_id: str) -> None:
+            if session:
+                await self._gateway.mcp_sessions.note_call(session, context.request_id, question_id)
+
+        return LocalApi(self._app, self._gateway.questions, context.request.headers, waits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import httpx
@@ -22,7 +22,15 @@ _IDENTITY = ("authorization", "x-api-key", "origin", TENANT_HEADER.lower())
 class LocalApi:
     """A `GatewayApi` over the gateway's own routes: they check role and ownership as for any other request."""
 
-    def __init__(self, app: ASGIApp, questions: QuestionService, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        questions: QuestionService,
+        headers: Mapping[str, str],
+        waits: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """`waits` is told the id of each question whose end is waited for."""
+        self._waits = waits
         self._app = app
         self._questions = questions
         self._headers = {name: headers[name] for name in _IDENTITY if name in headers}
@@ -41,6 +49,7 @@ class LocalApi:
         """As `GatewayApi.stream`."""
         params = {"user": user} if user else {}
         await self.call("GET", f"/api/v1/questions/{question_id}", params=params)  # it must be the caller's
+        await self._waits(question_id)
         async with contextlib.aclosing(self._questions.stream(question_id, QuestionPresenter()).batches()) as batches:
             async for frames in batches:
                 for frame in frames:

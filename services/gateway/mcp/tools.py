@@ -91,6 +91,8 @@ async def ask(api: GatewayApi, call: given.AskArguments, progress: Progress) -> 
 async def _followed(api: GatewayApi, asked: dict[str, Any], params: dict[str, str], progress: Progress) -> Any:
     if "result" in asked:
         return asked
+    # A client that loses its connection, or its gateway, reads the answer by this id.
+    await progress(0, f"asked as question {asked['id']}")
     steps = 0
     async for event in api.stream(asked["id"], **params):
         if event.event == "status":

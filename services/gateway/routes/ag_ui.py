@@ -30,7 +30,7 @@ async def run_agent(body: RunIn, request: Request, gateway: CurrentGateway, call
     cursor = _cursor(request)
     if body.cancelled:
         return _cancelled(_run(body, "", ""))
-    with gateway.streams.take(caller.account) as slot:
+    with gateway.streams.take(caller.account, caller.expires_at) as slot:
         event = await gateway.questions.ask(_question(body, caller))
         presenter = RunPresenter(_run(body, event.correlation_id, event.conversation_id), cursor)
         return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)

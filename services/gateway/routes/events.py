@@ -68,7 +68,7 @@ async def tail(
     """Stream the events of the log: SSE, or NDJSON by `Accept`; with `since` those already stored first."""
     media_type = wants_stream(request) or SSE
     body = _body(gateway, query, query.event_filter(caller.seen_tenant), media_type)
-    return EventStream(body, media_type, gateway.streams.take(caller.account))
+    return EventStream(body, media_type, gateway.streams.take(caller.account, caller.expires_at))
 
 
 @router.get("/events/{question_id}")

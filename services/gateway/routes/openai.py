@@ -70,7 +70,7 @@ async def chat_completions(
         include_usage=bool(body.stream_options and body.stream_options.include_usage),
     )
     if body.stream:
-        with gateway.streams.take(caller.account) as slot:
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
             event = await gateway.questions.ask(question)
             presenter = ChatPresenter(event.correlation_id, _seconds(event), options)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
@@ -96,7 +96,7 @@ async def create_response(
         previous=body.previous_response_id,
     )
     if body.stream:
-        with gateway.streams.take(caller.account) as slot:
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
             event = await gateway.questions.ask(question)
             presenter = ResponsePresenter(question_json(event), _seconds(event), options)
             return streamed(gateway.questions.stream(event.correlation_id, presenter), SSE, slot, retry=False)
@@ -121,7 +121,7 @@ async def read_response(
     options = replace(_options(first), after=starting_after, sources=gateway.context.settings.openai_sources)
     if stream:
         presenter = ResponsePresenter(question_json(newest), _seconds(first), options)
-        with gateway.streams.take(caller.account) as slot:
+        with gateway.streams.take(caller.account, caller.expires_at) as slot:
             return streamed(gateway.questions.stream(first.correlation_id, presenter), SSE, slot, retry=False)
     return _json(response_json(question_json(newest), _seconds(first), options))
 

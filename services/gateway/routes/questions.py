@@ -212,7 +212,7 @@ async def _ask_and_stream(
     """The stream of a new question; JSON where the client accepts that too and the question has ended already."""
     origin = _sees_origin(caller)
     presenter = QuestionPresenter(stream_cursor(request), origin=origin)
-    with gateway.streams.take(caller.account) as slot:
+    with gateway.streams.take(caller.account, caller.expires_at) as slot:
         event = await gateway.questions.ask(question)
         ending = await gateway.questions.ending_at_once(event, question) if accepts_json(request) else None
         if ending is None:
@@ -252,7 +252,7 @@ async def watch(
     cursor = stream_cursor(request)
     presenter = QuestionPresenter(cursor, origin=_sees_origin(caller))
     media_type = wants_stream(request) or SSE
-    with gateway.streams.take(caller.account) as slot:
+    with gateway.streams.take(caller.account, caller.expires_at) as slot:
         stored = await gateway.questions.find_question(question_id, owner)
         if (right := right_of(request)) is None:
             return streamed(gateway.questions.stream(question_id, presenter), media_type, slot)

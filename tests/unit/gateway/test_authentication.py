@@ -7,8 +7,12 @@ from datetime import datetime
 import pytest
 from pydantic import ValidationError
 
+from services.gateway.http_server import HttpServer
 from services.gateway.problems import MEDIA_TYPE
+from services.gateway.state import gateway_of
+from shared.contracts.errors import ConfigurationError
 from shared.runtime.settings import Settings
+from shared.runtime.testing import MemoryBus
 from tests.unit.gateway.harness import running_gateway
 
 KEYS = "web:client:client-key-0123456789,ed:editor:editor-key-0123456789,ops:operator:operator-key-012345"
@@ -202,3 +206,40 @@ def test_a_date_that_does_not_exist_is_refused_at_the_start(written: str) -> Non
 def test_the_date_does_not_count_for_the_length_of_a_key() -> None:
     with pytest.raises(ValidationError, match="16"):
         Settings(api_keys="web:client:short@2027-01-31")  # type: ignore[arg-type]
+
+
+async def started(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]) -> None:
+    """Start a gateway for other machines, with its credentials as a compose file passes them on: empty if not set."""
+    credentials = ("ANSWERBUS_API_KEYS", "ANSWERBUS_OIDC_ISSUER", "ANSWERBUS_OIDC_AUDIENCE")
+    for name in credentials:
+        monkeypatch.setenv(name, environment.get(name, ""))
+    async with MemoryBus(settings=Settings(host="0.0.0.0", port=0)) as bus:
+        server = HttpServer(gateway_of(bus.context()))
+        await server.open()
+        await server.close()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"ANSWERBUS_API_KEYS": "web:client:client-key-0123456789"},
+        {
+            "ANSWERBUS_OIDC_ISSUER": "https://login.example.org",
+            "ANSWERBUS_OIDC_AUDIENCE": "https://answers.example.org",
+        },
+    ],
+)
+async def test_gateway_starts_for_other_machines_with_keys_or_with_an_issuer_of_tokens(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    await started(monkeypatch, environment)
+
+
+async def test_gateway_without_either_ends_and_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="ANSWERBUS_API_KEYS=name:role:key, or ANSWERBUS_OIDC_ISSUER"):
+        await started(monkeypatch, {})
+
+
+async def test_issuer_without_an_audience_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValidationError, match="oidc_audience"):
+        await started(monkeypatch, {"ANSWERBUS_OIDC_ISSUER": "https://login.example.org"})

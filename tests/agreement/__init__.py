@@ -1,0 +1,1 @@
+"""Whether all protocols show the same endings: `python -m tests.agreement`."""

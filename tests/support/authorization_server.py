@@ -1,0 +1,152 @@
+"""An authorization server (OAuth 2.1) over the stand-in issuer: registration, authorization by code with PKCE, tokens.
+
+It is strict where a real one is: a redirect to another address, a code that is used twice or with another verifier, and
+a token without a resource are refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from tests.support.issuer import Issuer, new_key
+
+Query = dict[str, str]
+
+
+@dataclass
+class AuthorizationServer:
+    """`person` logs in; tokens are for `audience`, or for the resource that was asked for.
+
+    Clients are told that the token of a login lasts `seconds`, and a renewed one five minutes, as all of them do.
+    """
+
+    issuer: Issuer
+    person: str = "zoe"
+    seconds: int = 300
+    audience: str = ""
+    clients: dict[str, list[str]] = field(default_factory=dict)
+    logins: int = 0
+    refreshed: int = 0
+    #: The requests for codes and for tokens that were granted.
+    granted: list[Query] = field(default_factory=list)
+    _codes: dict[str, Query] = field(default_factory=dict)
+    _refresh: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def endpoints(self) -> dict[str, Any]:
+        """The members of the metadata that a login needs."""
+        url = self.issuer.url
+        return {
+            "authorization_endpoint": f"{url}/authorize",
+            "token_endpoint": f"{url}/token",
+            "registration_endpoint": f"{url}/register",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    def register(self, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """A public client with its redirects."""
+        client = secrets.token_hex(8)
+        self.clients[client] = asked["redirect_uris"]
+        return 201, {**asked, "client_id": client, "token_endpoint_auth_method": "none"}
+
+    def authorize(self, asked: Query) -> tuple[int, str]:
+        """The redirect to a client that may log its person in: (status, location)."""
+        if asked.get("redirect_uri") not in self.clients.get(asked.get("client_id", ""), []):
+            return 400, ""
+        if asked.get("response_type") != "code" or asked.get("code_challenge_method") != "S256":
+            return 400, ""
+        self.logins += 1
+        code = secrets.token_urlsafe(16)
+        self._codes[code] = asked
+        self.granted.append(asked)
+        found = {"code": code, "state": asked["state"], "iss": self.issuer.url}
+        return 302, f"{asked['redirect_uri']}?{urlencode(found)}"
+
+    def token(self, asked: Query) -> tuple[int, dict[str, Any]]:
+        """A token for a code or a refresh token, each of which counts once."""
+        renewed = asked.get("grant_type") == "refresh_token"
+        if renewed:
+            resource = self._refresh.pop(asked.get("refresh_token", ""), "")
+            self.refreshed += bool(resource)
+        else:
+            resource = self._resource_of_code(asked)
+        if not resource:
+            return 400, {"error": "invalid_grant"}
+        self.granted.append(asked)
+        again = secrets.token_urlsafe(16)
+        self._refresh[again] = resource
+        token = self.issuer.token(sub=self.person, aud=self.audience or resource)
+        seconds = 300 if renewed else self.seconds
+        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": seconds, "refresh_token": again}
+
+    def _resource_of_code(self, asked: Query) -> str:
+        before = self._codes.pop(asked.get("code", ""), {})
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(asked.get("code_verifier", "").encode()).digest())
+        same = all(before.get(name) == asked.get(name) for name in ("client_id", "redirect_uri", "resource"))
+        if not before or not same or challenge.rstrip(b"=").decode() != before.get("code_challenge"):
+            return ""
+        return asked.get("resource", "")
+
+
+@contextlib.contextmanager
+def authorization_server() -> Iterator[AuthorizationServer]:
+    """Run one on a free port until the block ends; its issuer serves the same address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            address = urlsplit(self.path)
+            if address.path == "/realms/answers/authorize":
+                running.issuer.asked.append(address.path)
+                status, location = running.authorize(dict(parse_qsl(address.query)))
+                self.reply(status, {}, {"Location": location} if location else {})
+            else:
+                self.reply(*running.issuer.reply(self.path))
+
+        def do_POST(self) -> None:
+            running.issuer.asked.append(self.path)
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if self.path == "/realms/answers/register":
+                self.reply(*running.register(json.loads(body)))
+            elif self.path == "/realms/answers/token":
+                self.reply(*running.token(dict(parse_qsl(body))))
+            else:
+                self.reply(404, {})
+
+        def reply(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+            data = json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing is printed."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    running = AuthorizationServer(Issuer(server, [new_key("first")]))
+    running.issuer.discovery = running.endpoints
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield running
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
