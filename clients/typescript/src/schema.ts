@@ -124,6 +124,8 @@ export interface paths {
         /**
          * Rate
          * @description Rate an answer; experts (editors and operators) rate those of all askers and score sentences and citations.
+         *
+         *     They are those of the expert's tenant.
          */
         post: operations["questions_rate"];
         delete?: never;
@@ -353,7 +355,7 @@ export interface paths {
         };
         /**
          * Dead
-         * @description List dead letters, oldest first, without their payloads; `after` is 0 on the last page.
+         * @description List dead letters of the operator's tenant, oldest first, without payloads; `after` is 0 on the last page.
          */
         get: operations["dead_letters_dead"];
         put?: never;
@@ -623,7 +625,7 @@ export interface paths {
         };
         /**
          * Caller
-         * @description Read the name and the role of the key that was sent.
+         * @description Read the name and the role of the key that was sent, and the tenant of the request.
          */
         get: operations["operations_caller"];
         put?: never;
@@ -664,6 +666,8 @@ export interface paths {
         /**
          * Stats
          * @description Statistics of the record (questions by outcome, times, models, feedback) and of the index.
+         *
+         *     They are those of the operator's tenant. For an operator of all tenants the record's are of all together.
          */
         get: operations["operations_stats"];
         put?: never;
@@ -901,6 +905,8 @@ export interface components {
         /**
          * Answer
          * @description An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data.
+         *
+         *     `state` is what the conversation is about after it, where an engine with tools wrote it.
          */
         Answer: {
             /** Content */
@@ -925,6 +931,7 @@ export interface components {
              * @default []
              */
             links?: components["schemas"]["Link"][];
+            state?: components["schemas"]["DialogueState"] | null;
         };
         /**
          * ChatCompletionIn
@@ -1031,6 +1038,57 @@ export interface components {
              */
             quote?: string;
             checked?: components["schemas"]["Checked"] | null;
+        };
+        /**
+         * DialogueState
+         * @description What a conversation with tools is about, as far as it is known; what is not known is empty.
+         *
+         *     `expert_id` and `slot_id` are those that the asker has chosen. `content_language` is ISO 639-3. `agent_completed`
+         *     says which kind of work the last answer brought to its end.
+         */
+        DialogueState: {
+            /**
+             * Intent
+             * @default
+             * @enum {string}
+             */
+            intent?: "" | "content" | "booking";
+            /**
+             * Session Type
+             * @default
+             */
+            session_type?: string;
+            /**
+             * Expert Id
+             * @default
+             */
+            expert_id?: string;
+            /**
+             * Slot Id
+             * @default
+             */
+            slot_id?: string;
+            /**
+             * Content Topic
+             * @default
+             */
+            content_topic?: string;
+            /**
+             * Content Language
+             * @default
+             */
+            content_language?: string;
+            /**
+             * Content Type
+             * @default
+             */
+            content_type?: string;
+            /**
+             * Agent Completed
+             * @default
+             * @enum {string}
+             */
+            agent_completed?: "" | "content" | "booking";
         };
         /**
          * DocumentIn
@@ -1645,6 +1703,8 @@ export interface components {
             context: {
                 [key: string]: unknown;
             };
+            /** Reply */
+            reply: boolean;
             /** Followups */
             followups: string[];
             /** Engine */
@@ -2158,12 +2218,23 @@ export interface components {
         /**
          * Turn
          * @description One earlier question and answer of the same conversation, both already moderated.
+         *
+         *     `results` are the structured results that the answer showed (`shared.contracts.payloads`), without what would make
+         *     them too large; `state` is what the conversation was about after it.
          */
         Turn: {
             /** Question */
             question: string;
             /** Answer */
             answer: string;
+            /**
+             * Results
+             * @default []
+             */
+            results?: {
+                [key: string]: unknown;
+            }[];
+            state?: components["schemas"]["DialogueState"] | null;
         };
         /**
          * UrlStep
