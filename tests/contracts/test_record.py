@@ -27,6 +27,7 @@ from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
 from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.support.servers import PostgresServer, free_port, postgres_server
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -595,7 +596,7 @@ async def test_postgres_that_is_away_fails_for_now_and_serves_again_after(tmp_pa
 
 async def _until_saved(record: Record) -> None:
     """A server that has just started may still refuse; the bus would try again as this does."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(limit(15)):
         while True:
             try:
                 await save(record, verified(), 2)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.platform import cli, running, write_corpus
 from tests.support.servers import Server, redis_server
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -77,7 +78,7 @@ async def without(redis: Server, http: httpx.AsyncClient, numbers: itertools.cou
         taken = await under_load(http, numbers)
         standing.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(limit(5)):
                 await standing.wait_closed()
     return turnstile.came, taken
 

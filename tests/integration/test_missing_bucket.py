@@ -13,6 +13,7 @@ from shared.bus import Connection
 from shared.contracts.errors import UnavailableError
 from shared.runtime.settings import Settings
 from tests.integration.rig import Rig
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -30,7 +31,7 @@ async def test_a_missing_bucket_is_told_once_and_costs_no_question_a_try(rig: Ri
 
     client = await nats.connect(rig.server.url)
     await client.jetstream().create_key_value(KeyValueConfig(bucket="nowhere", direct=True))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         while True:
             try:
                 await store.put("key", b"value")

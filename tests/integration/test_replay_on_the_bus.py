@@ -32,6 +32,7 @@ from shared.history.export import read_export
 from shared.runtime.settings import Settings
 from tests.integration.rig import until
 from tests.support.platform import CORPUS
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -113,7 +114,7 @@ async def test_what_comes_is_followed_after_what_was_there_each_once(running: Ru
     headers = {"Accept": "application/x-ndjson"}
     async with running.http.stream("GET", "/api/v1/events", params=params, headers=headers) as response:
         lines = response.aiter_lines()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(limit(30)):
             seen += [json.loads(await anext(lines)) for _ in range(3)]
             asked = (await running.http.post("/api/v1/query", json={"question": "Is a library card free?"})).json()[
                 "id"

@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from shared.contracts.facts import QuestionAsked, QuestionWithdrawn
 from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.platform import ANSWERBUS
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
@@ -194,7 +195,7 @@ async def test_cancelled_call_withdraws_its_question(faces: Faces, transport: st
         call.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await call
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(limit(30)):
             while not any(one.terminal for one in faces.bus.log.stored[before:]):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
@@ -211,7 +212,7 @@ async def test_without_a_key_nothing_of_the_body_is_read(faces: Faces, headers: 
     lines = ["POST /mcp HTTP/1.1", f"Host: {host}", "Content-Length: 100", "Content-Type: application/json"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write("\r\n".join([*lines, "", ""]).encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         status = await reader.readline()
     writer.close()
 

@@ -21,6 +21,7 @@ from services.gateway.state import gateway_of
 from shared.contracts.facts import QuestionWithdrawn
 from tests.support.faces import Faces, running_faces
 from tests.support.http_client import SseParser
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
@@ -162,7 +163,7 @@ async def test_call_is_cancelled_at_another_gateway_than_the_one_where_it_runs(t
                 line = await anext(coming)
             question = line.split("asked as question ")[1][:32]
             assert (await other.post("/mcp", json=cancelled, headers=told)).status_code == 202
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(limit(30)):
                 lines = [line async for line in coming]
 
     assert two.faces.bus.only(question, QuestionWithdrawn).by == "web"

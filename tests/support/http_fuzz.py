@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 
+from tests.support.speed import limit
+
 #: Seconds for the head of a response; streams are hung up on as soon as it is there.
 TIMEOUT = 120
 #: A gateway says with it that it cannot answer in time, or not now: no bug.
@@ -58,7 +60,7 @@ def fuzz(
     operation that is done.
     """
     done = Requests()
-    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json", timeout=limit(30))
     with requests.Session() as session:
         session.trust_env = False
         session.headers.update(headers or {})

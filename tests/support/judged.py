@@ -23,6 +23,7 @@ from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.model_server import Asked, ModelServer, Scripted
 from tests.support.platform import write_corpus
+from tests.support.speed import limit
 
 RENT = "What is the rent of a garden plot?"
 GOOD = "The rent of a garden plot is forty euros. [1]"
@@ -111,7 +112,7 @@ async def result_of(client: httpx.AsyncClient, question: str = RENT, **more: Any
 
 async def record_of(bus: MemoryBus, question: str) -> Exchange:
     """The exchange, once it is recorded: the asker has the answer before."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         while (found := (await bus.ask(ExchangeRequest(id=question))).exchange) is None:  # noqa: ASYNC110 (a request)
             await asyncio.sleep(0.02)
     return found

@@ -20,6 +20,7 @@ from shared.contracts.sessions import Session, SessionTurn, decode_session, enco
 from shared.llm.none import NoModels
 from shared.llm.ports import M, Role
 from tests.support.records import NOON, MemoryKeyValue, MemoryRecord, question_id, said, verified
+from tests.support.speed import limit
 
 SETTINGS = PersistenceSettings(turns=3)
 KEY = session_key("default", "conversation")
@@ -161,7 +162,7 @@ async def test_what_was_forgotten_while_it_was_summed_up_does_not_come_back(goes
 async def test_a_stage_that_closes_leaves_no_summary_in_work() -> None:
     harness = RecorderHarness(Endless())
     subscription = asyncio.create_task(harness.deliver(range(1, 4 + SUMMARY_BATCH)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(limit(5)):
         while not harness.summaries._writing:  # noqa: ASYNC110 (it is said to nobody)
             await asyncio.sleep(0)
 

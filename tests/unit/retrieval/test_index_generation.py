@@ -21,6 +21,7 @@ from shared.contracts.errors import TransientError
 from shared.contracts.facts import DocumentIndexed, DocumentSubmitted
 from shared.contracts.requests.retrieval import RemoveRequest
 from shared.stores.memory import MemoryKeyValue
+from tests.support.speed import limit
 
 SETTINGS = RetrievalSettings()
 
@@ -88,7 +89,7 @@ async def test_documents_do_not_wait_for_an_unavailable_store_which_gets_the_gen
     store.unavailable = False
 
     assert isinstance(told, DocumentIndexed)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         while await store.get(GENERATION) is None:  # noqa: ASYNC110 (what is waited for is in a store)
             await asyncio.sleep(0.01)
     await generation.close()
@@ -152,7 +153,7 @@ async def test_work_that_broke_off_begins_a_generation_as_it_will_seem_unchanged
     with pytest.raises(type(error)):
         await documents(generation, breaking).index(submitted(), SETTINGS)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         while await store.get(GENERATION) == left:  # noqa: ASYNC110 (what is waited for is in a store)
             await asyncio.sleep(0.01)
     await generation.close()
@@ -194,7 +195,7 @@ async def test_a_store_that_was_emptied_or_went_back_in_time_gets_another_genera
 
     await (store.put(GENERATION, stored) if stored else store.delete(GENERATION))
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         while (await store.get(GENERATION) or b"") <= first:  # noqa: ASYNC110 (what is waited for is in a store)
             await asyncio.sleep(0.01)
     await generation.close()

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from shared.contracts.errors import UnavailableError
 from shared.stores.degradable import DegradableKeyValue, Reachability
 from shared.stores.memory import MemoryKeyValue
+from tests.support.speed import limit
 
 
 class Counting(MemoryKeyValue):
@@ -37,7 +38,7 @@ async def test_an_unavailable_store_is_warned_of_once_and_not_called_until_a_pro
         assert [entry["event"] for entry in logs] == ["server unavailable; continuing without it"]
 
         store.unavailable = probes.unavailable = False
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(limit(10)):
             while reachability.unavailable:  # noqa: ASYNC110 (nothing signals that a probe succeeded)
                 await asyncio.sleep(0.01)
 

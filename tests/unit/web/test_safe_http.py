@@ -366,7 +366,7 @@ async def test_body_that_never_ends_is_given_up(each: bytes) -> None:
     with pytest.raises((RefusedError, UnavailableError)):
         await _get(url, policy)
     assert asyncio.get_running_loop().time() - began < limit(5)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(limit(5)):
         await ended.wait()
     server.close()
 
