@@ -83,12 +83,13 @@ class GraphWalk(Protocol):
         seeds: Sequence[Passage],
         limit: int,
         *,
+        hops: int = 2,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> Sequence[VisitedPassage]:
         """The passages reached from the seeds (best first), most visited first; the seeds are among them.
 
-        Passages of other documents than `RetrieverQuery` allows are not walked over.
+        At most `hops` edges are followed. Passages of other documents than `RetrieverQuery` allows are not walked over.
 
         Raises:
             UnavailableError: the graph store is unavailable.

@@ -21,11 +21,12 @@ def fuse(
     by: By = "scores",
     weights: Mapping[str, float] | None = None,
     limit: int | None = None,
+    k: int = K,
 ) -> list[Passage]:
     """The passages of all retrievers, or the best `limit` of them, best first.
 
     By `scores`, a retriever gives its best passage its whole weight, its last one nothing, and those between in
-    proportion to their own scores; by `ranks`, it gives the n-th `weight / (60 + n)` (reciprocal rank fusion). The
+    proportion to their own scores; by `ranks`, it gives the n-th `weight / (k + n)` (reciprocal rank fusion). The
     fused score is the share of the highest possible one, so that a passage which is first everywhere has 1. When only
     one retriever found anything, its scores are kept. `via` names the retrievers that found a passage, in their order.
     """
@@ -38,7 +39,7 @@ def fuse(
     via: dict[str, tuple[str, ...]] = {}
     passages: dict[str, Passage] = {}
     for name, ranking in nonempty.items():
-        parts = _by_scores(ranking) if by == "scores" else _by_ranks(ranking)
+        parts = _by_scores(ranking) if by == "scores" else _by_ranks(ranking, k)
         for passage, part in zip(ranking, parts, strict=True):
             passages.setdefault(passage.id, passage)
             scores[passage.id] = scores.get(passage.id, 0.0) + weight_of[name] * part
@@ -56,8 +57,21 @@ def _by_scores(ranking: Sequence[Passage]) -> list[float]:
     return [(passage.score - least) / (best - least) for passage in ranking]
 
 
-def _by_ranks(ranking: Sequence[Passage]) -> list[float]:
-    return [(K + 1) / (K + rank) for rank in range(1, len(ranking) + 1)]
+def _by_ranks(ranking: Sequence[Passage], k: int) -> list[float]:
+    return [(k + 1) / (k + rank) for rank in range(1, len(ranking) + 1)]
+
+
+def joined(rankings: Mapping[str, Sequence[Passage]], *, limit: int | None = None, k: int = K) -> list[Passage]:
+    """The ranking of the graph fused by ranks with the one that it started from.
+
+    `via` is that of the passage where it was found first, with `graph` added where the graph found it, too.
+    """
+    before = {passage.id: passage.via for passage in rankings["seeds"]}
+    fused = fuse(rankings, by="ranks", limit=limit, k=k)
+    return [
+        passage.model_copy(update={"via": (*before.get(passage.id, ()), *((GRAPH,) if GRAPH in passage.via else ()))})
+        for passage in fused
+    ]
 
 
 def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int | None = None) -> list[Passage]:

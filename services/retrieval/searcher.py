@@ -10,7 +10,7 @@ from typing import Any
 from services.retrieval.index_profile import IndexProfile
 from services.retrieval.ports import PassageStore, Reranker, Retriever, RetrieverQuery, RetrieverResult, WeightedText
 from services.retrieval.query_rewriting.rewriter import Step
-from services.retrieval.rank_fusion import fuse, walked
+from services.retrieval.rank_fusion import GRAPH, fuse, joined, walked
 from services.retrieval.ranker_chain import RankerChain
 from services.retrieval.rankers.categories import Filters
 from services.retrieval.rankers.feedback import VotesBySource, no_votes
@@ -191,12 +191,21 @@ class Searcher:
         rankings = {result.retriever: result.hits for result in results}
         weights = {"web": settings.web_weight}
         limit = asked.limit
-        passages = rankers.fuse("fusion", (), lambda: fuse(rankings, by=settings.fusion, weights=weights, limit=limit))
+        passages = rankers.fuse(
+            "fusion",
+            (),
+            lambda: fuse(rankings, by=settings.fusion, weights=weights, limit=limit, k=settings.rrf_k),
+        )
         if self._graph is not None and "graph" in named:
             seeds = passages
-            walk = await run_retriever(self._graph.starting_from(seeds), asked, settings.graph_seconds)
+            walk = await run_retriever(
+                self._graph.starting_from(seeds, settings.graph_hops), asked, settings.graph_seconds
+            )
             walk = await self._recorded(walk, trace)
-            if walk.hits:
+            if walk.hits and settings.graph_fusion == "ranks":
+                both = {"seeds": seeds, GRAPH: walk.hits}
+                passages = rankers.fuse("walk", seeds, lambda: joined(both, limit=limit, k=settings.rrf_k))
+            elif walk.hits:
                 passages = rankers.fuse("walk", seeds, lambda: walked(seeds, walk.hits, limit=limit))
         return passages
 

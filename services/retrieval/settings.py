@@ -104,6 +104,20 @@ class RetrievalSettings(PromptedSection):
     fusion: Literal["scores", "ranks"] = Field(
         default="scores", description="How rankings are fused: by `scores`, or by `ranks` (reciprocal rank fusion)."
     )
+    rrf_k: int = Field(
+        default=60,
+        ge=1,
+        le=1000,
+        description="The constant k of reciprocal rank fusion: the larger, the less the first places stand out.",
+    )
+    graph_hops: int = Field(
+        default=2, ge=1, le=4, description="Number of links that `graph` follows from the passages it starts from."
+    )
+    graph_fusion: Literal["walk", "ranks"] = Field(
+        default="walk",
+        description="What becomes of the ranking of `graph`: it replaces the one it started from (`walk`), or both are "
+        "fused by reciprocal ranks (`ranks`).",
+    )
     bm25_seconds: float = Field(default=2.0, gt=0, description="Timeout of `bm25`, in seconds.")
     dense_seconds: float = Field(default=1.5, gt=0, description="Timeout of `dense`, in seconds.")
     graph_seconds: float = Field(default=0.5, gt=0, description="Timeout of `graph`, in seconds.")

@@ -19,6 +19,8 @@ from shared.contracts.domain import Passage
 from shared.text.analysis import words
 
 NAME = "graph"
+#: How many edges a walk follows from where it starts: from a passage to an entity, and on to another passage.
+HOPS = 2
 #: How many words of a question are read.
 _QUESTION_WORDS = 60
 
@@ -31,22 +33,28 @@ class GraphRetriever:
     def __init__(self, walk: GraphWalk) -> None:
         self._walk = walk
 
-    def starting_from(self, seeds: Sequence[Passage]) -> Retriever:
-        """The retriever that starts from these passages, best first."""
-        return _SeededRetriever(self._walk, seeds)
+    def starting_from(self, seeds: Sequence[Passage], hops: int = HOPS) -> Retriever:
+        """The retriever that starts from these passages, best first, and follows up to `hops` edges."""
+        return _SeededRetriever(self._walk, seeds, hops)
 
 
 class _SeededRetriever:
     name = NAME
 
-    def __init__(self, walk: GraphWalk, seeds: Sequence[Passage]) -> None:
+    def __init__(self, walk: GraphWalk, seeds: Sequence[Passage], hops: int) -> None:
         self._walk = walk
         self._seeds = seeds
+        self._hops = hops
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
         """The seeds and what they lead to (without text), by how often the walk visited them."""
         visits = await self._walk.expand(
-            query.text, self._seeds, query.limit, collections=query.collections, groups=query.groups
+            query.text,
+            self._seeds,
+            query.limit,
+            hops=self._hops,
+            collections=query.collections,
+            groups=query.groups,
         )
         known = {passage.id: passage for passage in self._seeds}
         return [
@@ -94,6 +102,7 @@ class GraphWalker:
         seeds: Sequence[Passage],
         limit: int,
         *,
+        hops: int = HOPS,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> list[ScoredPassage]:
@@ -102,7 +111,8 @@ class GraphWalker:
         Raises:
             UnavailableError: the graph store is unavailable.
         """
-        return list((await self.walk(query_text, seeds, limit, collections=collections, groups=groups)).visited)
+        walked = await self.walk(query_text, seeds, limit, hops=hops, collections=collections, groups=groups)
+        return list(walked.visited)
 
     async def walk(
         self,
@@ -110,6 +120,7 @@ class GraphWalker:
         seeds: Sequence[Passage],
         limit: int,
         *,
+        hops: int = HOPS,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> WalkResult:
@@ -119,7 +130,12 @@ class GraphWalker:
         named = tuple(dict.fromkeys(mention.key for mention in NameIndex(known).find_longest(asked)))
         best = seeds[: self._seeds]
         around = await self._graph.neighbourhood(
-            named, [passage.id for passage in best], degree=self._degree, collections=collections, groups=groups
+            named,
+            [passage.id for passage in best],
+            hops=hops,
+            degree=self._degree,
+            collections=collections,
+            groups=groups,
         )
         evidence = _evidence(best)
         starts = _start_weights(evidence, named, around)

@@ -24,6 +24,14 @@ def test_fuse_puts_first_what_both_retrievers_found() -> None:
     assert fused[2].via == ("dense",)
 
 
+def test_first_places_stand_out_more_with_a_smaller_constant() -> None:
+    rankings = {"bm25": _ranking("a", "b", "c"), "dense": _ranking("c", "b", "a", via="dense")}
+    # b is second in both: 2/(k + 2) against 1/(k + 1) + 1/(k + 3)
+    assert _ids(fuse(rankings, by="ranks", k=1))[0] == "a"
+    first = fuse({"bm25": _ranking("a", "b"), "dense": _ranking("b", via="dense")}, by="ranks", k=60)
+    assert [(one.id, one.score) for one in first] == [("b", 0.9919), ("a", 0.5)]
+
+
 def test_fuse_by_scores_keeps_how_far_the_passages_of_a_retriever_lie_apart() -> None:
     words = [
         one.model_copy(update={"score": score}) for one, score in zip(_ranking("a", "b", "c"), (9, 2, 1), strict=True)

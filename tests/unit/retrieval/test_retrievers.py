@@ -58,6 +58,7 @@ class FixedWalk:
     def __init__(self, *visits: tuple[str, float]) -> None:
         self.visits = [Visit(*one) for one in visits]
         self.seeds: list[str] = []
+        self.hops = 0
 
     async def expand(
         self,
@@ -65,10 +66,12 @@ class FixedWalk:
         seeds: Sequence[Passage],
         limit: int,
         *,
+        hops: int = 2,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
     ) -> list[Visit]:
         self.seeds = [one.id for one in seeds]
+        self.hops = hops
         return self.visits
 
 
@@ -133,6 +136,19 @@ async def test_walk_starts_from_what_was_found_and_brings_what_it_led_to() -> No
     assert walk.seeds == ["a", "b"]
     assert [one.id for one in found.passages] == ["a", "linked", "b"]
     assert found.passages[1].via == ("graph",)
+
+
+async def test_ranking_of_the_graph_may_be_fused_by_ranks_and_follows_as_many_links_as_the_pipeline_says() -> None:
+    # By ranks with k = 60: linked 1/61, a 1/61 + 1/62, b 1/62 + 1/63 of the seeds and of the graph together
+    walk = FixedWalk(("linked", 0.5), ("a", 0.4), ("b", 0.1))
+    retrievers = [FixedRetriever("bm25", _passage("a"), _passage("b", 0.5))]
+    searcher = Searcher(retrievers, GraphRetriever(walk), store=FixedStore(_passage("linked")))
+    settings = SETTINGS.model_copy(update={"graph_fusion": "ranks", "graph_hops": 3, "rrf_k": 60})
+    found = await searcher.search(SearchQuery("x"), settings)
+
+    assert walk.hops == 3
+    assert [one.id for one in found.passages] == ["a", "b", "linked"]
+    assert all("graph" in one.via for one in found.passages)
 
 
 async def test_search_explains_every_retriever_and_ranking_step_with_ranks_and_times() -> None:
