@@ -21,6 +21,12 @@ def ask(
         list[str] | None, typer.Option(help="Answer from documents of this collection only; repeatable.")
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the question (en, fra); default: detected.")] = "",
+    top_k: Annotated[
+        int | None, typer.Option(help="Passages to answer from, where the pipeline allows it.", min=1, max=20)
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="extractive, chat or agent, where the pipeline allows it; default: the pipeline's.")
+    ] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which sentences were considered for a quoted answer, and why.")
     ] = False,
@@ -42,6 +48,8 @@ def ask(
         "conversation_id": conversation,
         "language": language_option(language),
         "collections": collection or [],
+        **({"top_k": top_k} if top_k else {}),
+        **({"engine": engine} if engine else {}),
     }
 
     async def work() -> str:

@@ -40,6 +40,7 @@ class Answerer:
         self, retrieved: PassagesRetrieved, envelope: Envelope, settings: AnswerSettings
     ) -> AnswerDrafted | ClarificationRequested:
         """The draft with everything its verifier needs, or a question back to the asker."""
+        settings = settings.with_options(retrieved.question.options)
         stream = TokenStream(self._signals, envelope, silent=settings.stream == "verified")
         task = answer_task(retrieved, envelope, settings, stream)
         try:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from shared.contracts.domain import QuestionOptions
 from shared.contracts.pipelines import PromptedSection, Section
 from shared.text.passage_filter import ScreeningPolicy
 from shared.text.time_zones import is_time_zone
@@ -184,6 +185,12 @@ class AnswerSettings(PromptedSection):
         "comfort) may pass; "
         "otherwise every sentence needs a source.",
     )
+
+    def with_options(self, options: QuestionOptions | None) -> AnswerSettings:
+        """The settings for a question whose request wants something else."""
+        if options is None or not options.engine:
+            return self
+        return self.model_copy(update={"engine": options.engine})
 
     @field_validator("agents")
     @classmethod

@@ -20,7 +20,7 @@ from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
-from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, Turn
+from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, QuestionOptions, Turn
 from shared.contracts.envelope import Event, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.facts import (
@@ -90,6 +90,7 @@ class NewQuestion:
     anonymous: bool = False
     groups: tuple[str, ...] = ()
     tenant: str = ""
+    options: QuestionOptions | None = None
 
     @property
     def digest(self) -> str:
@@ -103,6 +104,8 @@ class NewQuestion:
             content += ["collections", *sorted(self.collections)]
         if self.time_zone:
             content += ["time_zone", self.time_zone]
+        if self.options:
+            content += ["options", self.options.model_dump_json()]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -178,6 +181,7 @@ class QuestionService:
             raise RefusedError(
                 f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
             )
+        _check_options(question.options, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
         counted = await self._limits.admit_question(question.limited, cid, section.deadline_seconds)
         try:
@@ -206,6 +210,7 @@ class QuestionService:
             request_digest=question.digest,
             collections=question.collections,
             time_zone=question.time_zone,
+            options=question.options,
         )
         event = opening(
             "gateway",
@@ -436,7 +441,7 @@ class QuestionService:
         self, question: NewQuestion, pipeline: PipelineRef, section: GatewaySettings, turns: tuple[Turn, ...] | None
     ) -> tuple[str, AnswerReused | None]:
         """The key under which the answer may be cached (empty: it may not), and the cached answer or None."""
-        if section.cache != "exact" or turns is None or question.lane is not Lane.LIVE:
+        if section.cache != "exact" or turns is None or question.lane is not Lane.LIVE or question.options:
             return "", None
         return await self._answer_cache.look_up(
             self._tenant(question.tenant),
@@ -498,3 +503,15 @@ def _inline_text(document: Document, body: bytes) -> str | None:
         return body.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _check_options(options: QuestionOptions | None, section: GatewaySettings, pipeline: PipelineRef) -> None:
+    """Check that the pipeline allows what the request wants.
+
+    Raises:
+        RefusedError: it does not allow an option.
+    """
+    wanted = {"top_k": options.passages, "engine": options.engine} if options else {}
+    for name, value in wanted.items():
+        if value and name not in section.request_options:
+            raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")

@@ -80,6 +80,7 @@ class Moderator:
                 collections=asked.collections,
                 notice=notice,
                 time_zone=asked.time_zone,
+                options=asked.options,
             ),
             language_hint=asked.language_hint,
             findings=verdict.findings,

@@ -101,7 +101,7 @@ def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings)
     kept = cacheable_answer(ending, envelope, settings)
     if kept is None or not isinstance(ending, AnswerVerified) or ending.question.turns:
         return None
-    if kept.question.language == UNKNOWN:
+    if kept.question.language == UNKNOWN or kept.question.options is not None:
         return None
     return Reusable(
         question=kept.question.text,

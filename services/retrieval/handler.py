@@ -114,10 +114,11 @@ class QuestionHandler:
             TransientError: no retriever can search now.
         """
         question = cleared.question
+        settings = settings.with_options(question.options)
         if settings.strategy == "none":
             return PassagesRetrieved(question=question, passages=(), context=_NOT_SEARCHED)
         cached = LookupResult()
-        if self._semantic_cache is not None:
+        if self._semantic_cache is not None and question.options is None:
             cached = await self._semantic_cache.of_question(cleared, envelope, settings)
         if cached.reused is not None:
             return cached.reused
@@ -153,6 +154,7 @@ class QuestionHandler:
                 feedback=refuted.feedback,
                 earlier=refuted.earlier,
             )
+        settings = settings.with_options(refuted.question.options)
         text = refuted.rewritten_question or refuted.question.search_text
         carried = len(refuted.earlier.model_dump_json().encode())
         rewritten = await self._query_rewriting.expand(

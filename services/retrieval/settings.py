@@ -21,6 +21,7 @@ from services.retrieval.rankers.reranking import RerankingSettings
 from services.retrieval.rankers.scenarios import ScenarioSettings
 from services.retrieval.rankers.sources import SourceSettings
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
+from shared.contracts.domain import QuestionOptions
 from shared.contracts.errors import NotFoundError
 from shared.contracts.pipelines import PromptedSection, Sections, pipeline_for, pipelines_for
 from shared.runtime.context import StageContext
@@ -175,6 +176,12 @@ class RetrievalSettings(PromptedSection):
         """The timeout of each retriever, in seconds."""
         named = ((name, getattr(self, f"{name}_seconds")) for name in RETRIEVERS)
         return {name: float(seconds) for name, seconds in named}
+
+    def with_options(self, options: QuestionOptions | None) -> RetrievalSettings:
+        """The settings for a question whose request wants something else."""
+        if options is None or not options.passages:
+            return self
+        return self.model_copy(update={"passages": options.passages})
 
     @property
     def chooses_sources(self) -> bool:

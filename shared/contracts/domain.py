@@ -89,6 +89,17 @@ class Notice(Value):
     links: tuple[Link, ...] = ()
 
 
+class QuestionOptions(Value):
+    """What a request wants otherwise than its pipeline, where the pipeline allows that.
+
+    `passages`: how many passages the answer is written from at most, `engine`: the answer engine. 0 and empty: as the
+    pipeline says.
+    """
+
+    passages: int = 0
+    engine: str = ""
+
+
 class Question(Value):
     """The question as every stage after moderation reads it.
 
@@ -96,7 +107,7 @@ class Question(Value):
     translation was made, else the same text. `language` is ISO 639-3 (`eng`, `fra`) or `und` when unknown. With
     `collections`, the question is answered from documents of these only. `notice` is set where the asker may need help
     that the documents do not give; the question is answered all the same. `time_zone` is the asker's (IANA name, such
-    as `Europe/Paris`); empty when it is not known.
+    as `Europe/Paris`); empty when it is not known. `options` is None where the request wants what the pipeline says.
     """
 
     text: str
@@ -107,6 +118,7 @@ class Question(Value):
     collections: tuple[str, ...] = ()
     notice: Notice | None = None
     time_zone: str = ""
+    options: QuestionOptions | None = None
 
     @property
     def search_text(self) -> str:

@@ -27,6 +27,7 @@ from shared.contracts.domain import (
     Notice,
     Passage,
     Question,
+    QuestionOptions,
     Refutation,
     Reusable,
     Scores,
@@ -74,6 +75,7 @@ class QuestionAsked(Fact):
     request_digest: str = ""
     collections: tuple[str, ...] = ()
     time_zone: str = ""
+    options: QuestionOptions | None = None
 
 
 RejectionKind = Literal[

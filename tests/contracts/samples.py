@@ -33,6 +33,7 @@ from shared.contracts.domain import (
     Passage,
     PipelineRef,
     Question,
+    QuestionOptions,
     Refutation,
     Reusable,
     Scores,
@@ -160,6 +161,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             request_digest="9f2c6b0e",
             collections=("pools",),
             time_zone="Europe/Paris",
+            options=QuestionOptions(passages=4, engine="extractive"),
         ),
     )
     yield (

@@ -1661,6 +1661,16 @@ export interface components {
              */
             time_zone?: string;
             /**
+             * Top K
+             * @description Passages to answer from, where the pipeline allows it; default: the pipeline's.
+             */
+            top_k?: number | null;
+            /**
+             * Engine
+             * @description Who writes the answer, where the pipeline allows it; default: the pipeline's.
+             */
+            engine?: ("extractive" | "chat" | "agent") | null;
+            /**
              * Client
              * @description Context: referring_url, user.
              */

@@ -31,7 +31,7 @@ from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicke
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
-from shared.contracts.domain import CitationScore, Lane, SentenceScore, Turn
+from shared.contracts.domain import CitationScore, Lane, QuestionOptions, SentenceScore, Turn
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import FeedbackGiven
 from shared.contracts.pseudonyms import USER
@@ -72,6 +72,15 @@ class QuestionIn(BaseModel):
         default="",
         max_length=64,
         description="Of the asker (`Europe/Paris`), for `tomorrow at 10`; default: the pipeline's.",
+    )
+    top_k: int | None = Field(
+        default=None,
+        ge=1,
+        le=20,
+        description="Passages to answer from, where the pipeline allows it; default: the pipeline's.",
+    )
+    engine: Literal["extractive", "chat", "agent"] | None = Field(
+        default=None, description="Who writes the answer, where the pipeline allows it; default: the pipeline's."
     )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
@@ -142,7 +151,13 @@ class QuestionIn(BaseModel):
             anonymous=caller.anonymous,
             groups=caller.groups,
             tenant=caller.tenant,
+            options=self._options(),
         )
+
+    def _options(self) -> QuestionOptions | None:
+        if self.top_k is None and self.engine is None:
+            return None
+        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "")
 
 
 class ScoresIn(BaseModel):
