@@ -41,10 +41,7 @@ def ingest(
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
     collection: Annotated[str, typer.Option(help="Collection of the documents; ids are kb:COLLECTION/PATH.")] = "",
     prefix: Annotated[str, typer.Option(help="Ids are kb:PREFIX/PATH; default: the collection.")] = "",
-    namespace: Annotated[
-        str,
-        typer.Option(help="Ids begin with this instead of kb, such as team: up to 16 lower-case letters or digits."),
-    ] = "kb",
+    namespace: Annotated[str, typer.Option(help="What ids begin with instead of kb, such as team.")] = "kb",
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
     ] = False,
@@ -67,25 +64,20 @@ def ingest(
 
     if not (paths or urls or sitemap):
         fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
-    collector = _collector(field or [], collection, language, stdin_type)
-    if not re.fullmatch(r"[a-z][a-z0-9]{0,15}", namespace):
-        fail(
-            f"--namespace {namespace[:40]}: expected up to 16 lower-case letters and digits, beginning with a letter", 2
-        )
-    collector.namespace = namespace
+    collector = _collector(field or [], collection, language, stdin_type, namespace)
     collector.prefix, collector.replace, collector.groups = (prefix or collection).strip("/"), replace, _groups(group)
 
     async def work() -> bool:
-        hosts = tuple(allowed_hosts or ())
-        documents = _documents(collector, paths or [], urls, sitemap or [], allowed_hosts=hosts, pause=pause)
+        documents = _documents(collector, paths, urls, sitemap, allowed_hosts=allowed_hosts, pause=pause)
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
-            return report.complete
+            return (
+                await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
+            ).complete
 
     raise SystemExit(0 if run(work) else 1)
 
 
-def _collector(fields: list[str], collection: str, language: str, stdin_type: str) -> Collector:
+def _collector(fields: list[str], collection: str, language: str, stdin_type: str, namespace: str) -> Collector:
     from cli.crawler.files import Collector
     from cli.output import fail
     from shared.text.languages import code3
@@ -96,6 +88,7 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
     try:
         return Collector(
             collection=collection,
+            namespace=_namespace(namespace),
             language=code3(language_option(language)) if language else "",
             fields={part: key for part, _, key in pairs},
             stdin=sys.stdin.buffer,
@@ -103,6 +96,14 @@ def _collector(fields: list[str], collection: str, language: str, stdin_type: st
         )
     except ValueError as error:
         fail(f"--field: {error}", 2)
+
+
+def _namespace(name: str) -> str:
+    from cli.output import fail
+
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,15}", name):
+        fail(f"--namespace {name[:40]}: expected 1 to 16 lower-case letters and digits", 2)
+    return name
 
 
 def _groups(names: list[str] | None) -> tuple[str, ...]:
@@ -117,17 +118,17 @@ def _groups(names: list[str] | None) -> tuple[str, ...]:
 
 async def _documents(
     collector: Collector,
-    paths: list[str],
+    paths: list[str] | None,
     urls: str,
-    sitemaps: list[str],
+    sitemaps: list[str] | None,
     *,
-    allowed_hosts: tuple[str, ...],
+    allowed_hosts: list[str] | None,
     pause: float,
 ) -> AsyncIterator[CollectedDocument]:
     """The named files first, then the pages."""
     from cli.operations.ingestion import from_files
 
-    async for document in from_files(collector, paths):
+    async for document in from_files(collector, paths or []):
         yield document
     if not (urls or sitemaps):
         return
@@ -136,12 +137,12 @@ async def _documents(
     from shared.runtime.settings import Settings
     from shared.web.client import SafeClient
 
-    async with SafeClient(web_policy(Settings(), allowed_hosts)) as web:
+    async with SafeClient(web_policy(Settings(), tuple(allowed_hosts or ()))) as web:
         pages = WebCollector(RobotsPolicy(web, pause=pause), collector)
         if urls:
             async for document in pages.urls(_lines(collector, urls)):
                 yield document
-        for sitemap in sitemaps:
+        for sitemap in sitemaps or []:
             async for document in pages.sitemap(sitemap):
                 yield document
 

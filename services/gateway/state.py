@@ -90,7 +90,7 @@ def gateway_of(context: StageContext) -> Gateway:
         limits=limits,
         sessions=sessions,
         tickets=StreamTickets(notes),
-        mcp_sessions=McpSessions(context.settings, secrets, notes),
+        mcp_sessions=McpSessions(secrets, notes),
     )
 
 

@@ -20,7 +20,6 @@ import structlog
 from pydantic import ValidationError
 
 from services.persistence.ports import Bookings, RecordIndex
-from shared.bus.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Effect, Lane, Question, Value
@@ -30,6 +29,7 @@ from shared.contracts.facts import FACTS, Fact, QuestionAbandoned, QuestionAsked
 from shared.contracts.payloads import SessionBookedPayload
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
+from shared.text.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.text.languages import UNKNOWN
 from shared.text.payload_summary import effect_of
 

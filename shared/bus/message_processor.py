@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import structlog
 
 from shared.bus.delivery import Delivery
-from shared.bus.endings import apply_endings, question_of
 from shared.bus.ports import PublishResult
 from shared.bus.publisher import Publisher
 from shared.bus.retry_policy import RetryPolicy
@@ -22,6 +21,7 @@ from shared.contracts.pipelines import Section, Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.llm.call_context import model_calls, recorded_calls
 from shared.observability import telemetry
+from shared.text.endings import apply_endings, question_of
 
 log = structlog.get_logger()
 

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from shared.bus import ports
 from shared.bus.delivery import Delivery
-from shared.bus.endings import EndingsOf, apply_endings, default_endings, question_of
 from shared.bus.publisher import Publisher
 from shared.contracts import subjects
 from shared.contracts.domain import Effect, PipelineRef
@@ -27,6 +26,7 @@ from shared.contracts.facts import DocumentSubmitted, Fact, QuestionAbandoned, n
 from shared.contracts.stage import Stage
 from shared.llm.call_context import current_ledger, recorded_calls
 from shared.observability import telemetry
+from shared.text.endings import EndingsOf, apply_endings, default_endings, question_of
 
 log = structlog.get_logger()
 

@@ -93,6 +93,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "yaml": (
         "shared/runtime/pipelines.py",
         "cli/operations/directory_file.py",
+        "cli/operations/demo_script.py",
         "shared/llm/settings.py",
         "cli/commands/pipelines.py",
         "shared/text/readers/markdown.py",

@@ -27,7 +27,6 @@ from tests.support.reassembly import follow
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
-REF = PipelineRef(name="default", revision=1)
 PROBLEM = "application/problem+json"
 
 
@@ -261,7 +260,9 @@ def test_events_and_stages_are_shown(platform: Platform) -> None:
 
 
 def test_a_dead_letter_is_mended_and_retried_on_the_command_line(platform: Platform, tmp_path: Path) -> None:
-    asked = opening("gateway", QuestionAsked(text="What is the rent of a plot?"), pipeline=REF, deadline_seconds=60)
+    (stored,) = (one for one in _told(platform, "pipelines", "list") if one["name"] == "default")
+    ref = PipelineRef(name="default", revision=stored["revision"])
+    asked = opening("gateway", QuestionAsked(text="What is the rent of a plot?"), pipeline=ref, deadline_seconds=60)
     asyncio.run(_say_as_injector(platform, asked.subject, asked.encode().replace(b'"text"', b'"words"')))
     assert _ended(platform, asked.correlation_id) == "abandoned"
     over_http = httpx.get(f"{platform.url}/api/v1/dead?id={asked.correlation_id}", trust_env=False).json()

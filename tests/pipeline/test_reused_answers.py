@@ -23,6 +23,7 @@ from shared.contracts.facts import DocumentSubmitted, QuestionAsked
 from shared.contracts.subjects import ANSWERS_BUCKET
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
+from tests.support.speed import limit
 
 RENT = "What is the rent of a garden plot?"
 GARDEN = "# Community garden\n\nThe rent of a garden plot is {} euros. Plots in the garden are rented for one year.\n"
@@ -64,7 +65,7 @@ async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
     Raises:
         TimeoutError: it does not.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + limit(seconds)
     for pause in itertools.repeat(0.005):
         if condition():
             return

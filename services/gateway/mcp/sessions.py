@@ -16,7 +16,6 @@ import orjson
 
 from services.gateway.auth import Caller
 from services.gateway.shared_secret import SharedSecret
-from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue
 
 #: The name under which the secret is stored.
@@ -28,8 +27,7 @@ ENDED_SECONDS, CALL_SECONDS = 86_400, 3_600
 class McpSessions:
     """Signs and verifies the ids of sessions, and remembers what other gateways must know of them."""
 
-    def __init__(self, settings: Settings, secrets: KeyValue, notes: KeyValue) -> None:
-        self._tenant = settings.tenant
+    def __init__(self, secrets: KeyValue, notes: KeyValue) -> None:
         self._secret = SharedSecret(NAME, secrets)
         self._notes = notes
 
@@ -78,7 +76,7 @@ class McpSessions:
         return (await self._notes.get(_key("call", signed, request_id)) or b"").decode()
 
     async def _signature(self, session: str, caller: Caller) -> str:
-        signed = "\x1f".join((NAME, self._tenant, caller.account, session)).encode("utf-8", "surrogatepass")
+        signed = "\x1f".join((NAME, caller.account, session)).encode("utf-8", "surrogatepass")
         digest = hmac.digest(await self._secret.get(), signed, "sha256")
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

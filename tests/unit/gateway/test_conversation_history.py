@@ -151,6 +151,6 @@ async def test_results_and_state_come_from_the_record_where_the_session_is_gone(
     state = DialogueState(intent="booking", expert_id="smith")
     here = History(exchange(1, results=(shown,), state=state))
 
-    told = await here.conversations.turns("c-1", 3, recent=1800)
+    told = await here.conversations.turns("default", "c-1", 3, recent=1800)
 
     assert told == (Turn(question="Q1", answer="A1", results=(shown,), state=state),)

@@ -14,6 +14,7 @@ from shared.llm.fallback import FallbackModels
 from shared.llm.ports import Message
 from shared.llm.settings import ModelsSettings
 from tests.support.model_server import ModelServer
+from tests.support.speed import limit
 
 ASKED = (Message(author="system", text="Answer briefly."), Message(author="user", text="Where is the tower?"))
 
@@ -66,7 +67,7 @@ async def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
     Raises:
         TimeoutError: it does not in time.
     """
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(limit(seconds)):
         while not holds():  # noqa: ASYNC110 (what is waited for happens on the server's thread)
             await asyncio.sleep(0.005)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from shared.bus.endings import apply_endings, question_of
 from shared.contracts.domain import Answer, Link, Question, Refutation
 from shared.contracts.facts import (
     AnswerReused,
@@ -16,6 +15,7 @@ from shared.contracts.facts import (
 )
 from shared.contracts.outcome import outcome_of
 from shared.contracts.pipelines import EndingSettings
+from shared.text.endings import apply_endings, question_of
 
 QUESTION = Question(text="Où est la piscine & le parc ?", language="fra")
 ALL = EndingSettings(silent=("not_found", "refuted", "clarification", "abandoned"))
