@@ -23,6 +23,11 @@ Groups = Annotated[
     typer.Option("--group", help="Only askers in this group are answered from the documents; repeatable."),
 ]
 
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
+]
+
 
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Files, folders, or - for standard input.")] = None,
@@ -34,10 +39,7 @@ def ingest(
     ] = None,
     urls: Annotated[str, typer.Option("--urls", help="File with the URL of one page per line.")] = "",
     sitemap: Annotated[list[str] | None, typer.Option("--sitemap", help="URL of a sitemap; repeatable.")] = None,
-    allowed_hosts: Annotated[
-        list[str] | None,
-        typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
-    ] = None,
+    allowed_hosts: AllowedHosts = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 1.0,
     collection: Annotated[str, typer.Option(help="Collection of the documents; ids are kb:COLLECTION/PATH.")] = "",
     prefix: Annotated[str, typer.Option(help="Ids are kb:PREFIX/PATH; default: the collection.")] = "",
@@ -70,9 +72,8 @@ def ingest(
     async def work() -> bool:
         documents = _documents(collector, paths, urls, sitemap, allowed_hosts=allowed_hosts, pause=pause)
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            return (
-                await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
-            ).complete
+            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
+            return report.complete
 
     raise SystemExit(0 if run(work) else 1)
 
