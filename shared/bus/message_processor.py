@@ -19,7 +19,7 @@ from shared.contracts.errors import ExpiredError, InvalidEventError, PermanentEr
 from shared.contracts.facts import Fact
 from shared.contracts.pipelines import Section, Sections
 from shared.contracts.stage import Stage, Subscription
-from shared.llm.call_context import model_calls, recorded_calls
+from shared.llm.call_context import CallLedger, model_calls
 from shared.observability import telemetry
 from shared.text.endings import apply_endings, question_of
 
@@ -71,16 +71,17 @@ class MessageProcessor:
                 await delivery.message.ack()
                 return
             deadline = None if _ignores_deadline(event) else event.deadline
-            with model_calls(self._stage.name, deadline, await self._sections.models(event.pipeline)):
-                await self._handle_event(delivery, event)
+            with model_calls(self._stage.name, deadline) as ledger:
+                await self._handle_event(delivery, event, ledger)
 
-    async def _handle_event(self, delivery: Delivery, event: Event[Fact]) -> None:
+    async def _handle_event(self, delivery: Delivery, event: Event[Fact], ledger: CallLedger) -> None:
         started = time.perf_counter()
         waited = max(0.0, (datetime.now(UTC) - delivery.stored_at).total_seconds())
         self._withdrawals.enter(event.correlation_id)
         outcome = "failed"
         try:
             with self._tracer.span(f"{self._stage.name} {event.fact}", delivery.message.raw_message.headers) as trace:
+                ledger.models = await self._sections.models(event.pipeline)
                 fact = await self._call_handler(delivery.subscription, event, delivery.count)
                 outcome = type(fact).__name__ if fact else "nothing"
                 if fact is not None:
@@ -91,7 +92,7 @@ class MessageProcessor:
                     timing = Timing(
                         stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)
                     )
-                    next_event = following(self._stage.name, fact, event, timing, model_calls=recorded_calls())
+                    next_event = following(self._stage.name, fact, event, timing, model_calls=tuple(ledger.calls))
                     result = await self._publisher.publish(next_event, trace=trace)
                     outcome = "rejected" if result is PublishResult.REJECTED else outcome
             await delivery.message.ack()
