@@ -7,11 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import structlog
-import uvicorn
 
 from channels.ports import HttpHandler, HttpReply
-from shared.observability.health import QuietServer
-from shared.web.http_protocol import LimitedHttpProtocol
+from shared.web.asgi_server import AsgiServer
 from shared.web.listener import listen
 
 log = structlog.get_logger()
@@ -27,29 +25,15 @@ class ChannelHttpServer:
 
     def __init__(self, host: str, port: int, routes: Mapping[str, HttpHandler]) -> None:
         self._routes = routes
-        self._socket = listen(host, port)
-        self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            self._app,
-            interface="asgi3",
-            http=LimitedHttpProtocol,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=2,
-        )
-        self._server = QuietServer(config)
-        self._task: asyncio.Task[None] | None = None
+        listening = listen(host, port)
+        self.port: int = listening.getsockname()[1]
+        self._server = AsgiServer(self._app, listening, shutdown_seconds=2)
 
     async def open(self) -> None:
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        await self._server.open()
 
     async def close(self) -> None:
-        self._server.should_exit = True
-        if self._task:
-            await self._task
+        await self._server.close()
 
     async def _app(self, scope: dict[str, Any], receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
         reply = await self._respond(scope, receive)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.routing import Route
@@ -29,8 +27,7 @@ from services.gateway.routes import (
     sessions,
 )
 from services.gateway.state import Gateway
-from shared.observability.health import QuietServer
-from shared.web.http_protocol import LimitedHttpProtocol
+from shared.web.asgi_server import AsgiServer
 from shared.web.listener import check_address, listen
 
 #: Seconds that open requests have after a SIGTERM; streams are closed first, and their clients resume elsewhere.
@@ -73,8 +70,7 @@ class HttpServer:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._server: uvicorn.Server | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._server: AsgiServer | None = None
         self._app: FastAPI | None = None
         self.port = 0
 
@@ -95,24 +91,14 @@ class HttpServer:
         self.port = sock.getsockname()[1]
         await self._gateway.feed.open()
         self._app = application(self._gateway)
-        config = uvicorn.Config(
-            self._app,
-            http=LimitedHttpProtocol,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            forwarded_allow_ips=settings.trusted_proxies,
-            ws="none",
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            server_header=False,
+        self._server = AsgiServer(
+            self._app, sock, shutdown_seconds=SHUTDOWN_SECONDS, trusted_proxies=settings.trusted_proxies
         )
-        self._server = QuietServer(config)
-        self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
+        await self._server.open()
 
     async def close(self) -> None:
         await self._gateway.feed.close()
         if self._app:
             await self._app.state.mcp.close()
-        if self._server and self._task:
-            self._server.should_exit = True
-            await self._task
+        if self._server:
+            await self._server.close()

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from shared.web.http_protocol import LimitedHttpProtocol
+from shared.web.asgi_server import AsgiServer
 from shared.web.listener import listen
 
 #: Returns why the worker is not ready, or an empty text.
 ReadinessCheck = Callable[[], str]
-
-
-class QuietServer(uvicorn.Server):
-    """uvicorn without its signal handlers, because the worker installs its own."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 class HealthServer:
@@ -30,28 +19,15 @@ class HealthServer:
 
     def __init__(self, host: str, port: int, not_ready: ReadinessCheck) -> None:
         self._not_ready = not_ready
-        self._socket = listen(host, port)
-        self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            self._app,
-            interface="asgi3",
-            http=LimitedHttpProtocol,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            ws="none",
-            timeout_graceful_shutdown=1,
-        )
-        self._server = QuietServer(config)
-        self._task: asyncio.Task[None] | None = None
+        listening = listen(host, port)
+        self.port: int = listening.getsockname()[1]
+        self._server = AsgiServer(self._app, listening, shutdown_seconds=1)
 
     async def open(self) -> None:
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        await self._server.open()
 
     async def close(self) -> None:
-        self._server.should_exit = True
-        if self._task:
-            await self._task
+        await self._server.close()
 
     async def _app(self, scope: dict[str, Any], receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
         status, body, kind = self._respond(scope.get("path", ""))

@@ -63,12 +63,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "mcp_types": ("services/gateway/mcp/server.py",),
     "anyio": ("services/gateway/mcp/tools.py",),
     "starlette": ("services/gateway/",),
-    "uvicorn": (
-        "services/gateway/http_server.py",
-        "shared/observability/health.py",
-        "shared/web/http_protocol.py",
-        "channels/http_server.py",
-    ),
+    "uvicorn": ("shared/web/asgi_server.py", "shared/web/http_protocol.py"),
     "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),
     "docx": ("shared/text/readers/office.py",),
