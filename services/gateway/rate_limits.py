@@ -30,8 +30,9 @@ log = structlog.get_logger()
 Policy = Literal["key", "user", "address"]
 T = TypeVar("T")
 
-#: Seconds for which a request waits for the store, and for which the store is left alone after a failure.
-STORE_SECONDS, PAUSE_SECONDS = 0.5, 5.0
+#: Seconds for which a request waits for the store, and for which the store is left alone after a failure. Many requests
+#: at once on several gateways try for the same bucket in turn: a burst must not end the limit.
+STORE_SECONDS, PAUSE_SECONDS = 2.0, 5.0
 #: Askers whose state is kept in memory; that of the one who was longest silent is dropped.
 MOST_ASKERS = 10_000
 #: Seconds after which who has too many questions in flight may try again.
@@ -78,7 +79,14 @@ class _Recent(Generic[T]):
 class RateLimits:
     """Measures requests by the limits of the settings."""
 
-    def __init__(self, settings: Settings, store: KeyValue, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: KeyValue,
+        clock: Callable[[], float] = time.time,
+        store_seconds: float = STORE_SECONDS,
+    ) -> None:
+        self._store_seconds = store_seconds
         self._per_minute = {
             "key": settings.rate_key_per_minute,
             "user": settings.rate_user_per_minute,
@@ -127,7 +135,7 @@ class RateLimits:
             telemetry.RATE_LIMITS_SKIPPED.inc()
             return False
         try:
-            async with asyncio.timeout(STORE_SECONDS):
+            async with asyncio.timeout(self._store_seconds):
                 waits, entered = await asyncio.gather(
                     asyncio.gather(*(bucket.take() for _, bucket in buckets)),
                     asyncio.gather(*(flight.enter(cid, seconds) for _, flight in flights)),

@@ -279,7 +279,7 @@ async def test_a_store_that_hangs_delays_one_question_and_not_all() -> None:
             await asyncio.Event().wait()
 
     store = Hanging()
-    limits = RateLimits(Settings(rate_key_per_minute=1), store)
+    limits = RateLimits(Settings(rate_key_per_minute=1), store, store_seconds=0.1)
     for _ in range(5):
         await limits.admit((LimitedAsker("key", "web"),))
     assert store.calls == 1
