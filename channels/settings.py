@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from shared.contracts.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError, first_fault
 
 
 class _ChannelModel(BaseModel):
@@ -186,10 +186,7 @@ def read_config(path: Path) -> ChannelConfig:
     try:
         return ChannelConfig.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        what = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
-        raise ConfigurationError(f"{path}: {where}: {what}") from None
+        raise ConfigurationError(f"{path}: {first_fault(error)}") from None
 
 
 def secret(name: str, purpose: str) -> SecretStr:

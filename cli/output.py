@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from shared.contracts.errors import AnswerbusError
+from shared.contracts.errors import AnswerbusError, first_fault
 from shared.text.sanitizer import escaped, visible
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 def fail_on_setting(error: ValidationError) -> NoReturn:
     """End the command with the first setting that is wrong; its value, which may be a secret, is not shown."""
-    first = error.errors(include_input=False)[0]
-    fail(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    fail(f"setting {first_fault(error)}")
 
 
 def print_json(value: Any) -> None:

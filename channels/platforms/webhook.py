@@ -24,7 +24,7 @@ from channels.ports import (
 from channels.reply import ChatReply
 from channels.settings import WebhookSettings, path_of, secret
 from channels.signatures import is_signed, signed_headers
-from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.errors import RefusedError, UnavailableError, first_fault
 from shared.web.client import SafeClient
 from shared.web.policy import Policy
 
@@ -182,8 +182,7 @@ class WebhookPlatform:
         except orjson.JSONDecodeError:
             return _problem(400, "the body is no JSON")
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            return _problem(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+            return _problem(422, first_fault(error))
         self._receive(event)
         return HttpReply(202, orjson.dumps({"status": "accepted"}))
 

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from shared.contracts.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError, first_fault
 from shared.contracts.pipelines import StepModel
 from shared.llm.chat_clients import DEFAULT_OPTIONS
 from shared.llm.endpoint import Endpoint
@@ -91,8 +91,7 @@ def read_demo(folder: Path) -> DemoScript:
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{path.name}: {' '.join(str(error).split())}") from None
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise ConfigurationError(f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ConfigurationError(f"{path.name}: {first_fault(error)}") from None
 
 
 def scripted_models(script: DemoScript) -> FallbackModels:

@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from shared.contracts.errors import RefusedError
+from shared.contracts.errors import RefusedError, first_fault
 from shared.contracts.payloads import ContentItem, Expert, Slot
 from shared.contracts.requests.directory import LoadRequest
 from shared.contracts.tenants import DEFAULT_TENANT
@@ -166,5 +166,4 @@ def _read(kind: type[M], row: Mapping[str, Any], place: str) -> M:
     try:
         return kind.model_validate(row)
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise RefusedError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise RefusedError(f"{place}: {first_fault(error)}") from None

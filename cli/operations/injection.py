@@ -19,7 +19,7 @@ from shared.bus.ports import PublishResult
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import INJECTED, Envelope, Event, event_id, event_type, new_correlation_id, opening
-from shared.contracts.errors import NotFoundError, RefusedError
+from shared.contracts.errors import NotFoundError, RefusedError, first_fault
 from shared.contracts.facts import FACTS, Fact, QuestionAsked
 from shared.history.export import ExportedQuestion
 from shared.history.replay_plan import checked_payload
@@ -164,8 +164,7 @@ def _whole(document: Mapping[str, Any], where: InjectionTarget) -> Event[Fact]:
     try:
         event = event_type(where.fact).model_validate({**document, **replaced, "event_id": ""})
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise RefusedError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise RefusedError(first_fault(error)) from None
     return event.model_copy(update={"event_id": event_id(INJECTED, where.fact, cid, event.attempt)})
 
 

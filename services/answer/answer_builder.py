@@ -142,13 +142,11 @@ async def with_links_section(draft: Draft, task: AnswerTask) -> Draft:
     settings = task.settings
     if settings.links_section == "off" or draft.answer.type != "normal" or not draft.citations:
         return draft
-    listed = task.passages
-    if settings.links_section == "cited":
+    if settings.links_section == "selected":
+        links = page_links(task.passages, settings.max_links)
+    else:
         cited = {citation.passage for citation in draft.citations}
-        listed = tuple(passage for passage in task.passages if passage.id in cited)
-    links = page_links(listed, settings.max_links)
-    if settings.links_section == "cited" and draft.answer.links:
-        links = draft.answer.links
+        links = draft.answer.links or page_links([one for one in task.passages if one.id in cited], settings.max_links)
     section = links_section(links)
     if not section:
         return draft

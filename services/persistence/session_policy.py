@@ -16,9 +16,8 @@ SUMMARY_BATCH = 3
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
     """The exchange as a turn; None unless it is a live answer or clarification."""
-    if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in REMEMBERED:
-        return None
-    if not exchange.shown:
+    remembered = exchange.lane == Lane.LIVE and exchange.outcome in REMEMBERED and exchange.shown
+    if settings.turns == 0 or not remembered:
         return None
     shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
     return SessionTurn(

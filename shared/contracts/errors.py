@@ -18,6 +18,11 @@ AnswerbusError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class AnswerbusError(Exception):
     """Base class; `str(error)` is one sentence that can be logged, without personal data."""
@@ -111,3 +116,13 @@ class ModelError(AnswerbusError):
     """No model gave a usable reply in the time left; the text names the role and the reason, never the texts."""
 
     kind = "model"
+
+
+def first_fault(error: ValidationError, *within: str) -> str:
+    """The first thing that does not fit, as `place.of.the.key: what is wrong`; never the value, which may be a secret.
+
+    `within` are the keys under which the validated document stands.
+    """
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(map(str, (*within, *first["loc"]))) or "the whole document"
+    return f"{place}: {'there is no such key' if first['type'] == 'extra_forbidden' else first['msg']}"

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
-from shared.contracts.errors import PipelineError
+from shared.contracts.errors import PipelineError, first_fault
 
 S = TypeVar("S", bound="Section")
 
@@ -106,9 +106,7 @@ class Pipeline(BaseModel):
         try:
             return kind.model_validate(given)
         except ValidationError as error:
-            first = error.errors(include_input=False)[0]
-            place = ".".join(map(str, (stage, *first["loc"])))
-            raise PipelineError(f"pipeline {self.name}: {place}: {first['msg']}") from None
+            raise PipelineError(f"pipeline {self.name}: {first_fault(error, stage)}") from None
 
     def is_for(self, tenant: str) -> bool:
         """Whether it may answer questions of this tenant."""

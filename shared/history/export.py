@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.bus.ports import StoredEvent
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import IMPORTED, SCHEMA_VERSION, Event, decode, event_id
-from shared.contracts.errors import InvalidEventError, RefusedError
+from shared.contracts.errors import InvalidEventError, RefusedError, first_fault
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.subjects import is_correlation_id, parse
@@ -152,8 +152,7 @@ def read_export(text: str | bytes, name: str) -> ExportedQuestion:
         question = ExportedQuestion.model_validate(document)
         question.decoded()
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise RefusedError(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise RefusedError(f"{name}: {first_fault(error)}") from None
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}") from None
     if not question.events or not is_correlation_id(question.id):

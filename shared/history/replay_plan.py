@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import REPLAY, Event, event_id, event_type, new_correlation_id
-from shared.contracts.errors import NotFoundError, RefusedError
+from shared.contracts.errors import NotFoundError, RefusedError, first_fault
 from shared.contracts.facts import FACTS, Fact
 
 #: What a replay has of the envelope: it is answered from what its asker might read.
@@ -109,8 +109,7 @@ def checked_payload(fact: type[Fact], document: Mapping[str, Any], given: Mappin
     try:
         payload = fact.model_validate(dict(document))
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise RefusedError(f"{fact.__name__}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise RefusedError(f"{fact.__name__}: {first_fault(error)}") from None
     if unknown := _unknown(given, payload.model_dump(mode="json")):
         known = ", ".join(fact.model_fields)
         raise RefusedError(f"{fact.__name__}: {unknown}: no such field; the fact has {known}")

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from shared.contracts.errors import PipelineError
+from shared.contracts.errors import PipelineError, first_fault
 from shared.contracts.pipelines import HEADING, Pipeline, Section
 from shared.contracts.tenants import tenant_name
 
@@ -53,8 +53,7 @@ def _validated(document: dict[str, Any], place: str) -> Pipeline:
     try:
         return Pipeline.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise PipelineError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise PipelineError(f"{place}: {first_fault(error)}") from None
 
 
 def _tenants(path: Path, given: object) -> tuple[str, ...]:

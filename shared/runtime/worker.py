@@ -18,7 +18,7 @@ from shared.bus.eraser import NatsEraser
 from shared.bus.event_log import NatsEventLog
 from shared.bus.request_server import RequestServer
 from shared.bus.stage_status import answer_status_requests, oldest_waiting, overview, stages_not_ready
-from shared.contracts.errors import AnswerbusError
+from shared.contracts.errors import AnswerbusError, first_fault
 from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
@@ -199,8 +199,7 @@ def run(build: Build) -> None:
         configure_logging(stage, level=settings.log_level, form=settings.log_format)
         uvloop.run(serve(build, settings))
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        sys.exit(f"answerbus: setting {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        sys.exit(f"answerbus: setting {first_fault(error)}")
     except AnswerbusError as error:
         log.error("worker cannot run", kind=error.kind, reason=str(error))
         sys.exit(78)

@@ -35,9 +35,9 @@ HOOK = "  - {name: help, platform: webhook, url: 'https://example.org/in', secre
     ("text", "named"),
     [
         ("channels: []\n", "channels: "),
-        ("", "the file: "),
-        ("channels:\n" + HOOK % ", colour: red", "channels.0.webhook.colour: there is no such setting"),
-        ("channels:\n" + HOOK % "" + "gatway: {}\n", "gatway: there is no such setting"),
+        ("", "the whole document: "),
+        ("channels:\n" + HOOK % ", colour: red", "channels.0.webhook.colour: there is no such key"),
+        ("channels:\n" + HOOK % "" + "gatway: {}\n", "gatway: there is no such key"),
         ("channels:\n" + HOOK % ", quiet_seconds: -1", "channels.0.webhook.quiet_seconds: "),
         ("channels:\n" + HOOK % ", answer: {mesages: all}", "channels.0.webhook.answer.mesages: there is no such"),
         ("channels:\n" + HOOK % "" + HOOK % "", "two channels have the name help"),
