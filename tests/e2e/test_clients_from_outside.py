@@ -12,7 +12,7 @@ import pytest
 from answerbus_client import AsyncAnswerbus, ResultEvent, StatusEvent, StreamEvent
 
 from tests.support.http_client import SseEvent, SseParser
-from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
+from tests.support.platform import Platform, running_with_keys
 from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -24,13 +24,7 @@ RENT = "What is the rent of a garden plot?"
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     root = tmp_path_factory.mktemp("clients")
-    keys = f"web:client:{CLIENT},ops:operator:{OPERATOR}"
-    with running(root / "data", env={"ANSWERBUS_API_KEYS": keys}) as up:
-        patient = write_pipeline(root / "default", deadline_seconds=120)
-        assert cli("pipelines", "apply", str(patient), "--data", str(up.data)).returncode == 0
-        corpus = str(write_corpus(root / "corpus"))
-        done = cli("ingest", corpus, "--url", up.url, env={"ANSWERBUS_API_KEY": OPERATOR})
-        assert done.returncode == 0, done.stderr
+    with running_with_keys(root, client=CLIENT, operator=OPERATOR, deadline_seconds=120) as up:
         yield up
 
 

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.support.ag_ui import AgUiClient, read_run
 from tests.support.faces import parse_frames
 from tests.support.http_client import NdjsonParser, SseParser
-from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
+from tests.support.platform import Platform, running_with_keys
 from tests.support.reassembly import Reassembled
 from tests.support.speed import limit
 
@@ -36,13 +36,7 @@ WRITING = "GENERATING_ANSWER"
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     root = tmp_path_factory.mktemp("protocols")
-    keys = f"web:client:{KEY},ops:operator:{OPERATOR}"
-    with running(root / "data", env={"ANSWERBUS_API_KEYS": keys}) as up:
-        patient = write_pipeline(root / "default", deadline_seconds=240)
-        assert cli("pipelines", "apply", str(patient), "--data", str(up.data)).returncode == 0
-        corpus = str(write_corpus(root / "corpus"))
-        done = cli("ingest", corpus, "--url", up.url, env={"ANSWERBUS_API_KEY": OPERATOR})
-        assert done.returncode == 0, done.stderr
+    with running_with_keys(root, client=KEY, operator=OPERATOR, deadline_seconds=240) as up:
         yield up
 
 

@@ -11,14 +11,12 @@ import contextlib
 import hashlib
 import json
 import secrets
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tests.support.issuer import Issuer, new_key
+from tests.support.issuer import Issuer, JsonHandler, new_key, serving
 
 Query = dict[str, str]
 
@@ -106,8 +104,8 @@ class AuthorizationServer:
 def authorization_server() -> Iterator[AuthorizationServer]:
     """Run one on a free port until the block ends; its issuer serves the same address."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(JsonHandler):
+        def get(self) -> None:
             address = urlsplit(self.path)
             if address.path == "/realms/answers/authorize":
                 running.issuer.asked.append(address.path)
@@ -116,7 +114,7 @@ def authorization_server() -> Iterator[AuthorizationServer]:
             else:
                 self.reply(*running.issuer.reply(self.path))
 
-        def do_POST(self) -> None:
+        def post(self) -> None:
             running.issuer.asked.append(self.path)
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.path == "/realms/answers/register":
@@ -126,27 +124,7 @@ def authorization_server() -> Iterator[AuthorizationServer]:
             else:
                 self.reply(404, {})
 
-        def reply(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args: Any) -> None:
-            """Nothing is printed."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    running = AuthorizationServer(Issuer(server, [new_key("first")]))
-    running.issuer.discovery = running.endpoints
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as server:
+        running = AuthorizationServer(Issuer(server, [new_key("first")]))
+        running.issuer.discovery = running.endpoints
         yield running
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

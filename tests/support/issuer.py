@@ -91,30 +91,57 @@ class Issuer:
         return 404, {}
 
 
+class JsonHandler(BaseHTTPRequestHandler):
+    """Replies JSON to what `get` and `post` are for, and prints nothing."""
+
+    def do_GET(self) -> None:
+        self.get()
+
+    def do_POST(self) -> None:
+        self.post()
+
+    def get(self) -> None:
+        self.reply(404, {})
+
+    def post(self) -> None:
+        self.reply(404, {})
+
+    def reply(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing is printed."""
+
+
 @contextlib.contextmanager
-def issuer_server(algorithm: str = "ES256") -> Iterator[Issuer]:
-    """Run an issuer with one key until the block ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body = issuer.reply(self.path)
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args: Any) -> None:
-            """Nothing is printed."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    issuer = Issuer(server, [new_key("first", algorithm)])
+def serving(handler: type[JsonHandler]) -> Iterator[ThreadingHTTPServer]:
+    """A server on a free port until the block ends; it replies once the block has made what the handler needs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield issuer
+        yield server
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextlib.contextmanager
+def issuer_server(algorithm: str = "ES256") -> Iterator[Issuer]:
+    """Run an issuer with one key until the block ends."""
+
+    class Handler(JsonHandler):
+        def get(self) -> None:
+            self.reply(*issuer.reply(self.path))
+
+    with serving(Handler) as server:
+        issuer = Issuer(server, [new_key("first", algorithm)])
+        yield issuer

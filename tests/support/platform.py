@@ -156,6 +156,19 @@ def running(
             process.wait()
 
 
+@contextlib.contextmanager
+def running_with_keys(root: Path, *, client: str, operator: str, deadline_seconds: float) -> Iterator[Platform]:
+    """`answerbus up` with a key for a client and one for an operator, patient questions and the corpus ingested."""
+    keys = f"web:client:{client},ops:operator:{operator}"
+    with running(root / "data", env={"ANSWERBUS_API_KEYS": keys}) as up:
+        patient = write_pipeline(root / "default", deadline_seconds=deadline_seconds)
+        assert cli("pipelines", "apply", str(patient), "--data", str(up.data)).returncode == 0
+        corpus = str(write_corpus(root / "corpus"))
+        done = cli("ingest", corpus, "--url", up.url, env={"ANSWERBUS_API_KEY": operator})
+        assert done.returncode == 0, done.stderr
+        yield up
+
+
 def _children(parent: int) -> list[tuple[int, str]]:
     """Children of a process with their command lines (Linux)."""
     found = []
