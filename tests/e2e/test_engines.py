@@ -296,7 +296,7 @@ async def test_while_every_model_is_away_answers_are_quoted_and_none_is_given_up
 
 
 async def until(condition: Any, patience: float = 30.0) -> None:
-    end = time.monotonic() + patience
+    end = time.monotonic() + limit(patience)
     while not condition():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)

@@ -15,6 +15,7 @@ import pytest
 from tests.support.http_client import ask, wait_result
 from tests.support.model_server import ModelServer
 from tests.support.platform import Platform, cli, running, write_corpus
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -90,7 +91,7 @@ async def test_while_the_first_endpoint_is_down_the_second_answers_after_one_fai
 async def test_an_endpoint_that_is_back_answers_again_after_a_window(
     platform: Platform, servers: dict[str, ModelServer]
 ) -> None:
-    until = time.monotonic() + 20 * WINDOW
+    until = time.monotonic() + limit(20 * WINDOW)
     while (await answered(platform))[1][0]["endpoint"] != "first":
         assert time.monotonic() < until
 

@@ -24,6 +24,7 @@ from shared.runtime.permissions import INJECTOR
 from shared.runtime.settings import Settings
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 from tests.support.reassembly import follow
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -187,7 +188,7 @@ def test_a_withdrawn_question_ends_as_withdrawn_or_as_it_had_ended(platform: Pla
 
 def test_feedback_and_a_conversation_come_back_from_the_record(platform: Platform) -> None:
     with httpx.Client(base_url=platform.url, timeout=30, trust_env=False) as client:
-        until = time.monotonic() + 20
+        until = time.monotonic() + limit(20)
         for text in ("What does a library card cost?", "Where can I apply for a library card?"):
             body = {"question": text, "conversation_id": "e2e-talk"}
             answered = client.post("/api/v1/query", json=body).json()
@@ -287,7 +288,7 @@ def test_a_stage_is_held_back_let_go_and_scaled_on_the_command_line(platform: Pl
     _told(platform, "stages", "pause", "translation", "--lane", "live", "--for", "10m")
     asked = post(platform, {"question": "When is the pool open?"}).json()["id"]
     held: dict[str, Any] = {}
-    until = time.monotonic() + 20
+    until = time.monotonic() + limit(20)
     while not held.get("pending"):
         assert time.monotonic() < until
         found = httpx.get(f"{platform.url}/api/v1/stages", trust_env=False).json()
@@ -308,7 +309,7 @@ def _told(platform: Platform, *arguments: str) -> Any:
 
 def _ended(platform: Platform, question_id: str) -> str:
     """How the question ends."""
-    until = time.monotonic() + 40
+    until = time.monotonic() + limit(40)
     while True:
         found = httpx.get(f"{platform.url}/api/v1/questions/{question_id}", trust_env=False).json()
         if found.get("result"):

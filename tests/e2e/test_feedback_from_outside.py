@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.platform import cli, running, write_corpus
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -32,7 +33,7 @@ def search(http: httpx.Client) -> tuple[dict[str, float], list[str]]:
 
 
 def until_votes(data: Path, wanted: list[tuple[Any, ...]], statement: str) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + limit(30)
     while True:
         with contextlib.closing(sqlite3.connect(data / "retrieval" / "votes.db", timeout=10)) as file:
             found = file.execute(statement).fetchall()

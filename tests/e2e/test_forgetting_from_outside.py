@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.support.platform import Platform, cli, running, write_corpus
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.e2e
 
@@ -41,7 +42,7 @@ def rated(platform: Platform, question: str, comment: str) -> int:
 
 
 def until_recorded(platform: Platform, *questions: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + limit(20)
     while not set(questions) <= set(platform.recorded()):
         assert time.monotonic() < deadline, "not recorded"
         time.sleep(0.05)

@@ -19,6 +19,7 @@ from cli.host.catalogue import STAGES
 from tests.chaos.blows import rolling_restart
 from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
 from tests.support.reassembly import Reassembled, follow
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -54,7 +55,7 @@ async def ask_all(client: httpx.AsyncClient, count: int, accepted: list[str]) ->
     async def one(number: int) -> None:
         text = f"What should I know about the {SUBJECTS[number % len(SUBJECTS)]}, please, number {number} of {load}?"
         headers = {"Idempotency-Key": f"{id(accepted)}-{number}"}
-        until = time.monotonic() + 60
+        until = time.monotonic() + limit(60)
         async with gate:
             while True:
                 try:
@@ -76,7 +77,7 @@ async def under_load(platform: Platform, strike: Callable[[], None]) -> None:
     limits = httpx.Limits(max_connections=64)
     async with httpx.AsyncClient(base_url=platform.url, timeout=30, trust_env=False, limits=limits) as client:
         asking = asyncio.create_task(ask_all(client, QUESTIONS, accepted))
-        until = time.monotonic() + 30
+        until = time.monotonic() + limit(30)
         while len(accepted) < QUESTIONS // 3:
             assert time.monotonic() < until, "questions are not accepted"
             await asyncio.sleep(0.005)
@@ -102,7 +103,7 @@ def assert_same_stream(whole: Reassembled, pieces: Reassembled) -> None:
 
 async def assert_one_ending_each(client: httpx.AsyncClient, accepted: list[str]) -> None:
     """Every question has one terminal fact, and it is the answer."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + limit(60)
     outcomes: Counter[str] = Counter()
     for cid in accepted:
         while True:
@@ -118,7 +119,7 @@ async def assert_one_ending_each(client: httpx.AsyncClient, accepted: list[str])
 
 
 async def assert_one_exchange_each(platform: Platform, accepted: list[str]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + limit(30)
     while missing := [cid for cid in accepted if cid not in platform.recorded()]:
         assert time.monotonic() < until, f"{len(missing)} questions are not on record"
         await asyncio.sleep(0.2)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.platform import Platform, cli, running, write_corpus
 from tests.support.servers import PostgresServer, postgres_server
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -75,7 +76,7 @@ async def test_questions_are_answered_while_postgres_is_away_and_on_record_once_
 
 async def _health(client: httpx.AsyncClient, status: str) -> None:
     """Wait until the platform says so of itself; questions are answered all the time."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + limit(30)
     while True:
         reply = await client.get("/health", headers={"Accept": "application/json"})
         if reply.json()["status"] == status:
@@ -87,7 +88,7 @@ async def _health(client: httpx.AsyncClient, status: str) -> None:
 
 async def _recorded(client: httpx.AsyncClient, count: int) -> list[str]:
     """The ids of all exchanges, page by page, once there are so many."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + limit(60)
     while True:
         found: list[str] = []
         page: dict[str, Any] = {"after": ""}

@@ -49,7 +49,7 @@ async def until_reused(http: httpx.AsyncClient, seconds: float) -> None:
     Raises:
         TimeoutError: it never is.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + limit(seconds)
     while (await answered(http, RENT))["outcome"] != "reused":
         if time.monotonic() > deadline:
             raise TimeoutError

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.child import default_signals
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
+from tests.support.speed import limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -222,7 +223,7 @@ def test_file_of_questions_is_stopped_gone_on_with_and_reported(platform: Platfo
     begun = subprocess.Popen(
         [str(ANSWERBUS), *command, "--at-once", "1"], stderr=subprocess.PIPE, text=True, preexec_fn=default_signals
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + limit(60)
     while not (out / "answers.jsonl").exists() or len((out / "answers.jsonl").read_text().splitlines()) < 3:
         assert time.monotonic() < until
         assert begun.poll() is None

@@ -26,6 +26,7 @@ from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
 from tests.support.servers import Server
+from tests.support.speed import limit
 
 Handler = Callable[..., Awaitable[Fact | None]]
 Build = Callable[[StageContext], Stage]
@@ -37,7 +38,7 @@ PATIENCE = 20.0
 
 async def until(condition: Callable[[], Any], what: str = "", *, patience: float = PATIENCE) -> Any:
     """Wait until the condition (sync or async) gives something true, and return that."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + limit(patience)
     while True:
         result = condition()
         if isinstance(result, Awaitable):

@@ -85,7 +85,7 @@ async def test_work_of_a_worker_that_vanished_is_given_to_another_and_said_once(
     await rig.provision(stage, ack_wait_seconds=1)
     subscription = await rig.client.jetstream().pull_subscribe_bind(DURABLE, stream="QA")
     event = await rig.publish(asked())
-    (message,) = await subscription.fetch(1, timeout=5)
+    (message,) = await subscription.fetch(1, timeout=limit(5))
     before = following("moderation", QuestionApproved(question=Question(text="Why is it so?")), event)
     await rig.publisher("moderation").publish(before)  # ... and here it dies
     assert message.subject == event.subject
@@ -275,7 +275,7 @@ async def test_a_worker_can_be_stopped_while_the_bus_is_away(rig: Rig) -> None:
     rig.server.kill()
     await until(lambda: not worker.connection.is_connected, "the loss is noticed")
 
-    await asyncio.wait_for(worker.stop(), timeout=10)
+    await asyncio.wait_for(worker.stop(), timeout=limit(10))
 
     rig.server.start()
     await until(lambda: rig.signals.is_connected and rig.client.is_connected, "the bus is back")

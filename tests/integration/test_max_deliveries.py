@@ -24,6 +24,7 @@ from shared.runtime.context import StageContext
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Worker
 from tests.support.servers import nats_server
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -62,7 +63,7 @@ async def deliver_in_vain(client: Client, durable: str, times: int) -> None:
     taken = 0
     while taken < times:
         with contextlib.suppress(NatsTimeoutError):
-            taken += len(await pull.fetch(1, timeout=5))
+            taken += len(await pull.fetch(1, timeout=limit(5)))
     with contextlib.suppress(NatsTimeoutError):
         # The server notices that no delivery is left when it is asked for one more.
         await pull.fetch(1, timeout=2)
@@ -80,7 +81,7 @@ async def test_a_question_whose_workers_all_died_on_it_is_abandoned_and_kept(cli
     await worker.start()
     try:
         log = NatsEventLog(lambda: connection)
-        until = time.monotonic() + 20
+        until = time.monotonic() + limit(20)
         while (ending := await log.ending(asked.correlation_id)) is None:
             assert time.monotonic() < until, "nobody buried the event"
             await asyncio.sleep(0)

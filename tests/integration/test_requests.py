@@ -133,7 +133,7 @@ async def test_every_worker_answers_a_roll_call_with_what_it_holds(rig: Rig) -> 
     async with rig.worker(stage) as worker:
         await rig.publish(asked())
         await until(lambda: worker.consumer.in_flight == 1, "it is at work")
-        reply = await rig.client.request(subjects.ROLL_CALL, b"", timeout=5)
+        reply = await rig.client.request(subjects.ROLL_CALL, b"", timeout=limit(5))
         report = WorkerReport.model_validate_json(reply.data)
         gate.set()
 

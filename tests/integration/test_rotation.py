@@ -25,6 +25,7 @@ from shared.contracts.errors import ConfigurationError
 from shared.runtime.permissions import users
 from shared.runtime.settings import Settings
 from tests.support.servers import Server, nats_server
+from tests.support.speed import limit
 
 pytestmark = pytest.mark.integration
 
@@ -71,7 +72,7 @@ class Mounted:
 
     async def becomes(self, seed: Path, accepted: bool) -> None:
         """Wait until the server has applied a reload."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + limit(20)
         while await self.accepts(seed) is not accepted:
             assert time.monotonic() < until, f"{seed.name} is never {'accepted' if accepted else 'refused'}"
             await asyncio.sleep(0.05)

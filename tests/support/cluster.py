@@ -21,6 +21,7 @@ from shared.bus.transport import report_lost_connections
 from shared.contracts import subjects
 from shared.contracts.errors import UnavailableError
 from tests.support.servers import free_port
+from tests.support.speed import limit
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "deploy" / "nats-cluster.conf"
@@ -147,7 +148,7 @@ async def until(condition: Callable[[], Awaitable[Any]], what: str, patience: fl
     """What the condition gives, once that is something."""
     import asyncio
 
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + limit(patience)
     while True:
         with contextlib.suppress(NatsError, OSError, TimeoutError, UnavailableError):  # no leader, or nobody there yet
             if found := await condition():

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from tests.support.http_client import SseEvent, stream
+from tests.support.speed import limit
 
 
 @dataclass
@@ -43,7 +44,7 @@ async def follow(url: str, cid: str, *, cut_after: int = 0, patience: float = 90
     A server that is away is waited for: that is what a browser does.
     """
     whole = Reassembled()
-    until = time.monotonic() + patience
+    until = time.monotonic() + limit(patience)
     while whole.result is None:
         assert time.monotonic() < until, f"{cid}: no result; got {[kind for kind, _ in whole.events]}"
         last = whole.ids[-1] if whole.ids else None

@@ -27,6 +27,7 @@ from typing import IO, NoReturn
 import pytest
 
 from tests.support.child import default_signals
+from tests.support.speed import limit
 
 #: Seconds a server may take to accept connections, on a busy machine.
 START_SECONDS = 90.0
@@ -58,7 +59,7 @@ class Server:
         """
         with self.log.open("ab") as output:
             self.process = _spawn(self.command, output, self.user)
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + limit(START_SECONDS)
         while not _accepts(self.port):
             if not self._runs_on(0.02) or time.monotonic() > deadline:
                 self.kill()
@@ -238,7 +239,7 @@ def _postgres_program(name: str) -> str | None:
 
 def _until_postgres_answers(server: PostgresServer) -> None:
     """It listens before it takes connections ("the database system is starting up")."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + limit(START_SECONDS)
     while True:
         try:
             server.run_sql("SELECT 1")
