@@ -29,6 +29,7 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
         results=results_of(exchange.answer.payload, settings.result_chars) if exchange.answer else (),
         state=exchange.answer.state if exchange.answer else None,
         groups=exchange.groups,
+        pipeline=exchange.pipeline,
     )
 
 
