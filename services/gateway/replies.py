@@ -73,6 +73,15 @@ class QuestionState(BaseModel):
     result: QuestionResult | None = None
 
 
+class PipelineSummary(BaseModel):
+    """A pipeline that a question may name; questions that name none come to the `default` one first."""
+
+    name: str
+    revision: int
+    description: str
+    default: bool
+
+
 class FeedbackReceipt(BaseModel):
     """A rating that was stored; `id` is its own."""
 

@@ -61,7 +61,7 @@ async def test_a_question_with_a_phrase_of_a_class_is_answered_by_the_pipeline_o
     before = routed("rules", "library", "books")
     async with platform(tmp_path, Script([tags(GOOD)]), gateway=routing()) as (bus, client):
         bus.pipelines.apply("books", {"answer": {"engine": "extractive"}})
-        for question in ("How do I get a Library Card?", "Où trouver une carte de bibliotheque ?", "overdues: what now"):
+        for question in ("How do I get a Library Card?", "Où est ma carte de bibliotheque ?", "overdues: what now"):
             assert await asked(client, question) == (
                 "books",
                 {"entry": "default", "question_class": "library", "by": "rules", "confidence": 1.0, "failed": ""},
@@ -265,7 +265,7 @@ async def test_what_the_pipeline_of_the_class_does_not_allow_is_refused(tmp_path
     gateway = {**routing(), "request_options": ["top_k"]}
     async with platform(tmp_path, Script([tags(GOOD)]), gateway=gateway) as (bus, client):
         bus.pipelines.apply("books", {"gateway": {"max_question_chars": 40}})
-        for body in ({"question": "How do I get a library card?", "top_k": 2}, {"question": f"library card {'x' * 40}"}):
+        for body in ({"question": "And a library card?", "top_k": 2}, {"question": f"library card {'x' * 40}"}):
             refused = await client.post("/api/v1/query", json=body)
             assert refused.status_code == 422, body
         assert (await asked(client, RENT, top_k=2))[0] == "default"
