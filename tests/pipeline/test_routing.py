@@ -103,9 +103,18 @@ async def test_a_question_that_names_its_pipeline_is_never_routed(tmp_path: Path
         assert await asked(client, "How do I get a library card?", pipeline="default") == ("default", None)
 
 
-async def test_without_routing_there_is_no_route(tmp_path: Path) -> None:
-    async with platform(tmp_path, Script([tags(GOOD)])) as (_, client):
+async def test_without_routing_there_is_no_route_and_pipelines_are_listed_with_what_they_are_for(
+    tmp_path: Path,
+) -> None:
+    async with platform(tmp_path, Script([tags(GOOD)])) as (bus, client):
+        bus.pipelines.apply("books.brief", {"description": "Short answers about books."})
         assert await asked(client, RENT) == ("default", None)
+        listed = (await client.get("/api/v1/pipelines")).json()
+
+    assert listed == [
+        {"name": "books.brief", "revision": 2, "description": "Short answers about books.", "default": False},
+        {"name": "default", "revision": 1, "description": "", "default": True},
+    ]
 
 
 async def test_the_model_chooses_the_class_and_its_call_is_among_those_of_the_question(tmp_path: Path) -> None:
