@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.errors import AnswerbusError, UnavailableError
-from shared.contracts.outcome import REMEMBERED, with_options
+from shared.contracts.outcome import is_remembered, with_options
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeSummary
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.sessions import (
@@ -126,7 +126,8 @@ class ConversationHistory:
 
 
 def _is_turn(exchange: ExchangeSummary) -> bool:
-    return exchange.lane == Lane.LIVE and exchange.outcome in REMEMBERED
+    result = next(iter(exchange.results), None)
+    return exchange.lane == Lane.LIVE and is_remembered(exchange.outcome, exchange.question, result)
 
 
 def _turn(exchange: ExchangeSummary) -> SessionTurn:

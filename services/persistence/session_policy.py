@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Lane
-from shared.contracts.outcome import REMEMBERED, with_options
+from shared.contracts.outcome import is_remembered, with_options
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.sessions import Session, SessionTurn, cut, results_of
 
@@ -15,10 +15,11 @@ SUMMARY_BATCH = 3
 
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
-    """The exchange as a turn; None unless it is a live answer or clarification."""
-    if settings.turns == 0 or exchange.lane != Lane.LIVE or exchange.outcome not in REMEMBERED:
+    """The exchange as a turn; None unless it is live, and an answer, a clarification or the news of a booking."""
+    payload = exchange.answer.payload if exchange.answer else None
+    if settings.turns == 0 or exchange.lane != Lane.LIVE or not exchange.shown:
         return None
-    if not exchange.shown:
+    if not is_remembered(exchange.outcome, exchange.question, payload):
         return None
     shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
     return SessionTurn(
