@@ -11,9 +11,10 @@ from cli.evaluation.json_lines import json_lines
 from cli.host.catalogue import question_router
 from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
+from shared.contracts.requests.moderation import NO_CLASS
 
 #: Words for a question of no class.
-_NO_CLASS = (None, "", "none")
+_NO_CLASS = (None, "", NO_CLASS)
 
 
 async def evaluate(path: Path, pipeline: Pipeline, *, per_text: bool = False) -> dict[str, Any]:

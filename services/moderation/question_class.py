@@ -18,7 +18,7 @@ from services.moderation.settings import ModerationSettings
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import ModelError
 from shared.contracts.pipelines import Sections, StepModel
-from shared.contracts.requests.moderation import ClassifyReply, ClassifyRequest
+from shared.contracts.requests.moderation import NO_CLASS, ClassifyReply, ClassifyRequest
 from shared.llm.call_context import model_calls
 from shared.llm.ports import Models
 from shared.llm.prompts import assemble
@@ -26,8 +26,6 @@ from shared.runtime.context import StageContext
 
 #: The name of the step in model calls, and in `models` of a pipeline.
 STEP = "route"
-#: The model's word for a question of no class.
-_NONE = "none"
 #: Rejections of the rules that say nothing against a model reading the redacted text.
 _READABLE = frozenset({None, "too_short", "not_a_question", "off_topic", "unsupported_language", "pii"})
 
@@ -78,7 +76,7 @@ class QuestionClassifier:
         if reply is None:
             return ClassifyReply(failed=failed, model_calls=calls)
         named = reply.question_class.strip()
-        if named not in request.classes and named.casefold() != _NONE:
+        if named not in request.classes and named.casefold() != NO_CLASS:
             return ClassifyReply(failed="malformed", model_calls=calls)
         found = named if named in request.classes else ""
         return ClassifyReply(question_class=found, confidence=reply.confidence, model_calls=calls)
@@ -96,7 +94,7 @@ class QuestionClassifier:
 
 def _prompt(classes: dict[str, str]) -> str:
     listed = "\n".join(f"- {name}: {' '.join(description.split())}" for name, description in classes.items())
-    return f"{CLASSES}\n{listed}\n- {_NONE}: none of these, or it cannot be told"
+    return f"{CLASSES}\n{listed}\n- {NO_CLASS}: none of these, or it cannot be told"
 
 
 def models_by_revision(context: StageContext) -> ModelsByRevision:

@@ -28,7 +28,7 @@ CLASSES: dict[str, Any] = {
         "examples": ["What does a garden plot cost?", "How long is the waiting list for a plot?"],
     },
 }
-BY_MODEL = {"classes": CLASSES, "by": ["model"], "threshold": 0.7}
+BY_MODEL = {"classes": CLASSES, "by": ["model"], "threshold": 0.7, "model_seconds": 30}
 
 
 def routing(**more: Any) -> dict[str, Any]:

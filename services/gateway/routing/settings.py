@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Literal
 
@@ -10,7 +11,9 @@ from pydantic import Field, field_validator, model_validator
 from services.gateway.routing.examples import LabelledExamples, is_telling
 from services.gateway.routing.phrases import ClassPhrases
 from shared.contracts.pipelines import Section, is_candidate
+from shared.contracts.requests.moderation import NO_CLASS
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 #: How a class is found, cheapest first.
 RoutingStep = Literal["rules", "examples", "model"]
 #: What a step needs of at least one class: the setting.
@@ -75,6 +78,14 @@ class RoutingSettings(Section):
         description="`stay`: the questions of a conversation go where the one before was routed to, unless a phrase of "
         "another class stands in them; `decide`: the class of each is found anew.",
     )
+
+    @field_validator("classes")
+    @classmethod
+    def _named(cls, classes: dict[str, QuestionClass]) -> dict[str, QuestionClass]:
+        for name in classes:
+            if not _NAME.fullmatch(name) or name == NO_CLASS:
+                raise ValueError(f"{name!r} is no name of a class; use a-z, 0-9, - and _, but not {NO_CLASS!r}")
+        return classes
 
     @field_validator("by")
     @classmethod

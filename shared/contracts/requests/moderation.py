@@ -88,6 +88,10 @@ class GuardAnswerRequest(Request[GuardAnswerReply]):
     seconds: float = Field(ge=0)
 
 
+#: What a model says, and a labelled question has, in place of a class: it is of none.
+NO_CLASS = "none"
+
+
 class ClassifyReply(Value):
     """The class that the model chose, empty for none of them, and how sure it was, from 0 to 1.
 

@@ -286,6 +286,8 @@ def test_questions_are_routed_to_pipelines_that_exist_only() -> None:
         ({"classes": {"a": {"pipeline": "x", "examples": ["and the"]}}}, "no word that tells"),
         ({"classes": {"a": {"pipeline": "x", "phrases": ["b"]}}, "by": ["model"]}, "a.description: the model needs it"),
         ({"classes": {"a": {"pipeline": "x", "phrases": ["b"]}}, "by": ["examples"]}, "examples needs examples"),
+        ({"classes": {"none": {"pipeline": "x", "phrases": ["b"]}}}, "no name of a class"),
+        ({"classes": {"A b": {"pipeline": "x", "phrases": ["b"]}}}, "no name of a class"),
         ({"classes": {"a": {"pipeline": "candidate/x", "phrases": ["b"]}}}, "only for replays"),
         ({"classes": {"a": {"pipeline": "x", "phrase": ["b"]}}}, r"classes\.a\.phrase.*did you mean phrases"),
     ],
