@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cli.host.bootstrap import PIPELINES
+from cli.operations.demo_script import read_demo
 from cli.operations.scripted_values import filled, values_in
 from shared.llm.prompt_blocks import block
 
@@ -39,3 +41,12 @@ def test_text_without_references_stays_as_it_is() -> None:
         filled("It costs $5 {or so} ${", values_in(["<slots>\nnot json\n{broken\n</slots>"]))
         == "It costs $5 {or so} ${"
     )
+
+
+@pytest.mark.parametrize("name", sorted(path.parts[-3] for path in PIPELINES.glob("*/demo/demo.yaml")))
+def test_every_packaged_demonstration_can_be_read_and_has_what_it_names(name: str) -> None:
+    script = read_demo(PIPELINES / name)
+
+    assert script.questions
+    assert all((PIPELINES / name / "demo" / path).exists() for path in script.documents)
+    assert not script.directory or (PIPELINES / name / script.directory).exists()
