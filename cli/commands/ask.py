@@ -15,7 +15,9 @@ ABANDONED = 3
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
-    pipeline: Annotated[str, typer.Option(help="Pipeline; default: the server's.")] = "",
+    pipeline: Annotated[
+        str, typer.Option(help="Pipeline; default: the server's, which may route the question to another.")
+    ] = "",
     conversation: Annotated[str, typer.Option(help="Conversation id; questions with the same id are follow-ups.")] = "",
     collection: Annotated[
         list[str] | None, typer.Option(help="Answer from documents of this collection only; repeatable.")

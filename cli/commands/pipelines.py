@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,9 +21,21 @@ Folders = Annotated[list[Path] | None, typer.Argument(help="Pipeline folders; de
 
 @app.command()
 def check(folders: Folders = None) -> None:
-    """Validate pipeline documents against the settings of the stages, offline."""
-    for name in [pipeline.name for pipeline in _read_folders(folders)]:
-        print(f"{name}: ok")
+    """Validate pipeline documents against the settings of the stages, offline.
+
+    Questions may be routed to the pipelines of these folders and the packaged ones only.
+    """
+    from cli.host.bootstrap import packaged_pipelines
+    from cli.output import fail
+    from shared.contracts.errors import AnswerbusError
+
+    pipelines = _read_folders(folders)
+    try:
+        _check_routes(pipelines, [one.name for one in packaged_pipelines()] if folders else [])
+    except AnswerbusError as error:
+        fail(str(error))
+    for pipeline in pipelines:
+        print(f"{pipeline.name}: ok")
 
 
 @app.command()
@@ -35,6 +47,7 @@ def apply(folders: Folders = None, nats_url: NatsUrl = "", data: Data = DATA, as
     applied = []
 
     async def work(store: NatsPipelines) -> None:
+        _check_routes(pipelines, store.names())
         for pipeline in pipelines:
             ref, new = await store.apply(pipeline)
             applied.append({"name": ref.name, "revision": ref.revision, "changed": new})
@@ -117,17 +130,25 @@ def _read_folders(folders: list[Path] | None) -> list[Pipeline]:
     from cli.host.catalogue import section_kinds
     from cli.output import fail
     from shared.contracts.errors import AnswerbusError
-    from shared.runtime.pipelines import check_pipeline, read_pipeline
+    from shared.runtime.pipelines import check_pipeline, read_pipelines
 
     try:
         if not folders:
             return packaged_pipelines()
-        pipelines = [read_pipeline(folder) for folder in folders]
+        pipelines = [pipeline for folder in folders for pipeline in read_pipelines(folder)]
         for pipeline in pipelines:
             check_pipeline(pipeline, section_kinds())
     except AnswerbusError as error:
         fail(str(error))
     return pipelines
+
+
+def _check_routes(pipelines: Sequence[Pipeline], others: Iterable[str]) -> None:
+    """Check that these pipelines route questions to one another and to `others` only; raises `PipelineError`."""
+    from cli.host.catalogue import section_kinds
+    from shared.runtime.pipelines import check_routes
+
+    check_routes(pipelines, section_kinds(), {*others, *(pipeline.name for pipeline in pipelines)})
 
 
 def _with_store(nats_url: str, data: Path, work: Callable[[NatsPipelines], Awaitable[None]]) -> None:

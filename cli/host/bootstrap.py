@@ -8,7 +8,7 @@ from cli.host.catalogue import section_kinds, stages
 from cli.operations import bus
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.pipelines import Pipeline
-from shared.runtime.pipelines import check_pipeline, read_pipeline
+from shared.runtime.pipelines import check_pipeline, check_routes, read_pipelines
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
@@ -17,16 +17,17 @@ PIPELINES = Path(__file__).resolve().parents[2] / "deploy" / "pipelines"
 
 
 def packaged_pipelines(folder: Path = PIPELINES) -> list[Pipeline]:
-    """Every pipeline of a folder, validated against the settings of the stages.
+    """Every pipeline of a folder and their profiles, validated against the settings of the stages.
 
     Raises:
         PipelineError: a document is invalid; the text names the first error.
     """
     folders = sorted(path.parent for path in folder.glob("*/pipeline.yaml"))
-    pipelines = [read_pipeline(path) for path in folders]
+    pipelines = [pipeline for path in folders for pipeline in read_pipelines(path)]
     kinds = section_kinds()
     for pipeline in pipelines:
         check_pipeline(pipeline, kinds)
+    check_routes(pipelines, kinds, {pipeline.name for pipeline in pipelines})
     return pipelines
 
 

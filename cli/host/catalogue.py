@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from shared.bus.ports import EventLog, FactPublisher
-from shared.contracts.domain import Passage, Question
-from shared.contracts.errors import UnavailableError
+from shared.contracts.domain import Passage, PipelineRef, Question
+from shared.contracts.errors import PipelineError, UnavailableError
 from shared.contracts.facts import FACTS
 from shared.contracts.pipelines import Pipeline, PipelineSource, Section
 from shared.contracts.stage import Stage
@@ -99,6 +99,34 @@ def question_seconds(pipeline: Pipeline) -> float:
     from services.gateway.settings import GatewaySettings
 
     return pipeline.section("gateway", GatewaySettings).deadline_seconds
+
+
+def question_router(
+    pipeline: Pipeline,
+) -> tuple[tuple[str, ...], Callable[[str], Awaitable[tuple[str, str, float]]]]:
+    """The classes of a pipeline's routing, and a function that finds the class of a question without a model.
+
+    From the question to the class (empty: none), what found it and the confidence.
+
+    Raises:
+        PipelineError: the gateway's section is invalid, or has no routing by phrases or examples.
+    """
+    from services.gateway.routing.router import Router
+    from services.gateway.settings import GatewaySettings
+
+    routing = pipeline.section("gateway", GatewaySettings).routing
+    steps = tuple(step for step in routing.by if step != "model") if routing else ()
+    if routing is None or not steps:
+        raise PipelineError(f"pipeline {pipeline.name}: gateway.routing: there are no phrases or examples to route by")
+    without_model = routing.model_copy(update={"by": steps})
+    router = Router(offline_context().requests)
+    entry = PipelineRef(name=pipeline.name, revision=1)
+
+    async def route(text: str) -> tuple[str, str, float]:
+        found = (await router.decide(text, entry, without_model)).route
+        return found.question_class, found.by, found.confidence
+
+    return tuple(routing.classes), route
 
 
 def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:

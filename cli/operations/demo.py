@@ -9,20 +9,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from cli.client import GatewayClient
 from cli.crawler.files import Collector
 from cli.host.bootstrap import PIPELINES
 from cli.host.in_process import platform
 from cli.operations import bus
 from cli.operations.credentials import settings_for_user
-from cli.operations.demo_script import DemoQuestion, read_demo, scripted_models
+from cli.operations.demo_script import DemoQuestion, DemoScript, ScriptedReplies, read_demo, scripted_models
 from cli.operations.directory_file import batches, read_directory
 from cli.operations.ingestion import from_files, ingest
 from cli.output import table
 from cli.views.answers import ask
 from shared.bus.request_client import send_request
 from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.payloads import PAYLOAD
 from shared.runtime.settings import Settings
+from shared.text.languages import UNKNOWN
+from shared.text.payload_summary import summary
+from shared.text.sanitizer import visible
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = (
@@ -78,20 +84,18 @@ async def _demo_of_pipeline(name: str, data: Path | None) -> None:
         settings = Settings(data_dir=directory, max_log_bytes=LOG_BYTES, log_level="error", log_format="console")
         settings.default_pipeline = name
         _title(f"starting NATS and seven stages with the pipeline {name}; the replies of its model are scripted")
-        async with platform(settings, models=scripted_models(script)) as url, GatewayClient(url) as client:
+        models = scripted_models(ScriptedReplies(script.replies))
+        async with platform(settings, models=models) as url, GatewayClient(url) as client:
             print(f"gateway at {url}")
-            if script.directory:
-                await _load_directory(settings, folder / script.directory)
             if script.documents:
                 _title("ingesting " + ", ".join(script.documents))
-                collector = Collector(namespace=script.namespace)
-                pages = from_files(collector, [str(folder / "demo" / path) for path in script.documents])
-                await ingest(client, collector, pages, sync=False, as_json=False)
+            await load_demo(client, settings, folder, script)
             conversations: dict[str, str] = {}
             last: dict[str, Any] = {}
             for question in script.questions:
                 _title(f"{question.ask}{f'   [{question.shows}]' if question.shows else ''}")
-                last = await ask(client, _body(question, conversations), as_json=False)
+                last = await ask(client, question_body(question, conversations), as_json=False)
+                _show_payload(last["result"])
                 if question.conversation:
                     conversations[question.conversation] = last["conversation_id"]
                 if not last["result"]["reply"]:
@@ -102,15 +106,36 @@ async def _demo_of_pipeline(name: str, data: Path | None) -> None:
     print(f"stopped cleanly. Next: answerbus up --pipeline {name}, with a model (docs/models.md)")
 
 
+async def load_demo(client: GatewayClient, settings: Settings, folder: Path, script: DemoScript) -> None:
+    """Load the directory and ingest the documents of a demonstration; `folder` is that of its pipeline."""
+    if script.directory:
+        await _load_directory(settings, folder / script.directory)
+    if script.documents:
+        collector = Collector(namespace=script.namespace)
+        pages = from_files(collector, [str(folder / "demo" / path) for path in script.documents])
+        await ingest(client, collector, pages, sync=False, as_json=False)
+
+
 async def _load_directory(settings: Settings, file: Path) -> None:
     async with bus.connected(settings_for_user(settings, "operator"), "directory") as client:
         for batch in batches(read_directory(file)):
             await send_request(client, batch, DIRECTORY_SECONDS)
 
 
-def _body(question: DemoQuestion, conversations: dict[str, str]) -> dict[str, Any]:
+def question_body(question: DemoQuestion, conversations: dict[str, str]) -> dict[str, Any]:
+    """The body of the request that asks it; `conversations` are the ids of those that have begun, by name."""
     conversation = conversations.get(question.conversation)
     return {"question": question.ask} | ({"conversation_id": conversation} if conversation else {})
+
+
+def _show_payload(result: dict[str, Any]) -> None:
+    """Print the structured results in a sentence, where there are any."""
+    try:
+        payload = PAYLOAD.validate_python(result["answer"]["payload"])
+    except ValidationError:
+        return  # text, or options
+    if told := summary(payload, result["context"].get("language", UNKNOWN)):
+        print(f"[{payload.type}] {visible(told)}")
 
 
 def _reason(result: dict[str, Any]) -> str:

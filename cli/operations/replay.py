@@ -120,7 +120,9 @@ class Replayer:
         start = starting_point(recording.events, options.start)
         chosen = await choose(self._pipelines, options.pipeline, start.pipeline, recording.document)
         event = again(start, deadline_seconds=chosen.deadline_seconds, changes=options.edit)
-        event = event.model_copy(update={"pipeline": await chosen.reference(self._pipelines)})
+        pipeline = await chosen.reference(self._pipelines)
+        if pipeline != event.pipeline:  # an operator has chosen it, so nothing has routed the question there
+            event = event.model_copy(update={"pipeline": pipeline, "route": None})
         self._ended[event.correlation_id] = asyncio.Event()
         try:
             await self._facts.publish(event)

@@ -98,7 +98,16 @@ def _heading(which: str, events: Sequence[dict[str, Any]]) -> str:
         f"question {which}, pipeline {pipeline['name']}@{pipeline['revision']}" if pipeline else f"question {which}"
     )
     kinds = {"replay": f"a replay of {first['parent']}", "imported": "imported; no stage acts on it"}
-    return ", ".join(filter(None, (heading, kinds.get(first["origin"], first["origin"]))))
+    return ", ".join(filter(None, (heading, _routed(first.get("route")), kinds.get(first["origin"], first["origin"]))))
+
+
+def _routed(route: dict[str, Any] | None) -> str:
+    """How the question came to its pipeline; empty where it named one."""
+    if route is None:
+        return ""
+    found = f"class {route['question_class']}" if route["question_class"] else "no class"
+    failed = f", {route['failed']}" if route["failed"] else ""
+    return f"routed from {route['entry']} by {route['by']} ({found}, confidence {route['confidence']:.2f}{failed})"
 
 
 def model_calls(events: Sequence[dict[str, Any]]) -> list[list[Any]]:

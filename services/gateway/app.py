@@ -41,6 +41,7 @@ ACCESS = Access(
         persistence.ExportRequest,
         persistence.StatsRequest,
         moderation.InspectRequest,
+        moderation.ClassifyRequest,
     ),
     follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
     log=True,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import structlog
 
 from shared.contracts.domain import Turn
-from shared.contracts.errors import UnavailableError
+from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.requests.moderation import InspectRequest
 from shared.contracts.requests.request import RequestClient
 from shared.observability import telemetry
@@ -39,23 +39,38 @@ def turns_of_messages(messages: Iterable[tuple[str, str]]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-async def moderated(turns: Sequence[Turn], pipeline: str, requests: RequestClient) -> tuple[Turn, ...] | None:
-    """The turns with private data masked, without those whose text moderation rejects; None where it is unavailable."""
+async def moderated(
+    turns: Sequence[Turn], pipeline: str, requests: RequestClient, *, refuse: bool = False
+) -> tuple[Turn, ...] | None:
+    """The turns with private data masked, without those whose text moderation rejects; None where it is unavailable.
 
-    async def inspected(text: str) -> str | None:
+    Of each turn only question and answer are taken, not the structured results, which tools rely on.
+
+    Raises:
+        RefusedError: with `refuse`, moderation rejects the text of a turn.
+    """
+
+    async def inspected(text: str) -> tuple[str, str]:
+        """The outcome and the redacted text."""
         if not text.strip():
-            return ""
+            return "approved", ""
         reply = await requests.ask(InspectRequest(text=text[:TURN_CHARS], pipeline=pipeline))
-        return reply.text if reply.outcome in _HARMLESS else None
+        return reply.outcome, reply.text
 
-    async def one(turn: Turn) -> Turn | None:
-        question, answer = await asyncio.gather(inspected(turn.question), inspected(turn.answer))
-        return None if question is None or answer is None else Turn(question=question, answer=answer)
+    async def one(turn: Turn) -> tuple[Turn | None, bool]:
+        """The turn as it may be used, or None; and whether it must be refused: never for somebody in danger."""
+        (asked, question), (replied, answer) = await asyncio.gather(inspected(turn.question), inspected(turn.answer))
+        if _HARMLESS.issuperset((asked, replied)):
+            return Turn(question=question, answer=answer), False
+        return None, "escalated" not in (asked, replied)
 
     try:
-        kept = await asyncio.gather(*map(one, turns))
+        read = await asyncio.gather(*map(one, turns))
     except UnavailableError:
         telemetry.DEGRADED.labels("moderation").inc()
         log.warning("the client's turns could not be moderated; the question is answered without them")
         return None
-    return tuple(turn for turn in kept if turn is not None)
+    for number, (_, objected) in enumerate(read, start=1):
+        if refuse and objected:
+            raise RefusedError(f"turns: moderation objects to number {number} of {len(read)}; leave it out")
+    return tuple(turn for turn, _ in read if turn is not None)

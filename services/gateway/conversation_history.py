@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from shared.bus.ports import EventLog
 from shared.contracts.domain import Lane, Turn
 from shared.contracts.errors import AnswerbusError, UnavailableError
-from shared.contracts.outcome import REMEMBERED, with_options
+from shared.contracts.outcome import is_remembered, with_options
 from shared.contracts.requests.persistence import ConversationRequest, ExchangeSummary
 from shared.contracts.requests.request import RequestClient
 from shared.contracts.sessions import (
@@ -50,6 +50,11 @@ class ConversationHistory:
         if len(self._last) > REMEMBERED_CONVERSATIONS:
             self._last.popitem(last=False)
 
+    async def last_pipeline(self, tenant: str, conversation_id: str, *, recent: float, asker: str = "") -> str:
+        """The name of the pipeline of the last turn; empty without one, or where it cannot be read."""
+        session = await self._session(tenant, conversation_id, 1, recent, asker)
+        return session.turns[-1].pipeline if session is not None and session.turns else ""
+
     async def turns(
         self,
         tenant: str,
@@ -65,6 +70,11 @@ class ConversationHistory:
         Only turns of the `asker` (a pseudonym) count, and without a session only those that ended in the last `recent`
         seconds. `groups` are those that the asker is in now: turns with an answer for others do not count.
         """
+        session = await self._session(tenant, conversation_id, most, recent, asker)
+        return None if session is None else session.readable_by(groups).turns_for_stages(most)
+
+    async def _session(self, tenant: str, conversation_id: str, most: int, recent: float, asker: str) -> Session | None:
+        """The session with its newest turn, or what the record has of it; None when nothing could be read."""
         stored, unknown = None, False
         try:
             stored = await self._sessions.get(session_key(tenant, conversation_id))
@@ -83,7 +93,7 @@ class ConversationHistory:
             # The session has the results that its pipeline keeps; the newest turn's are added.
             keep = max(most, len(session.turns))
             session, unknown = with_turn(session, newer, keep=keep, results=keep + 1), False
-        return None if unknown else session.readable_by(groups).turns_for_stages(most)
+        return None if unknown else session
 
     async def _recorded(
         self, tenant: str, conversation_id: str, asker: str, most: int, since: float
@@ -116,7 +126,8 @@ class ConversationHistory:
 
 
 def _is_turn(exchange: ExchangeSummary) -> bool:
-    return exchange.lane == Lane.LIVE and exchange.outcome in REMEMBERED
+    result = next(iter(exchange.results), None)
+    return exchange.lane == Lane.LIVE and is_remembered(exchange.outcome, exchange.question, result)
 
 
 def _turn(exchange: ExchangeSummary) -> SessionTurn:
@@ -129,4 +140,5 @@ def _turn(exchange: ExchangeSummary) -> SessionTurn:
         results=exchange.results,
         state=exchange.state,
         groups=exchange.groups,
+        pipeline=exchange.pipeline,
     )

@@ -17,6 +17,7 @@ from services.gateway.conversation_history import ConversationHistory
 from services.gateway.feedback import RatedAnswer, rated_in_log, rated_in_record, with_sources, without_private_data
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import LimitedAsker, RateLimits
+from services.gateway.routing.router import Router, RoutingDecision, count, not_allowed
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
@@ -70,7 +71,8 @@ class NewQuestion:
 
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
-    conversation. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
+    conversation. With `turns_optional` every question of the client's protocol brings them, whether or not the pipeline
+    allows that. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
     may be read. `limited` are those whose limits count; `anonymous`: an anonymous session asks, which may not choose
     among all pipelines. `tenant` is the asker's; empty: the platform's own.
     """
@@ -85,6 +87,7 @@ class NewQuestion:
     turns: tuple[Turn, ...] = ()
     collections: tuple[str, ...] = ()
     client_turns: tuple[Turn, ...] = ()
+    turns_optional: bool = True
     time_zone: str = ""
     limited: tuple[LimitedAsker, ...] = ()
     anonymous: bool = False
@@ -107,6 +110,15 @@ class NewQuestion:
         if self.options:
             content += ["options", self.options.model_dump_json()]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Routed:
+    """The pipeline that answers a question, with its section; `decision` is set where the question named none."""
+
+    pipeline: PipelineRef
+    section: GatewaySettings
+    decision: RoutingDecision | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +162,7 @@ class QuestionService:
         self._admit = admit
         self._limits = limits
         self._ids = ids
+        self._router = Router(requests)
 
     async def correlation_id(self, question: NewQuestion) -> str:
         """A new id, or the one that the idempotency key stands for.
@@ -172,20 +185,25 @@ class QuestionService:
         Raises:
             OverloadedError: too many questions wait before it (never for a cached answer), or its asker has used up a
                 limit.
-            RefusedError: unknown pipeline, question too long, or another question under the same idempotency key.
+            RefusedError: unknown pipeline, question too long, something that the pipeline does not allow, or another
+                question under the same idempotency key.
             UnavailableError: NATS did not store it.
         """
         tenant = self._tenant(question.tenant)
         pipeline, section = await self._pipeline(question.pipeline, tenant, anonymous=question.anonymous)
-        if len(question.text) > section.max_question_chars:
-            raise RefusedError(
-                f"question: send at most {section.max_question_chars} characters, not {len(question.text)}"
-            )
-        _check_options(question.options, section, pipeline)
+        _check_length(question, section)
+        routed = section.routing is not None and not question.pipeline
+        if not routed:
+            _check_allowed(question, section, pipeline)
         cid = correlation_id or await self.correlation_id(question)
-        counted = await self._limits.admit_question(question.limited, cid, section.deadline_seconds)
+        seconds = await self._longest_deadline(section, tenant) if routed else section.deadline_seconds
+        counted = await self._limits.admit_question(question.limited, cid, seconds)
         try:
-            event, new = await self._accept(question, cid, pipeline, section)
+            known = await self._known(cid, question) if routed and question.idempotency_key else None
+            if known is not None:
+                event, new = known, False
+            else:
+                event, new = await self._accept(question, cid, await self._routed(question, pipeline, section))
         except BaseException:
             if counted:
                 self._limits.ended(cid)
@@ -194,10 +212,9 @@ class QuestionService:
             self._limits.ended(cid)
         return event
 
-    async def _accept(
-        self, question: NewQuestion, cid: str, pipeline: PipelineRef, section: GatewaySettings
-    ) -> tuple[Event[Fact], bool]:
+    async def _accept(self, question: NewQuestion, cid: str, routed: _Routed) -> tuple[Event[Fact], bool]:
         """Publish the question: its first event, and whether it is a new one. Raises as `ask`."""
+        pipeline, section, decision = routed.pipeline, routed.section, routed.decision
         turns = await self._turns(question, pipeline, section)
         key, reused = await self._cached(question, pipeline, section, turns)
         if reused is None:
@@ -224,6 +241,9 @@ class QuestionService:
             reuse_key=key,
             asker=self._asker(question),
             groups=question.groups,
+            route=decision.route if decision else None,
+            timeline=decision.timeline if decision else (),
+            model_calls=decision.model_calls if decision else (),
         )
         result = await self._facts.publish(event, first=bool(question.idempotency_key))
         if result is PublishResult.NEW:
@@ -399,11 +419,63 @@ class QuestionService:
         default = self._settings.pipeline_of(tenant)
         public = self._settings.anonymous_pipelines or (default,)
         name = name or (public[0] if anonymous else default)
-        hidden = is_candidate(name) or (anonymous and name not in public)
-        ref = None if hidden else await pipeline_for(self._pipelines, name, tenant)
+        ref = await self._allowed(name, tenant, anonymous=anonymous)
         if ref is None:
             raise RefusedError(f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
-        return ref, await self._sections.section(ref, "gateway", GatewaySettings)
+        return ref, await self._section(ref)
+
+    async def _allowed(self, name: str, tenant: str, *, anonymous: bool) -> PipelineRef | None:
+        """The newest revision of the pipeline of that name, where a question of this tenant may be answered by it."""
+        public = self._settings.anonymous_pipelines or (self._settings.pipeline_of(tenant),)
+        hidden = is_candidate(name) or (anonymous and name not in public)
+        return None if hidden else await pipeline_for(self._pipelines, name, tenant)
+
+    async def _section(self, ref: PipelineRef) -> GatewaySettings:
+        return await self._sections.section(ref, "gateway", GatewaySettings)
+
+    async def _longest_deadline(self, section: GatewaySettings, tenant: str) -> float:
+        """The deadline in seconds of a question that may be routed from here, wherever it goes."""
+        targets = {one.pipeline for one in section.routing.classes.values()} if section.routing else set()
+        found = [await pipeline_for(self._pipelines, name, tenant) for name in sorted(targets)]
+        seconds = [(await self._section(ref)).deadline_seconds for ref in found if ref is not None]
+        return max([section.deadline_seconds, *seconds])
+
+    async def _routed(self, question: NewQuestion, entry: PipelineRef, section: GatewaySettings) -> _Routed:
+        """The pipeline that answers a question: the one it named, or the one of its class.
+
+        Raises:
+            RefusedError: that pipeline does not allow what the question wants.
+        """
+        if question.pipeline or section.routing is None:
+            return _Routed(entry, section)
+        tenant = self._tenant(question.tenant)
+        before = ""
+        if question.lane is Lane.LIVE and question.conversation_id and section.routing.follow_up == "stay":
+            before = await self._conversations.last_pipeline(
+                tenant, question.conversation_id, recent=section.recent_seconds, asker=self._asker(question)
+            )
+        decision = await self._router.decide(
+            question.text, entry, section.routing, language=question.language, before=before
+        )
+        ref: PipelineRef | None = entry
+        if decision.pipeline != entry.name:
+            ref = await self._allowed(decision.pipeline, tenant, anonymous=question.anonymous)
+        if ref is None:
+            decision, ref = not_allowed(decision), entry
+        routed = _Routed(ref, await self._section(ref), decision)
+        count(decision)
+        _check_length(question, routed.section)
+        _check_allowed(question, routed.section, ref)
+        return routed
+
+    async def _known(self, cid: str, question: NewQuestion) -> Event[Fact] | None:
+        """The first event of the question that was asked before under this id; None where there was none.
+
+        Raises:
+            RefusedError: it is another question.
+            UnavailableError: NATS is unavailable.
+        """
+        return await self._first_event(cid, question) if await self._log.history(cid) else None
 
     async def _rated_answer(self, correlation_id: str, owner: Owner) -> RatedAnswer:
         """The answer to be rated, from the log or, where that no longer has it, from the record."""
@@ -434,7 +506,9 @@ class QuestionService:
             if remembered or not question.client_turns:
                 return remembered
         if question.client_turns:
-            return await moderated(question.client_turns[-section.turns :], pipeline.name, self._requests)
+            newest = question.client_turns[-section.turns :]
+            refuse = section.client_turns == "refuse"
+            return await moderated(newest, pipeline.name, self._requests, refuse=refuse)
         return question.turns[-section.turns :]
 
     async def _cached(
@@ -505,13 +579,29 @@ def _inline_text(document: Document, body: bytes) -> str | None:
         return None
 
 
-def _check_options(options: QuestionOptions | None, section: GatewaySettings, pipeline: PipelineRef) -> None:
+def _check_length(question: NewQuestion, section: GatewaySettings) -> None:
+    """Check that the question is not too long.
+
+    Raises:
+        RefusedError: it is.
+    """
+    if len(question.text) > section.max_question_chars:
+        raise RefusedError(f"question: send at most {section.max_question_chars} characters, not {len(question.text)}")
+
+
+def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: PipelineRef) -> None:
     """Check that the pipeline allows what the request wants.
 
     Raises:
-        RefusedError: it does not allow an option.
+        RefusedError: it does not allow an option, or turns of the client.
     """
+    options = question.options
     wanted = {"top_k": options.passages, "engine": options.engine} if options else {}
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")
+    if question.client_turns and not question.turns_optional and section.client_turns == "off":
+        raise RefusedError(
+            f"turns: leave them out, or send lane background; the pipeline {pipeline.name} takes earlier turns from "
+            "the conversation_id"
+        )

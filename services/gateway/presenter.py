@@ -14,7 +14,7 @@ from services.gateway.cursor import StreamCursor
 from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import facts
-from shared.contracts.domain import Answer, Timing, Usage
+from shared.contracts.domain import Answer, Route, Timing, Usage
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact
@@ -77,7 +77,9 @@ def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]
         "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
-        "result": _outcome_json(outcome, exchange.timeline, exchange.attempt, outcome.usage, origin=origin),
+        "result": _outcome_json(
+            outcome, exchange.timeline, exchange.attempt, outcome.usage, exchange.route, origin=origin
+        ),
     }
 
 
@@ -91,7 +93,7 @@ def overdue_json(correlation_id: str, conversation_id: str) -> dict[str, Any]:
         "status": outcome.traits.status,
         "conversation_id": conversation_id,
         "links": links(correlation_id),
-        "result": _outcome_json(outcome, (), 0, None),
+        "result": _outcome_json(outcome, (), 0, None, None),
     }
 
 
@@ -123,11 +125,17 @@ def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
     """How a question ended, in one shape for every terminal fact."""
     outcome = outcome_of(event.payload)
     usage = event.usage if event.model_calls else outcome.usage
-    return _outcome_json(outcome, event.timeline, event.attempt, usage, origin=origin)
+    return _outcome_json(outcome, event.timeline, event.attempt, usage, event.route, origin=origin)
 
 
 def _outcome_json(
-    outcome: Outcome, timeline: Sequence[Timing], attempt: int, usage: Usage | None, *, origin: bool = False
+    outcome: Outcome,
+    timeline: Sequence[Timing],
+    attempt: int,
+    usage: Usage | None,
+    route: Route | None,
+    *,
+    origin: bool = False,
 ) -> dict[str, Any]:
     context: dict[str, Any] = {"language": outcome.language} if outcome.traits.has_answer else {}
     if outcome.traits.written:
@@ -143,6 +151,7 @@ def _outcome_json(
         "followups": list(outcome.shown_followups),
         "engine": outcome.engine,
         "reused": None,
+        "route": route.model_dump() if route else None,
         "timings": _timings(timeline),
         "usage": usage.model_dump() if usage else {},
     }

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shared.contracts.domain import Answer, Citation, Notice, PipelineRef, Scores
+from shared.contracts.domain import Answer, Citation, Notice, PipelineRef, Route, Scores
 from shared.contracts.outcome import OutcomeName
 
 QuestionStatus = Literal[
@@ -47,6 +47,7 @@ class QuestionResult(BaseModel):
     followups: tuple[str, ...]
     engine: str
     reused: dict[str, Any] | None = None
+    route: Route | None = Field(default=None, description="Of a question that named no pipeline and was routed: why.")
     timings: dict[str, Any] = Field(description="Milliseconds by stage, and `total_ms`.")
     usage: dict[str, Any] = Field(description="Tokens and cost of the models.")
     tool_calls: tuple[dict[str, Any], ...] = ()
@@ -70,6 +71,15 @@ class QuestionState(BaseModel):
     conversation_id: str
     links: dict[str, str]
     result: QuestionResult | None = None
+
+
+class PipelineSummary(BaseModel):
+    """A pipeline that a question may name; questions that name none come to the `default` one first."""
+
+    name: str
+    revision: int
+    description: str
+    default: bool
 
 
 class FeedbackReceipt(BaseModel):

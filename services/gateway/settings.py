@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from services.gateway.routing.settings import RoutingSettings
 from shared.contracts.pipelines import Section
 
 
@@ -30,6 +31,19 @@ class GatewaySettings(Section):
     cache: Literal["off", "exact"] = Field(
         default="exact",
         description="`exact`: a repeated question gets the answer that was verified before.",
+    )
+
+    client_turns: Literal["off", "drop", "refuse"] = Field(
+        default="off",
+        description="Whether a live question may bring earlier turns of its own (`turns`), which count where the "
+        "platform remembers none of its conversation: `off` refuses them; with `drop` those that moderation objects to "
+        "are left out, with `refuse` the question is refused. Protocols whose clients always send the conversation "
+        "(OpenAI, AG-UI) do so in any case: there `off` is as `drop`.",
+    )
+    routing: RoutingSettings | None = Field(
+        default=None,
+        description="To which pipelines questions that name none are passed on from here, where this is their default "
+        "pipeline. Without it all are answered here.",
     )
 
     @field_validator("cache", mode="before")

@@ -10,6 +10,7 @@ from services.moderation.handler import Moderator
 from services.moderation.inspection import Inspector, settings_by_name
 from services.moderation.lexicon_preloader import LexiconPreloader
 from services.moderation.model_steps import ModelSteps
+from services.moderation.question_class import QuestionClassifier, models_by_revision
 from services.moderation.settings import ModerationSettings
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
@@ -30,6 +31,8 @@ def build(context: StageContext) -> Stage:
     stage.on(moderator.moderate_translation)
     stage.on_request(Inspector(private, steps, settings_by_name(context)).inspect)
     stage.on_request(AnswerGuardHandler(guard, settings_by_revision(context)).guard_answer)
+    classifier = QuestionClassifier(context.models, private, settings_by_revision(context), models_by_revision(context))
+    stage.on_request(classifier.classify)
     return stage
 
 

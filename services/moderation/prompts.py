@@ -23,6 +23,10 @@ You find what would tell who a private person is in a message that was sent to a
 persons, numbers and codes of their documents, accounts or files, their home addresses and postal codes. Public figures,
 names of organisations, places, laws, programmes, forms and products, dates and amounts of money are not private."""
 
+CLASSES = """\
+You sort messages that people send to an answering service, so that each is answered by who knows most about it. Choose
+the class to which the message belongs:"""
+
 _JSON = "Reply with one JSON object and nothing else:"
 
 EMERGENCY_RULES = f'{DATA_RULES}\n\n{_JSON}\n- "emergency": true or false'
@@ -36,3 +40,10 @@ XXX stands for what was found before; it is not private.
 {_JSON}
 - "found": a list, empty when there is nothing; of each "text" exactly as it stands in the message, and "kind", which is
   "name", "id", "address" or "other\""""
+
+CLASS_RULES = f"""\
+{DATA_RULES}
+
+{_JSON}
+- "question_class": the name of the class, exactly as it is listed
+- "confidence": how sure you are, from 0 to 1"""

@@ -213,7 +213,8 @@ class DeadlineMonitor:
         effect, calls = tools_so_far(last.payload)
         effect = effect or await self._booked(overdue.correlation_id, last.payload)
         fact = QuestionAbandoned(stage=stage, kind="deadline", message=MESSAGE, notice=notice_of(last.payload))
-        fact = apply_endings(fact.telling(effect, calls), await self._endings(last.pipeline), question_of(last.payload))
+        question = question_of(last.payload)
+        fact = apply_endings(fact.telling(effect, calls, question), await self._endings(last.pipeline), question)
         with structlog.contextvars.bound_contextvars(correlation_id=overdue.correlation_id):
             log.warning("a question missed its deadline", unresponsive=stage, last_fact=last.fact)
         telemetry.DEADLINES_MISSED.labels(stage).inc()

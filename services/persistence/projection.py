@@ -127,18 +127,20 @@ def _counted_in(envelope: Envelope) -> str:
 def _outcome_columns(outcome: Outcome, envelope: Envelope) -> dict[str, Any]:
     """The fields that the outcome gives, and what the models cost: the sum, and in the details each call.
 
-    The details also have the groups of the asker.
+    The details also have the groups of the asker, and how the question was routed.
     """
     same = {name: getattr(outcome, name) for name in Outcome.model_fields if name in Exchange.model_fields}
     calls = [call.model_dump() for call in envelope.model_calls]
-    groups = {"groups": list(envelope.groups)} if envelope.groups else {}
+    more: dict[str, Any] = {"groups": list(envelope.groups)} if envelope.groups else {}
+    if envelope.route:
+        more["route"] = envelope.route.model_dump()
     return {
         **same,
         "outcome": outcome.name,
         "question": plain(outcome.question),
         "answer_text": plain(outcome.answer.content) if outcome.answer else "",
         "usage": envelope.usage if calls else outcome.usage or Usage(),
-        "details": outcome.details() | ({"model_calls": calls} if calls else {}) | groups,
+        "details": outcome.details() | ({"model_calls": calls} if calls else {}) | more,
     }
 
 

@@ -42,6 +42,7 @@ class RecordQueries:
                     citations=exchange.citations,
                     options=tuple(exchange.details.get("options") or ()),
                     groups=exchange.groups,
+                    pipeline=exchange.pipeline,
                     lane=exchange.lane,
                     ended_at=exchange.ended_at,
                     results=results_of(exchange.answer.payload) if exchange.answer else (),

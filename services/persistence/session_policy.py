@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.domain import Lane
-from shared.contracts.outcome import REMEMBERED, with_options
+from shared.contracts.outcome import is_remembered, with_options
 from shared.contracts.requests.persistence import Exchange
 from shared.contracts.sessions import Session, SessionTurn, cut, results_of
 
@@ -15,9 +15,10 @@ SUMMARY_BATCH = 3
 
 
 def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | None:
-    """The exchange as a turn; None unless it is a live answer or clarification."""
-    remembered = exchange.lane == Lane.LIVE and exchange.outcome in REMEMBERED and exchange.shown
-    if settings.turns == 0 or not remembered:
+    """The exchange as a turn; None unless it is live, and an answer, a clarification or the news of a booking."""
+    payload = exchange.answer.payload if exchange.answer else None
+    shown_live = exchange.lane == Lane.LIVE and exchange.shown
+    if settings.turns == 0 or not shown_live or not is_remembered(exchange.outcome, exchange.question, payload):
         return None
     shown = with_options(exchange.answer_text, exchange.details.get("options") or ())
     return SessionTurn(
@@ -28,6 +29,7 @@ def turn_of(exchange: Exchange, settings: PersistenceSettings) -> SessionTurn | 
         results=results_of(exchange.answer.payload, settings.result_chars) if exchange.answer else (),
         state=exchange.answer.state if exchange.answer else None,
         groups=exchange.groups,
+        pipeline=exchange.pipeline,
     )
 
 

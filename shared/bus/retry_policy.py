@@ -149,10 +149,10 @@ class RetryPolicy:
         fact = QuestionAbandoned(
             stage=failed_stage, kind=kind, message=message, notice=notice_of(event.payload) if event else None
         )
-        fact = fact.telling(*_tools(event))
+        question = question_of(event.payload) if event else None
+        fact = fact.telling(*_tools(event), question)
         cause = event or _envelope(data)
         if cause is not None:
-            question = question_of(event.payload) if event else None
             fact = apply_endings(fact, await self._endings(cause.pipeline), question)
             return following(self._stage.name, fact, cause, model_calls=recorded_calls())
         with contextlib.suppress(ValueError):  # the subject is no fact's: there is no question to end

@@ -29,6 +29,23 @@ class PipelineRef(Value):
     revision: int
 
 
+class Route(Value):
+    """Why a question that named no pipeline is answered by the one of its envelope.
+
+    `entry` is the pipeline whose routing decided, `question_class` the class that it found (empty: none). `by`: `rules`
+    (a phrase of the class), `examples` (likeness to questions of the class), `model`, `conversation` (the one before
+    was answered there) or `default` (no class was found). `confidence` is from 0 to 1. `failed` says why the decision
+    is the default one although more was to be tried: the model's error, or `not_allowed`, where the asker may not use
+    the pipeline of the class, or there is none of that name.
+    """
+
+    entry: str
+    question_class: str = ""
+    by: Literal["rules", "examples", "model", "conversation", "default"] = "default"
+    confidence: float = Field(default=0.0, ge=0, le=1)
+    failed: str = ""
+
+
 class Timing(Value):
     """What one stage cost a question, in milliseconds: waiting on the bus, then working."""
 

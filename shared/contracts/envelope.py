@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.contracts import subjects
-from shared.contracts.domain import Lane, ModelCall, PipelineRef, Timing, Usage
+from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
 from shared.contracts.errors import InvalidEventError
 from shared.contracts.facts import FACTS, Fact
 from shared.contracts.tenants import DEFAULT_TENANT
@@ -41,7 +41,8 @@ class Envelope(BaseModel):
     all that follows from it. No stage acts on an imported event. `parent` is the question that a replay repeats.
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
     documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
-    (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns.
+    (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns. `route` is set where the
+    question named no pipeline and was routed to the one of the envelope.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -65,6 +66,7 @@ class Envelope(BaseModel):
     origin: str = ""
     asker: str = ""
     groups: tuple[str, ...] = ()
+    route: Route | None = None
 
     @property
     def remaining(self) -> float:
@@ -137,8 +139,11 @@ def opening(
     reuse_key: str = "",
     asker: str = "",
     groups: tuple[str, ...] = (),
+    route: Route | None = None,
+    timeline: tuple[Timing, ...] = (),
+    model_calls: tuple[ModelCall, ...] = (),
 ) -> Event[F]:
-    """The first event of a chain, caused by a client."""
+    """The first event of a chain, caused by a client; `timeline` and `model_calls` are of the work before it."""
     cid = correlation_id or new_correlation_id()
     now = datetime.now(UTC)
     return event_type(type(fact))(
@@ -155,6 +160,9 @@ def opening(
         reuse_key=reuse_key,
         asker=asker,
         groups=groups,
+        route=route,
+        timeline=timeline,
+        model_calls=model_calls,
         payload=fact,
     )
 
@@ -192,6 +200,7 @@ def following(
         origin=cause.origin,
         asker=cause.asker,
         groups=cause.groups,
+        route=cause.route,
         payload=fact,
     )
 

@@ -304,11 +304,17 @@ class QuestionAbandoned(Fact):
     notice: Notice | None = None
     reply: bool = True
 
-    def telling(self, effect: Effect | None, tool_calls: tuple[dict[str, Any], ...]) -> QuestionAbandoned:
-        """The same ending with what tools changed for the asker before, and their calls."""
+    def telling(
+        self, effect: Effect | None, tool_calls: tuple[dict[str, Any], ...], question: Question | None = None
+    ) -> QuestionAbandoned:
+        """The same ending with what tools changed for the asker before, and their calls.
+
+        With a change it has the text of the moderated `question`, as it becomes a turn of the conversation.
+        """
         told: dict[str, Any] = {"tool_calls": tool_calls or self.tool_calls}
         if effect is not None:
             told |= {"payload": effect.payload, "message": f"{effect.text} {self.message}"}
+            told |= {"text": question.text} if question else {}
         return self.model_copy(update=told)
 
 

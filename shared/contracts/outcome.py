@@ -7,7 +7,7 @@ handler of the stage that publishes it. The tests fail for a terminal fact witho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Literal
@@ -37,7 +37,7 @@ from shared.contracts.facts import (
     QuestionWithdrawn,
     notice_of,
 )
-from shared.contracts.payloads import EmergencyPayload
+from shared.contracts.payloads import EFFECTS, EmergencyPayload
 
 #: One name per terminal fact; the record keeps it in a column of 16 characters.
 OutcomeName = Literal["answered", "rejected", "escalated", "clarification", "reused", "abandoned", "withdrawn"]
@@ -72,7 +72,7 @@ OUTCOMES: dict[OutcomeName, OutcomeTraits] = {
     "abandoned": OutcomeTraits("abandoned", status="ERROR"),
     "withdrawn": OutcomeTraits("withdrawn"),
 }
-#: Outcomes whose question and answer become a turn of the conversation.
+#: Outcomes whose question and answer always become a turn of the conversation; see `is_remembered`.
 REMEMBERED = frozenset(name for name, traits in OUTCOMES.items() if traits.remembered)
 
 
@@ -150,7 +150,8 @@ class Outcome(Value):
     @property
     def is_turn(self) -> bool:
         """Whether question and answer become a turn of the conversation; an answer that nobody saw does not."""
-        return self.traits.remembered and self.reply
+        payload = self.answer.payload if self.answer else None
+        return self.reply and is_remembered(self.name, self.question, payload)
 
     @property
     def turn_text(self) -> str:
@@ -175,6 +176,15 @@ DETAILS = (
     *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation"),
     *("origin", "similarity", "options", "reply", "findings", "stage", "by", "notice"),
 )
+
+
+def is_remembered(outcome: str, question: str, payload: Mapping[str, Any] | None) -> bool:
+    """Whether an ending becomes a turn: what was answered, and what tells of a change that a tool made for the asker.
+
+    A later turn must know of a session that was booked, even where the question was given up afterwards.
+    """
+    told = outcome == "abandoned" and (payload or {}).get("type") in EFFECTS and bool(question.strip())
+    return outcome in REMEMBERED or told
 
 
 def with_options(clarification: str, options: Sequence[str]) -> str:

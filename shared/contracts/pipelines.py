@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -15,7 +16,7 @@ from shared.contracts.errors import PipelineError, first_fault
 S = TypeVar("S", bound="Section")
 
 #: Keys of a document that are not stages.
-HEADING = ("name", "description", "project_introduction", "endings", "models", "tenants")
+HEADING = ("name", "description", "project_introduction", "endings", "models", "tenants", "profiles")
 #: Those of them that are not written when they are empty, so that documents from before they existed stay equal.
 _SINCE_ADDED = ("endings", "models", "tenants")
 
@@ -106,7 +107,9 @@ class Pipeline(BaseModel):
         try:
             return kind.model_validate(given)
         except ValidationError as error:
-            raise PipelineError(f"pipeline {self.name}: {first_fault(error, stage)}") from None
+            first = error.errors(include_input=False)[0]
+            hint = _similar_key(kind, first["loc"]) if first["type"] == "extra_forbidden" else ""
+            raise PipelineError(f"pipeline {self.name}: {first_fault(error, stage)}{hint}") from None
 
     def is_for(self, tenant: str) -> bool:
         """Whether it may answer questions of this tenant."""
@@ -123,6 +126,23 @@ class Pipeline(BaseModel):
     @classmethod
     def decode(cls, data: bytes) -> Pipeline:
         return cls.model_validate_json(data)
+
+
+def _similar_key(kind: type[BaseModel], place: tuple[int | str, ...]) -> str:
+    """A hint at the key that was probably meant by the last one of `place`; empty where none is like it."""
+    found: type[BaseModel] | None = kind
+    for key in place[:-1]:
+        if found is not None and key in found.model_fields:
+            found = next(iter(_models_in(found.model_fields[str(key)].annotation)), None)
+    close = difflib.get_close_matches(str(place[-1]), found.model_fields, n=1) if found else []
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _models_in(annotation: object) -> list[type[BaseModel]]:
+    """The models that an annotation names: itself, or those of its arguments (`dict[str, Model]`, `Model | None`)."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
 
 
 class PipelineSource(Protocol):

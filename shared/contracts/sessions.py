@@ -2,9 +2,9 @@
 
 Pure; persistence writes sessions, the gateway reads them.
 Stored form: a JSON object `{"turns", "summary", "until", "asker", "groups"}`. Turns are listed oldest first, each
-`{"question", "answer", "results", "state", "id", "at", "groups"}` with `id` the question's correlation id and `at` the
-ending's time in seconds since 1970; the summary is of all turns to the time `until`. A list of turns alone, as it was
-stored before there were summaries, is read too.
+`{"question", "answer", "results", "state", "id", "at", "groups", "pipeline"}` with `id` the question's correlation id
+and `at` the ending's time in seconds since 1970; the summary is of all turns to the time `until`. A list of turns
+alone, as it was stored before there were summaries, is read too.
 
 To the stages a summary is a turn without a question, before all others.
 """
@@ -32,12 +32,14 @@ KEPT_RESULTS = 3
 class SessionTurn(Turn):
     """A turn with the id of its question, so that a terminal fact delivered twice is one turn.
 
-    `groups` are those that the asker had then: the answer may be made of documents for them.
+    `groups` are those that the asker had then: the answer may be made of documents for them. `pipeline` is the name of
+    the one that answered.
     """
 
     id: str
     at: float
     groups: tuple[str, ...] = ()
+    pipeline: str = ""
 
 
 class Session(Value):
@@ -145,6 +147,7 @@ def turn_of_ending(event: Event[Fact]) -> SessionTurn | None:
         results=results_of(shown.payload) if shown else (),
         state=shown.state if shown else None,
         groups=event.groups,
+        pipeline=event.pipeline.name,
     )
 
 

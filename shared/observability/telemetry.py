@@ -30,6 +30,11 @@ REFUSED = Counter("answerbus_questions_refused_total", "Questions refused with 4
 STREAMS_REFUSED = Counter(
     "answerbus_streams_refused_total", "Streams refused with 429 because of their API key's limit"
 )
+ROUTED = Counter(
+    "answerbus_routed_total",
+    "Questions without a pipeline, by the pipeline that routed them, the class, what found it and who answers",
+    ["entry", "question_class", "by", "pipeline"],
+)
 RATE_LIMITED = Counter(
     "answerbus_rate_limited_total", "Requests refused with 429 because of the limit of a key or user", ["policy"]
 )

@@ -7,7 +7,10 @@ that the stored pipeline is complete.
 
 from __future__ import annotations
 
+import difflib
 import json
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +23,44 @@ from shared.contracts.tenants import tenant_name
 
 #: The stages whose settings `turns` limit the same turns: those that a session keeps, those that a question carries.
 _TURNS_OF = ("persistence", "gateway")
+#: The name of a profile.
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 def read_pipeline(folder: Path) -> Pipeline:
-    """Read `<folder>/pipeline.yaml` (or the file itself) with the files that it includes.
+    """Read `<folder>/pipeline.yaml` (or the file itself) with the files that it includes, without its profiles.
 
     Raises:
         PipelineError: a file does not exist, is not YAML or lies outside the folder, or a section is no mapping.
     """
+    return _pipeline_of(*_document(folder))
+
+
+def read_pipelines(folder: Path) -> list[Pipeline]:
+    """The pipeline of the folder and its profiles.
+
+    A profile is a pipeline of its own, `NAME.PROFILE`: the document with other values for some keys.
+
+    Raises:
+        PipelineError: as `read_pipeline`, also for a profile.
+    """
+    path, document = _document(folder)
+    base = _pipeline_of(path, document)
+    profiles = document.get("profiles") or {}
+    if not isinstance(profiles, dict):
+        raise PipelineError(f"{path}: profiles: expected a mapping from names to settings")
+    found = [base]
+    for name, changes in profiles.items():
+        if not _PROFILE.fullmatch(str(name)) or not isinstance(changes or {}, dict):
+            raise PipelineError(f"{path}: profiles.{name}: expected a name (a-z, 0-9, -, _) and a mapping of settings")
+        if wrong := {"name", "profiles"} & set(changes or {}):
+            raise PipelineError(f"{path}: profiles.{name}.{min(wrong)}: leave it out; a profile is called NAME.PROFILE")
+        merged = _merged({key: value for key, value in document.items() if key != "profiles"}, changes or {})
+        found.append(_pipeline_of(path, merged | {"name": f"{base.name}.{name}"}))
+    return found
+
+
+def _document(folder: Path) -> tuple[Path, dict[str, Any]]:
     path = folder if folder.is_file() else folder / "pipeline.yaml"
     folder = path.parent
     try:
@@ -38,15 +71,28 @@ def read_pipeline(folder: Path) -> Pipeline:
         raise PipelineError(f"{path}: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise PipelineError(f"{path}: expected a mapping with one key per stage")
+    return path, document
+
+
+def _pipeline_of(path: Path, document: dict[str, Any]) -> Pipeline:
     sections = {key: value or {} for key, value in document.items() if key not in HEADING}
     for stage, section in sections.items():
         if not isinstance(section, dict):
             raise PipelineError(f"{path}: {stage}: expected a mapping of settings")
-    name = str(document.get("name") or folder.name)
+    name = str(document.get("name") or path.parent.name)
     texts = {key: str(document.get(key) or "") for key in ("description", "project_introduction")}
     settings = {key: document.get(key) or {} for key in ("endings", "models")}
     tenants = _tenants(path, document.get("tenants"))
     return _validated({"name": name, "sections": sections, "tenants": tenants, **texts, **settings}, str(path))
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """The mapping with the changes: mappings are merged key by key, everything else is replaced."""
+    merged = dict(base)
+    for key, value in changes.items():
+        inner = merged.get(key)
+        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return merged
 
 
 def _validated(document: dict[str, Any], place: str) -> Pipeline:
@@ -128,6 +174,25 @@ def _check_turns(name: str, sections: dict[str, Section]) -> None:
                 f"pipeline {name}: {stage}.turns: {numbers[stage]} earlier turns need {other}.turns: {numbers[stage]}, "
                 f"which is {numbers[other]}"
             )
+
+
+def check_routes(pipelines: Sequence[Pipeline], kinds: dict[str, type[Section] | None], known: Collection[str]) -> None:
+    """Check that questions are routed to pipelines that exist, which are those `known`.
+
+    Raises:
+        PipelineError: one of them is not known.
+    """
+    kind = kinds["gateway"]
+    for pipeline in pipelines:
+        routing = getattr(pipeline.section("gateway", kind), "routing", None) if kind else None
+        for name, one in routing.classes.items() if routing else ():
+            if one.pipeline not in known:
+                close = difflib.get_close_matches(one.pipeline, known, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"pipelines: {', '.join(sorted(known))}"
+                raise PipelineError(
+                    f"pipeline {pipeline.name}: gateway.routing.classes.{name}.pipeline: there is no pipeline "
+                    f"{one.pipeline!r}; {hint}"
+                )
 
 
 def _loader(folder: Path) -> type[yaml.SafeLoader]:

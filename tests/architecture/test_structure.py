@@ -38,6 +38,7 @@ FIELD_NOUNS = {
     "chunking",
     "ranking",
     "tuning",
+    "routing",
 }
 #: The share of all lines that one room may have.
 LARGEST_SHARE = 0.25

@@ -25,6 +25,7 @@ from . import (
     http_answers,
     lanes,
     models,
+    pipelines,
     poison,
     record,
     replays,
@@ -50,6 +51,7 @@ NAMED = (
     "broker-away",
     "documents",
     "faces",
+    "pipelines",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -118,6 +120,9 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "faces" in parts:
         sections += await faces.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "pipelines" in parts:
+        named = [arguments.pipeline] if arguments.pipeline else []
+        sections += await pipelines.compare(rounds=rounds, say=say, only=named)
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,
@@ -145,7 +150,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--url", default="", help="a running platform, for the http part")
     parser.add_argument("--questions", type=Path, help="JSONL with a field `question` or `text`, for the http part")
     parser.add_argument("--key", default="", help="API key of that platform, where it asks for one")
-    parser.add_argument("--pipeline", default="", help="pipeline to ask; empty: the platform's default")
+    parser.add_argument(
+        "--pipeline",
+        default="",
+        help="pipeline to ask (http; empty: the platform's), or to measure (pipelines; empty: all)",
+    )
     return parser
 
 

@@ -36,6 +36,7 @@ from shared.contracts.domain import (
     QuestionOptions,
     Refutation,
     Reusable,
+    Route,
     Scores,
     Sentence,
     SentenceVerdict,
@@ -399,6 +400,7 @@ def _event(stage: str, number: int, fact: Fact) -> Event[Fact]:
         deadline=ASKED_AT + timedelta(seconds=90),
         tenant="town",
         timeline=() if opens else (Timing(stage="moderation", waited_ms=1.25, worked_ms=0.5),),
+        route=None if kind.out_of_band else Route(entry="town", question_class="pools", by="examples", confidence=0.8),
         payload=fact,
     )
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands.evaluate import answers, followups, language, moderation, questions, replay, retrieval, similar, urls
+from cli.commands.evaluate import (
+    answers,
+    followups,
+    language,
+    moderation,
+    questions,
+    replay,
+    retrieval,
+    routing,
+    similar,
+    urls,
+)
 
 app = typer.Typer(help="Measure quality on test collections and recorded questions.", no_args_is_help=True)
 
@@ -17,6 +28,7 @@ COMMANDS = (
     moderation.moderation,
     replay.replay,
     language.language,
+    routing.routing,
     similar.similar,
 )
 for command in COMMANDS:

@@ -150,7 +150,8 @@ class RunIn(_CamelModel):
             collections=forwarded.collections,
             client={USER: forwarded.user} if forwarded.user else {},
         )
-        return replace(question.new_question(self._key(forwarded.user), caller), client_turns=turns)
+        new = question.new_question(self._key(forwarded.user), caller)
+        return replace(new, client_turns=turns, turns_optional=True)
 
     def _key(self, user: str) -> str:
         named = json.dumps([self.thread_id, self.run_id, user])

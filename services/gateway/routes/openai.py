@@ -160,7 +160,7 @@ async def _question(
     name = question.pipeline
     if name and await pipeline_for(gateway.context.pipelines, name, caller.tenant) is None:
         raise HttpProblem(404, f"model: there is no {name!r}; send one of GET /v1/models")
-    return question if conversation else replace(question, client_turns=asked.turns)
+    return question if conversation else replace(question, client_turns=asked.turns, turns_optional=True)
 
 
 def _sources(body: AskingIn, gateway: Gateway) -> bool:

@@ -12,6 +12,7 @@ from services.gateway.auth import Asker, Client, Operator, PlatformOperator
 from services.gateway.frames import accepts_json
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
+from services.gateway.replies import PipelineSummary
 from services.gateway.stage_health import FOLLOWING
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
@@ -19,7 +20,7 @@ from shared.contracts.pipelines import pipelines_for
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
 from shared.contracts.requests.retrieval import IndexStatsRequest
 from shared.observability.worker_status import set_backlog_metrics
-from shared.text.sanitizer import cleaned
+from shared.text.sanitizer import clean, cleaned
 
 router = APIRouter(tags=["operations"], route_class=ProtectedRoute)
 
@@ -107,9 +108,15 @@ async def stages(gateway: CurrentGateway, _: PlatformOperator) -> list[dict[str,
 
 
 @router.get("/api/v1/pipelines")
-async def pipelines(gateway: CurrentGateway, caller: Client) -> list[dict[str, Any]]:
-    """List the pipelines that a question may name."""
-    return [ref.model_dump() for ref in await pipelines_for(gateway.context.pipelines, caller.tenant)]
+async def pipelines(gateway: CurrentGateway, caller: Client) -> list[PipelineSummary]:
+    """List the pipelines that a question may name, with what they are for."""
+    source, default = gateway.context.pipelines, gateway.context.settings.pipeline_of(caller.tenant)
+    refs = await pipelines_for(source, caller.tenant)
+    described = [(ref, clean((await source.pipeline(ref)).description)) for ref in refs]
+    return [
+        PipelineSummary(name=ref.name, revision=ref.revision, description=description, default=ref.name == default)
+        for ref, description in described
+    ]
 
 
 @router.get("/api/v1/conversations/{conversation_id}")

@@ -85,7 +85,10 @@ class QuestionIn(BaseModel):
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
     turns: tuple[Turn, ...] = Field(
-        default=(), max_length=50, description="Earlier turns, oldest first; only in the background."
+        default=(),
+        max_length=50,
+        description="Earlier turns, oldest first: in the background, or where the pipeline allows it. Those of a live "
+        "question are moderated; they count where its conversation is not known, and only by question and answer.",
     )
 
     @field_validator("question")
@@ -117,17 +120,15 @@ class QuestionIn(BaseModel):
 
         Raises:
             HttpProblem: 403 where a client asks on the background lane, or a session names a conversation or collection
-                that is not its own; 422 where a live question has turns.
+                that is not its own; 422 where a turn of a live question has no question.
         """
         if self.lane is not Lane.LIVE and caller.role != "operator":
             raise HttpProblem(403, f"lane: background needs a key with the role operator, not {caller.role}.")
         if self.collections and caller.anonymous:
             raise HttpProblem(403, "collections: leave them out; a session gets answers from those of the pipeline.")
-        if self.turns and self.lane is Lane.LIVE:
-            raise HttpProblem(
-                422,
-                "turns: leave them out, or send lane background; a live question has a conversation_id.",
-            )
+        live = self.lane is Lane.LIVE
+        if live and not all(turn.question.strip() for turn in self.turns):
+            raise HttpProblem(422, "turns: each needs a question that is not blank.")
         user = caller.user_or(self.client.get(USER, "")[:2000])
         return NewQuestion(
             text=self.question,
@@ -144,7 +145,9 @@ class QuestionIn(BaseModel):
                 "key": caller.name,
             },
             lane=self.lane,
-            turns=self.turns,
+            turns=() if live else self.turns,
+            client_turns=self.turns if live else (),
+            turns_optional=False,
             collections=tuple(self.collections),
             time_zone=self.time_zone,
             limited=limited_askers(caller, user),

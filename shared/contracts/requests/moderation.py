@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from shared.contracts.domain import Finding, PipelineRef, Value
+from shared.contracts.domain import Finding, ModelCall, PipelineRef, Value
 from shared.contracts.requests.request import Request
 
 
@@ -86,3 +86,36 @@ class GuardAnswerRequest(Request[GuardAnswerReply]):
     question: str
     answer: str
     seconds: float = Field(ge=0)
+
+
+#: What a model says, and a labelled question has, in place of a class: it is of none.
+NO_CLASS = "none"
+
+
+class ClassifyReply(Value):
+    """The class that the model chose, empty for none of them, and how sure it was, from 0 to 1.
+
+    `failed` says why there is no choice: the kind of the model's error, or `objected`, where moderation objects to the
+    text, which no model has read then. `model_calls` are those made.
+    """
+
+    question_class: str = ""
+    confidence: float = Field(default=0.0, ge=0, le=1)
+    failed: str = ""
+    model_calls: tuple[ModelCall, ...] = ()
+
+
+class ClassifyRequest(Request[ClassifyReply]):
+    """`classify`: which of these classes a question belongs to, by the model of the role `fast` in `seconds` at most.
+
+    `classes` are descriptions by name. The text is redacted by the rules of `pipeline` before the model reads it.
+    """
+
+    stage = "moderation"
+    verb = "classify"
+
+    pipeline: PipelineRef
+    text: str = Field(max_length=200_000)
+    language_hint: str = ""
+    classes: dict[str, str]
+    seconds: float = Field(gt=0)

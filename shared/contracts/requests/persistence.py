@@ -17,6 +17,7 @@ from shared.contracts.domain import (
     Context,
     DialogueState,
     Passage,
+    Route,
     Scores,
     Timing,
     Usage,
@@ -32,10 +33,10 @@ class Exchange(Value):
 
     `outcome` and the fields from `kind` to `usage` are those of `shared.contracts.outcome.Outcome`, which
     `to_outcome` restores. `details` holds the fields that only some outcomes have, `model_calls` where models were
-    asked (`usage` is their sum), `effect`, what the question changed where its ending does not tell it, and the
-    `groups` of the asker, if there were any. Times are
-    UTC; `elapsed_ms` is from the question to its ending. `event_id` is that of the terminal fact. `asker`, `parent`
-    and `reuse_key` are those of the envelope.
+    asked (`usage` is their sum), `effect`, what the question changed where its ending does not tell it, the `groups` of
+    the asker, if there were any, and the `route` of a question that was routed. Times are UTC; `elapsed_ms` is from the
+    question to its ending. `event_id` is that of the terminal fact. `asker`, `parent` and `reuse_key` are those of the
+    envelope.
     """
 
     id: str
@@ -79,6 +80,12 @@ class Exchange(Value):
         """The groups of the asker, whose documents the answer may be made of."""
         return tuple(self.details.get("groups") or ())
 
+    @property
+    def route(self) -> Route | None:
+        """How a question that named no pipeline came to this one; None where it was not routed."""
+        given = self.details.get("route")
+        return Route.model_validate(given) if given else None
+
     def to_outcome(self) -> Outcome:
         """The outcome as the terminal fact gave it; `usage` is None where neither fact nor models said anything."""
         same = {name: getattr(self, name) for name in Outcome.model_fields if name in Exchange.model_fields}
@@ -106,7 +113,8 @@ class Rating(Value):
 class ExchangeSummary(Value):
     """An exchange as a line of its conversation; `options` are those of a clarification, `groups` the asker's then.
 
-    `results` and `state` are those of a turn (`shared.contracts.domain.Turn`).
+    `results` and `state` are those of a turn (`shared.contracts.domain.Turn`); `pipeline` is the name of the one that
+    answered.
     """
 
     id: str
@@ -120,6 +128,7 @@ class ExchangeSummary(Value):
     groups: tuple[str, ...] = ()
     results: tuple[dict[str, Any], ...] = ()
     state: DialogueState | None = None
+    pipeline: str = ""
 
 
 class ConversationReply(Value):

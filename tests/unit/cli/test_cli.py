@@ -172,6 +172,8 @@ def test_pipelines_check_accepts_the_packaged_pipelines() -> None:
         ("anser: {}", "anser"),
         ("answer: [1]", "answer"),
         ("answer: {not_found: {en: !file missing.txt}}", "missing.txt"),
+        ("gateway: {routing: {classes: {a: {pipeline: suport, phrases: [b]}}}}", "did you mean support?"),
+        ("profiles: {brief: {answer: {max_sentence: 3}}}", "did you mean max_sentences?"),
         ("- a list", "mapping"),
         ("answer: {", "pipeline.yaml"),
     ],

@@ -61,12 +61,32 @@ def test_demo_goes_on_when_what_the_model_wrote_is_not_in_the_pages(tmp_path: Pa
     assert "stopped cleanly" in shown.stdout
 
 
-def _demo(folder: Path, **further: str) -> subprocess.CompletedProcess[str]:
+@pytest.mark.e2e
+def test_demo_of_the_support_pipeline_helps_at_once_and_books_a_slot_of_these_days(tmp_path: Path) -> None:
+    shown = _demo(tmp_path, "--pipeline", "support")
+
+    assert shown.returncode == 0, shown.stderr
+    assert "tel:112" in _part(shown.stdout, "I can't take it any more")
+    for question, kind in (
+        ("Show me articles", "content_recommendations"),
+        ("I want to talk", "expert_profiles"),
+        ("When is the first", "expert_availability"),
+        ("The second of these", "session_booked"),
+    ):
+        assert f"[{kind}]" in _part(shown.stdout, question), question
+    first, second, *_ = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", _part(shown.stdout, "When is the first"))
+    booked = _part(shown.stdout, "The second of these")
+    assert second in booked
+    assert first not in booked
+    assert "stopped cleanly" in shown.stdout
+
+
+def _demo(folder: Path, *arguments: str, **further: str) -> subprocess.CompletedProcess[str]:
     """Run it in a directory that tells its processes from others."""
     ours = ("ANSWERBUS_", "OPENAI_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return subprocess.run(
-        [sys.executable, "-m", "cli.main", "demo", "--data", str(folder / "demo")],
+        [sys.executable, "-m", "cli.main", "demo", "--data", str(folder / "demo"), *arguments],
         cwd=ROOT,
         env=environment | {"TMPDIR": str(folder), "COLUMNS": "120", **further},
         capture_output=True,

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from cli.host.catalogue import section_kinds
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import Pipeline, Section, Sections
-from shared.runtime.pipelines import check_pipeline, read_pipeline
+from shared.runtime.pipelines import check_pipeline, check_routes, read_pipeline, read_pipelines
 from shared.stores.memory import MemoryPipelines
 
 
@@ -209,3 +210,89 @@ def test_turns_that_another_setting_would_cap_silently_are_an_error(
 )
 def test_turns_that_fit_or_that_are_off_pass(sections: dict[str, dict[str, int]]) -> None:
     check_pipeline(Pipeline(name="town", sections=sections), MEMORIES)
+
+
+@pytest.mark.parametrize(
+    ("section", "hint"),
+    [
+        ({"greting": "Hi"}, "moderation.greting: there is no such key; did you mean greeting?"),
+        ({"voice": {"volum": 1}}, "moderation.voice.volum: there is no such key; did you mean volume?"),
+    ],
+)
+def test_an_unknown_key_that_is_like_a_known_one_names_it(section: dict[str, object], hint: str) -> None:
+    with pytest.raises(PipelineError) as raised:
+        Pipeline(name="town", sections={"moderation": section}).section("moderation", Manners)
+    assert str(raised.value) == f"pipeline town: {hint}"
+
+
+def test_every_key_that_an_error_suggests_exists() -> None:
+    for stage, kind in section_kinds().items():
+        for name in kind.model_fields if kind else ():
+            wrong = f"{name[:-1]}{name[-1] * 2}"
+            with pytest.raises(PipelineError) as raised:
+                Pipeline(name="town", sections={stage: {wrong: 1}}).section(stage, kind or Section)
+            suggested = str(raised.value).rpartition("did you mean ")[2].rstrip("?")
+            assert suggested in (kind or Section).model_fields, (stage, wrong, str(raised.value))
+
+
+def test_a_profile_is_a_pipeline_of_its_own_with_other_values_for_some_keys(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "town",
+        "description: For the town.\nproject_introduction: Hi.\nmoderation:\n  greeting: Hi\n  voice: {volume: 2}\n"
+        "profiles:\n  brief:\n    description: In short.\n    moderation: {voice: {tone: dry}}\n  same:\n",
+    )
+
+    base, brief, same = read_pipelines(folder)
+
+    assert (base.name, brief.name, same.name) == ("town", "town.brief", "town.same")
+    assert brief.sections == {"moderation": {"greeting": "Hi", "voice": {"volume": 2, "tone": "dry"}}}
+    assert (brief.description, brief.project_introduction) == ("In short.", "Hi.")
+    assert base == read_pipeline(folder)
+    assert (same.sections, same.description) == (base.sections, base.description)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "message"),
+    [
+        ("[brief]", "profiles: expected a mapping from names"),
+        ("{Brief!: {}}", "profiles.Brief!: expected a name"),
+        ("{brief: {name: x}}", "profiles.brief.name: leave it out"),
+        ("{brief: {moderation: [1]}}", "moderation: expected a mapping"),
+    ],
+)
+def test_a_profile_that_does_not_hold_is_an_error_that_says_where(tmp_path: Path, profiles: str, message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
+        read_pipelines(written(tmp_path / "town", f"profiles: {profiles}\n"))
+
+
+def test_questions_are_routed_to_pipelines_that_exist_only() -> None:
+    routing = {"classes": {"books": {"pipeline": "librari", "phrases": ["book"]}}}
+    town = Pipeline(name="town", sections={"gateway": {"routing": routing}})
+    kinds = section_kinds()
+
+    check_routes([town], kinds, ["town", "librari"])
+    with pytest.raises(
+        PipelineError, match=r"classes.books.pipeline: there is no pipeline 'librari'; did you mean lib"
+    ):
+        check_routes([town], kinds, ["town", "library"])
+
+
+@pytest.mark.parametrize(
+    ("routing", "message"),
+    [
+        ({"classes": {}}, "at least 1 item"),
+        ({"classes": {"a": {"pipeline": "x"}}}, "no class has phrases or examples"),
+        ({"classes": {"a": {"pipeline": "x", "phrases": ["!!"]}}}, "has no word"),
+        ({"classes": {"a": {"pipeline": "x", "examples": ["and the"]}}}, "no word that tells"),
+        ({"classes": {"a": {"pipeline": "x", "phrases": ["b"]}}, "by": ["model"]}, "a.description: the model needs it"),
+        ({"classes": {"a": {"pipeline": "x", "phrases": ["b"]}}, "by": ["examples"]}, "examples needs examples"),
+        ({"classes": {"none": {"pipeline": "x", "phrases": ["b"]}}}, "no name of a class"),
+        ({"classes": {"A b": {"pipeline": "x", "phrases": ["b"]}}}, "no name of a class"),
+        ({"classes": {"a": {"pipeline": "candidate/x", "phrases": ["b"]}}}, "only for replays"),
+        ({"classes": {"a": {"pipeline": "x", "phrase": ["b"]}}}, r"classes\.a\.phrase.*did you mean phrases"),
+    ],
+)
+def test_routing_that_cannot_work_is_an_error_that_says_why(routing: dict[str, object], message: str) -> None:
+    town = Pipeline(name="town", sections={"gateway": {"routing": routing}})
+    with pytest.raises(PipelineError, match=message):
+        check_pipeline(town, section_kinds())

@@ -10,11 +10,13 @@ import pytest
 
 from shared.contracts.domain import Answer, DialogueState, PipelineRef, Question
 from shared.contracts.envelope import opening
-from shared.contracts.facts import AnswerVerified
+from shared.contracts.facts import AnswerVerified, QuestionAbandoned
 from shared.contracts.payloads import (
+    BookedSession,
     Expert,
     ExpertAvailabilityPayload,
     ExpertProfilesPayload,
+    SessionBookedPayload,
     Slot,
     result_to_keep,
 )
@@ -130,3 +132,30 @@ def test_an_ending_in_the_log_gives_its_turn_the_results_too() -> None:
     assert made is not None
     assert made.results[0]["slots"][0]["id"] == "smith-0"
     assert made.state == state
+
+
+def abandoned(text: str, payload: dict[str, Any] | None) -> SessionTurn | None:
+    """The turn of a question that was given up after tools had shown or done this."""
+    fact = QuestionAbandoned(
+        stage="answer", kind="deadline", message="You have a session with Dr. Smith. I had no time for the rest.",
+        text=text, payload=payload,
+    )  # fmt: skip
+    return turn_of_ending(opening("answer", fact, pipeline=PipelineRef(name="p", revision=1), deadline_seconds=30))
+
+
+def test_a_booking_is_remembered_even_where_the_question_was_given_up_afterwards() -> None:
+    session = BookedSession(id="b", slot_id="smith-0", expert_id="smith", starts_at=NOON, ends_at=NOON)
+    booked = SessionBookedPayload(session=session).model_dump(mode="json")
+
+    made = abandoned("Book Dr. Smith and tell me all about grief", booked)
+
+    assert made is not None
+    assert made.results[0]["session"]["slot_id"] == "smith-0"
+    assert made.answer.startswith("You have a session")
+    # A turn without a question would be a summary.
+    assert abandoned("", booked) is None
+
+
+def test_what_was_only_shown_by_a_question_that_was_given_up_is_not_remembered() -> None:
+    assert abandoned("When?", availability(1)) is None
+    assert abandoned("When?", None) is None

@@ -41,7 +41,7 @@ def test_the_record_keeps_it() -> None:
 
 
 def test_the_record_of_an_answer_that_passed_at_once_has_nothing_of_it() -> None:
-    assert set(projection.exchange(PLAIN, EVENT).details) == {"tool_calls", "evaluation"}
+    assert set(projection.exchange(PLAIN, EVENT).details) == {"tool_calls", "evaluation", "route"}
 
 
 def test_the_line_of_an_event_names_score_and_judge() -> None:

@@ -243,13 +243,16 @@ async def test_operators_see_every_event_and_where_one_cannot_be_read() -> None:
         assert "unreadable" in body[1]["payload"]
 
 
-async def test_pipelines_are_listed_by_name_and_newest_revision() -> None:
+async def test_pipelines_are_listed_by_name_with_newest_revision_and_description() -> None:
     async with running_gateway() as here:
-        here.bus.pipelines.apply("tides", {})
+        here.bus.pipelines.apply("tides", {"description": "Tides\u202e and waves."})
 
         body = (await here.http.get("/api/v1/pipelines")).json()
 
-        assert body == [{"name": "default", "revision": 1}, {"name": "tides", "revision": 2}]
+        assert body == [
+            {"name": "default", "revision": 1, "description": "", "default": True},
+            {"name": "tides", "revision": 2, "description": "Tides and waves.", "default": False},
+        ]
 
 
 async def test_a_conversation_is_read_from_the_record() -> None:

@@ -1,0 +1,1 @@
+"""Routing: which pipeline answers a question that names none."""
