@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,7 +21,8 @@ from tests.support.model_server import Asked, Scripted
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "pipelines" / "research"
 QUESTION = "How does Meridian transport its records, and which storage engine does that depend on?"
 PLAN = ("What does Meridian use as its transport?", "Which storage engine does Tidewater depend on?")
-ANSWER = "Meridian uses the Tidewater log as its transport. [{meridian}] Tidewater depends on the Coral storage engine. [{tidewater}]"
+TRANSPORT = "Meridian uses the Tidewater log"
+STORAGE = "Tidewater depends on the Coral"
 FINE = {"relevancy": 0.9, "groundedness": 0.9, "completeness": 0.8, "unsupported": [], "feedback": ""}
 #: 0.4 * 0.6 + 0.4 * 0.9 + 0.2 * 0.4 = 0.68
 POOR = {
@@ -46,17 +48,25 @@ ENTITIES = {
 }
 _PASSAGE = re.compile(r'<passage number="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
 
+DEMONSTRATION, PARTS = "demonstration", "parts"
+
 Reply = Scripted | Callable[[Asked], Scripted]
 
 
 class ResearchModel:
-    """The model of every step; a step's replies may be replaced, in order, the last one again and again.
+    """The model of every step. `says` replaces replies of steps, in order, the last one again and again.
 
     `asked` are the calls by step: input and output of the guardrails, extraction, plan, synthesis, evaluation.
     """
 
-    def __init__(self, **replies: list[Reply]) -> None:
-        self._replies: dict[str, list[Reply]] = {
+    def __init__(self) -> None:
+        self._replies: dict[str, list[Reply]] = {}
+        self.asked: dict[str, list[Asked]] = {}
+        self.says()
+
+    def says(self, **replies: list[Reply]) -> None:
+        """Forget what was asked and said before."""
+        self._replies = {
             "input": ["no"],
             "output": ["no"],
             "extraction": [ENTITIES],
@@ -65,7 +75,7 @@ class ResearchModel:
             "evaluation": [FINE],
             **replies,
         }
-        self.asked: dict[str, list[Asked]] = {step: [] for step in self._replies}
+        self.asked = {step: [] for step in self._replies}
 
     def __call__(self, asked: Asked) -> Scripted:
         step = step_of(asked)
@@ -97,45 +107,59 @@ def passages_of(asked: Asked) -> dict[int, str]:
     return {int(number): text for number, text in _PASSAGE.findall(asked.user)}
 
 
-def number_of(asked: Asked, words: str) -> int:
-    """The number of the passage with these words."""
-    return next(number for number, text in passages_of(asked).items() if words in " ".join(text.split()))
-
-
 def cited(asked: Asked) -> Scripted:
-    """The answer in the form that is asked for, with the numbers of the passages that say so."""
-    first = number_of(asked, "Meridian uses the Tidewater log")
-    second = number_of(asked, "Tidewater depends on the Coral")
-    return tagged(
-        f"Meridian uses the Tidewater log as its transport. [{first}]",
-        f"Tidewater depends on the Coral storage engine. [{second}]",
+    """What the passages say about transport and storage, each with the number of the passage that says it."""
+    numbers = {" ".join(text.split()): number for number, text in passages_of(asked).items()}
+    said = {TRANSPORT: "as its transport.", STORAGE: "storage engine."}
+    return written(
+        *(
+            f"{words} {end} [{number}]"
+            for words, end in said.items()
+            for text, number in numbers.items()
+            if words in text
+        )
     )
 
 
-def tagged(*sentences: str, confidence: int = 9) -> str:
-    said = "".join(f"<s-{number}>{one}</s-{number}>" for number, one in enumerate(sentences, start=1))
-    return f"<answer>{said}</answer><confidence>{confidence}</confidence>"
+def written(*sentences: str, confidence: int = 9) -> str:
+    """An answer in the form that the pipeline asks for."""
+    return json.dumps({"answer": " ".join(sentences), "confidence": confidence})
 
 
-def corpus() -> list[Document]:
-    """The documents of the packaged demonstration."""
+def documents() -> list[Document]:
+    """Those of the packaged demonstration, and thirty short ones that say nearly the same, in a collection each."""
     collected = Collector().collect([str(FOLDER / "demo" / "documents")])
-    return [one.document.model_copy(update={"text": one.body.decode()}) for one in collected]
+    packaged = [
+        one.document.model_copy(update={"text": one.body.decode(), "collection": DEMONSTRATION}) for one in collected
+    ]
+    topics = ("transport", "storage", "retention", "compression", "checkpoints", "limits", "replicas")
+    alike = [
+        Document(
+            source=f"kb:parts/{number}.md",
+            collection=PARTS,
+            media_type="text/markdown",
+            text=f"# Part {number}\n\nThe ledger keeps its rows for {topics[number % 7]} in drawer {number * 37}.",
+        )
+        for number in range(30)
+    ]
+    return [*packaged, *alike]
 
 
 @asynccontextmanager
 async def research(
-    folder: Path, model: Callable[[Asked], Scripted], documents: list[Document] | None = None, **changed: dict[str, Any]
+    folder: Path, model: Callable[[Asked], Scripted], corpus: list[Document], **changed: dict[str, Any]
 ) -> AsyncIterator[tuple[MemoryBus, httpx.AsyncClient]]:
-    """The packaged pipeline with the documents of its demonstration; `changed` are settings by section."""
+    """The packaged pipeline over these documents; `changed` are settings by section."""
     packaged = read_pipeline(FOLDER)
     # A loaded machine needs longer, and the first call of the guardrails builds them.
     packaged.sections["gateway"]["deadline_seconds"] = 600
     packaged.sections["moderation"]["guardrails_seconds"] = 120
     packaged.sections["verifier"]["guardrails_seconds"] = 120
     packaged.sections["retrieval"]["query_rewriting"]["model_seconds"] = 60
+    packaged.sections["retrieval"] |= {"dense_seconds": 60, "graph_seconds": 60, "bm25_seconds": 60}
+    # In the background it would ask the judge whenever it likes.
+    packaged.sections["verifier"]["evaluation"] = "off"
     sections = {name: {**section, **changed.get(name, {})} for name, section in packaged.sections.items()}
-    texts = corpus() if documents is None else documents
     introduction = packaged.project_introduction
-    async with platform(folder, model, corpus=texts, project_introduction=introduction, **sections) as found:
+    async with platform(folder, model, corpus=corpus, project_introduction=introduction, **sections) as found:
         yield found
