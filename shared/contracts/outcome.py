@@ -84,9 +84,9 @@ class Outcome(Value):
     10. `usage` is what the fact itself says the models cost, None where it says nothing.
 
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
-    `best_effort`, `judged_by`, `refuted`, `evaluation` and `show_passages` (its request wants to see what it was written
-    from) to an answer, `origin` (the question whose answer it is) and
-    `similarity` to a reused one, `options` to a clarification, `findings` to a rejection, `stage` (the one that gave
+    `best_effort`, `judged_by`, `refuted`, `evaluation` and `show_passages` (the request wants to see them) to an
+    answer, `origin` (the question whose answer it is) and `similarity` to a reused one, `options` to a clarification,
+    `findings` to a rejection, `stage` (the one that gave
     up) to an abandoned question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the
     outcome says: neither text nor links, citations or follow-up questions.
     """

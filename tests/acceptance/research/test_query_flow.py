@@ -1,4 +1,4 @@
-"""A question to the packaged research pipeline, step by step: over HTTP, with every stage and a scripted model server."""
+"""A question to the packaged research pipeline, step by step: over HTTP, with every stage and a scripted model."""
 
 from __future__ import annotations
 
