@@ -19,6 +19,8 @@ from shared.llm.prompt_blocks import DATA_RULES, block
 
 #: The most calls of an agent's model for one task.
 _STEPS = 4
+#: The place of the task whose result is the answer.
+_WRITING = 2
 _AUTHORS: dict[str, Any] = {"system": "system", "assistant": "assistant"}
 #: Name, goal and story of each agent, in the order in which they work.
 PLANNER = (
@@ -84,57 +86,24 @@ class BusTool(BaseTool):  # type: ignore[misc]
 class ResearchCrew:
     """Four agents and their tasks, each with the results of those before it."""
 
-    @staticmethod
-    def work(task: AnswerTask, run: CrewRun, gathered: Gathered) -> str:
+    def __init__(self, task: AnswerTask, run: CrewRun, gathered: Gathered) -> None:
+        self._task = task
+        self._run = run
+        self._gathered = gathered
+        self._model = BusModel.over(run)
+        self._question = block("question", task.question.text, limit=10_000, language=language_name(task.question))
+
+    @classmethod
+    def work(cls, task: AnswerTask, run: CrewRun, gathered: Gathered) -> str:
         """The answer as the Answer Synthesizer wrote it; runs in a thread of its own.
 
         Raises:
             ModelError: no model answers, or the crew ends without an answer.
         """
-        model = BusModel.over(run)
-        planner, retriever, synthesizer, evaluator = (
-            _agent(model, PLANNER),
-            _agent(model, RETRIEVER, *_tools(run, "hybrid_search", "graph_expansion")),
-            _agent(model, SYNTHESIZER),
-            _agent(model, EVALUATOR, *_tools(run, "evaluate_answer")),
-        )
-        question = block("question", task.question.text, limit=10_000, language=language_name(task.question))
-        corrected = block("feedback", task.feedback, limit=2000) if task.feedback else ""
-        plan = Task(
-            description=_told(DATA_RULES, "Plan the research for this question.", question, corrected),
-            expected_output="1 to 4 sub-questions, one per line.",
-            agent=planner,
-        )
-        shown = passage_blocks(task.passages, task.settings.max_passage_chars)
-        retrieval = Task(
-            description=_told(
-                DATA_RULES,
-                "These passages were found for the question. Search for what they do not answer, then name the numbers "
-                "of the passages that answer each sub-question.",
-                question,
-                shown,
-            ),
-            expected_output="For each sub-question the numbers of its passages.",
-            agent=retriever,
-            context=[plan],
-        )
-        writing = Task(
-            description=synthesis(task, gathered),
-            expected_output="The answer, in exactly the form that is described.",
-            agent=synthesizer,
-            context=[plan, retrieval],
-        )
-        # Passages that were found meanwhile have numbers, too.
-        retrieval.callback = lambda _: setattr(writing, "description", synthesis(task, gathered))
-        evaluation = Task(
-            description=_told(DATA_RULES, "Evaluate the answer to this question with your tool.", question),
-            expected_output="The score, and in one sentence what is missing.",
-            agent=evaluator,
-            context=[writing],
-        )
+        tasks = cls(task, run, gathered)._tasks()
         crew = Crew(
-            agents=[planner, retriever, synthesizer, evaluator],
-            tasks=[plan, retrieval, writing, evaluation],
+            agents=[one.agent for one in tasks],
+            tasks=tasks,
             process=Process.sequential,
             memory=False,
             cache=False,
@@ -147,9 +116,53 @@ class ResearchCrew:
             raise
         except Exception as error:  # a library of others: whatever it raises, the question has another way
             raise ModelError(f"the crew failed: {type(error).__name__}") from error
-        if writing.output is None or not writing.output.raw.strip():
+        written = tasks[_WRITING].output
+        if written is None or not written.raw.strip():
             raise ModelError("the crew ended without an answer")
-        return str(writing.output.raw)
+        return str(written.raw)
+
+    def _tasks(self) -> list[Task]:
+        """Plan, retrieval, writing and evaluation."""
+        plan, retrieval = self._plan(), self._retrieval()
+        writing = Task(
+            description=synthesis(self._task, self._gathered),
+            expected_output="The answer, in exactly the form that is described.",
+            agent=_agent(self._model, SYNTHESIZER),
+            context=[plan, retrieval],
+        )
+        retrieval.context = [plan]
+        # Passages that were found meanwhile have numbers, too.
+        retrieval.callback = lambda _: setattr(writing, "description", synthesis(self._task, self._gathered))
+        evaluation = Task(
+            description=_told(DATA_RULES, "Evaluate the answer to this question with your tool.", self._question),
+            expected_output="The score, and in one sentence what is missing.",
+            agent=_agent(self._model, EVALUATOR, *_tools(self._run, "evaluate_answer")),
+            context=[writing],
+        )
+        return [plan, retrieval, writing, evaluation]
+
+    def _plan(self) -> Task:
+        feedback = self._task.feedback
+        corrected = block("feedback", feedback, limit=2000) if feedback else ""
+        return Task(
+            description=_told(DATA_RULES, "Plan the research for this question.", self._question, corrected),
+            expected_output="1 to 4 sub-questions, one per line.",
+            agent=_agent(self._model, PLANNER),
+        )
+
+    def _retrieval(self) -> Task:
+        shown = passage_blocks(self._task.passages, self._task.settings.max_passage_chars)
+        return Task(
+            description=_told(
+                DATA_RULES,
+                "These passages were found for the question. Search for what they do not answer, then name the numbers "
+                "of the passages that answer each sub-question.",
+                self._question,
+                shown,
+            ),
+            expected_output="For each sub-question the numbers of its passages.",
+            agent=_agent(self._model, RETRIEVER, *_tools(self._run, "hybrid_search", "graph_expansion")),
+        )
 
 
 def _told(*parts: str) -> str:
