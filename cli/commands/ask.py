@@ -27,7 +27,8 @@ def ask(
         int | None, typer.Option(help="Passages to answer from, where the pipeline allows it.", min=1, max=20)
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="extractive, chat or agent, where the pipeline allows it; default: the pipeline's.")
+        str,
+        typer.Option(help="extractive, chat, agent or crewai, where the pipeline allows it [default: its own]."),
     ] = "",
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which sentences were considered for a quoted answer, and why.")

@@ -49,6 +49,7 @@ def ingest(
     ] = False,
     group: Groups = None,
     language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
+    pipeline: Annotated[str, typer.Option(help="Pipeline that says how they are cut [default: the server's].")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
     sync: Annotated[
         bool, typer.Option("--sync", help="Remove documents of the collection and prefix that are not given now.")
@@ -72,7 +73,9 @@ def ingest(
     async def work() -> bool:
         documents = _documents(collector, paths, urls, sitemap, allowed_hosts=allowed_hosts, pause=pause)
         async with connect(url, data, in_process=in_process, quiet=as_json) as client:
-            report = await ingest_documents(client, collector, documents, sync=sync, as_json=as_json, wait=wait)
+            report = await ingest_documents(
+                client, collector, documents, sync=sync, as_json=as_json, wait=wait, pipeline=pipeline
+            )
             return report.complete
 
     raise SystemExit(0 if run(work) else 1)

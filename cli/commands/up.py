@@ -23,11 +23,21 @@ def up(
         float,
         typer.Option(min=1, envvar="ANSWERBUS_START_SECONDS", help="Seconds that the workers may take to start."),
     ] = 60,
+    answer_python: Annotated[
+        str, typer.Option(help="Python of the answer workers, for the engine crewai [default: that of this command].")
+    ] = "",
 ) -> None:
     """Start NATS and one process per stage, and run until Ctrl-C."""
     import os
+    import shutil
+    import sys
+    from pathlib import Path
 
-    from cli.output import run
+    from cli.output import fail, run
+
+    python = shutil.which(Path(answer_python).absolute() if answer_python else sys.executable)
+    if python is None:
+        fail(f"--answer-python {answer_python}: there is no such program", 2)
 
     settings = read_settings(port=port, host=host, data_dir=data, nats_url=nats_url)
     if pipeline:
@@ -42,6 +52,7 @@ def up(
     from cli.host.up import up as run_platform
 
     async def work() -> None:
-        await run_platform(settings, parse_scale(scale or [], settings), own_nats=own_nats, wait=wait)
+        wanted = parse_scale(scale or [], settings)
+        await run_platform(settings, wanted, own_nats=own_nats, wait=wait, answer_python=python)
 
     run(work)

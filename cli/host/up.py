@@ -41,6 +41,8 @@ class LocalPlatform:
     log_line: Print = field(default_factory=lambda: printer(max(map(len, STAGES)) + 2))
     #: Seconds that workers have to become ready.
     wait: float = READY_TIMEOUT
+    #: The Python that runs the answer workers: CrewAI has an environment of its own.
+    answer_python: str = sys.executable
 
     def workers(self, stage: str) -> list[Child]:
         """The stage's processes, oldest first."""
@@ -78,8 +80,17 @@ def check_scale(values: list[str], settings: Settings) -> dict[str, int]:
     return scale
 
 
-async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool, wait: float = READY_TIMEOUT) -> None:
+async def up(
+    settings: Settings,
+    scale: dict[str, int],
+    *,
+    own_nats: bool,
+    wait: float = READY_TIMEOUT,
+    answer_python: str = sys.executable,
+) -> None:
     """Run until SIGINT or SIGTERM; with `own_nats` it starts a NATS server too. Workers have `wait` seconds to start.
+
+    `answer_python` runs the answer workers.
 
     Raises:
         ConfigurationError, UnavailableError: it cannot start; no process is left running.
@@ -91,7 +102,7 @@ async def up(settings: Settings, scale: dict[str, int], *, own_nats: bool, wait:
         stopping = _signals()
         users = issue_embedded(settings, stages(settings)) if own_nats else None
         nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
-        platform = LocalPlatform(settings, nats, wait=wait)
+        platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
             if nats:
@@ -151,7 +162,8 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
         # glibc keeps memory that was freed for each thread; with two arenas a worker keeps less after large documents.
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
     }
-    child = Child(name, [sys.executable, "-m", f"services.{stage}.app"], environment, platform.log_line)
+    python = platform.answer_python if stage == "answer" else sys.executable
+    child = Child(name, [python, "-m", f"services.{stage}.app"], environment, platform.log_line)
     platform.children.append(child)
     child.start()
 

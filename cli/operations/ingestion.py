@@ -26,6 +26,8 @@ BATCH_BYTES = 4 * 2**20
 BATCH_SECONDS = 5.0
 #: Seconds between two looks at submissions that are not finished yet.
 POLL_SECONDS = 1.0
+#: What an indexed document became, in the order in which the counts are shown.
+MADE = ("chunks", "entities", "relations")
 
 
 @dataclass
@@ -34,7 +36,8 @@ class IngestReport:
 
     `counts` are those that were submitted, by outcome: indexed, unchanged, refused. `pending` are submissions without
     an outcome yet, by id; `skipped` counts files that were not submitted, by reason; `problems` names those that could
-    not be read and those that were refused, with the reason.
+    not be read and those that were refused, with the reason. `made` counts what the indexed documents became: chunks,
+    entities and relations.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -42,6 +45,7 @@ class IngestReport:
     skipped: Counter[str] = field(default_factory=Counter)
     pending: dict[str, SourceProblem] = field(default_factory=dict)
     removed: int = 0
+    made: Counter[str] = field(default_factory=Counter)
 
     @property
     def complete(self) -> bool:
@@ -56,12 +60,15 @@ class IngestReport:
             self.pending[result["id"]] = SourceProblem(result["source"], reason)
             return
         self.counts[result["status"]] += 1
+        if result["status"] == "indexed":
+            self.made.update({name: result.get(name) or 0 for name in MADE})
         if result["status"] == "refused":
             self.problems.append(SourceProblem(result["source"], result["reason"]))
 
     def as_json(self) -> dict[str, Any]:
         return {
             "counts": dict(self.counts),
+            "made": {name: self.made[name] for name in MADE},
             "removed": self.removed,
             "skipped": {reason: count for reason, count in self.skipped.items() if count},
             "pending": [
@@ -72,7 +79,11 @@ class IngestReport:
 
     def line(self) -> str:
         """The figures as one line."""
-        parts = [f"{count} {status}" for status, count in sorted(self.counts.items())]
+        made = ", ".join(f"{self.made[name]} {name}" for name in MADE if self.made[name])
+        parts = [
+            f"{count} {status}{f' ({made})' if status == 'indexed' and made else ''}"
+            for status, count in sorted(self.counts.items())
+        ]
         parts += [f"{len(self.pending)} pending"] if self.pending else []
         skipped = sum(self.skipped.values())
         parts += [f"{skipped} skipped"] if skipped else []
@@ -88,8 +99,11 @@ async def ingest(
     sync: bool,
     as_json: bool,
     wait: float = 120.0,
+    pipeline: str = "",
 ) -> IngestReport:
     """Submit the documents in batches; after Ctrl-C, submitted ones stay and the next run submits the rest.
+
+    `pipeline` is the one whose settings say how they are cut and read; empty: the server's default.
 
     Submissions that are not finished when their batch is replied to are waited for, up to `wait` seconds at the end.
 
@@ -102,7 +116,7 @@ async def ingest(
     try:
         async for batch in _batches(documents):
             seen |= {one.document.source for one in batch}
-            reply = await client.call("POST", "/api/v1/ingest", json={"documents": [_json(one) for one in batch]})
+            reply = await client.call("POST", "/api/v1/ingest", json=_body(batch, pipeline))
             for result in reply["documents"]:
                 report.note(result)
             progress.advance(len(batch))
@@ -171,6 +185,11 @@ async def _batches(documents: AsyncIterator[CollectedDocument]) -> AsyncIterator
         size += len(one.body)
     if batch:
         yield batch
+
+
+def _body(batch: list[CollectedDocument], pipeline: str) -> dict[str, Any]:
+    named = {"pipeline": pipeline} if pipeline else {}
+    return {"documents": [_json(one) for one in batch], **named}
 
 
 def _json(one: CollectedDocument) -> dict[str, Any]:

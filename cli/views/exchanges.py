@@ -110,6 +110,7 @@ def _show_index(index: dict[str, Any]) -> None:
     """Print how much is indexed, and what is wrong with it."""
     if "documents" in index:
         rows = [[key, index[key]] for key in ("documents", "passages", "embedded", "model")]
+        rows += [[key, sum(index.get(key, {}).values())] for key in ("entities", "relations")]
         table("index", ["figure", "value"], [row for row in rows if row[1] != ""])
     if index["warning"]:
         print(visible(f"warning: {index['warning']}"), file=sys.stderr)

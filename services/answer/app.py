@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.answer.engines.agent import AgentEngine
 from services.answer.engines.chat import ChatEngine
+from services.answer.engines.crew import CrewEngine
 from services.answer.engines.cross_encoder import CrossEncoder
 from services.answer.engines.extractive import ExtractiveEngine
 from services.answer.handler import Answerer
@@ -31,10 +32,12 @@ def build(context: StageContext) -> Stage:
     models = context.models
     web = WebClients(context.settings)
     encoder = CrossEncoder(context.settings.cross_encoder) if context.settings.cross_encoder else None
+    crew = CrewEngine(models, context.requests)
     engines: dict[str, Engine] = {
         "extractive": ExtractiveEngine(encoder),
         "chat": ChatEngine(models),
         "agent": AgentEngine(models, tools(context.requests, web)),
+        "crewai": crew,
     }
     answerer = Answerer(engines, context.signals, models)
     # Quoting handles events in batches; a worker that waits for models handles each event by itself.
@@ -42,6 +45,7 @@ def build(context: StageContext) -> Stage:
     concurrency = CONCURRENT_CALLS if waits else 0
     stage = Stage("answer", settings=AnswerSettings, slow=waits, concurrency=concurrency, access=ACCESS)
     stage.opens(web)
+    stage.opens(crew)
     if encoder is not None:
         stage.opens(encoder)
     stage.on(answerer.answer)

@@ -65,15 +65,16 @@ class SubAgentSettings(Section):
 class AnswerSettings(PromptedSection):
     """How answers are written, and when the answer is `not_found`."""
 
-    engine: Literal["auto", "extractive", "chat", "agent"] = Field(
+    engine: Literal["auto", "extractive", "chat", "agent", "crewai"] = Field(
         default="auto",
         description="extractive: the best sentences of the passages, word for word; chat: a model writes from the "
-        "passages; agent: a model that uses tools; auto: chat where a model plays `main`, else extractive.",
+        "passages; agent: a model that uses tools; crewai: four agents of CrewAI, in workers that have it; auto: chat "
+        "where a model plays `main`, else extractive.",
     )
     without_model: Literal["quote", "abandon"] = Field(
         default="quote",
-        description="When the model of `chat` or `agent` fails: sentences of the passages are quoted (`quote`), or the "
-        "question is abandoned (`abandon`).",
+        description="When the model of `chat`, `agent` or `crewai` fails: sentences of the passages are quoted "
+        "(`quote`), or the question is abandoned (`abandon`).",
     )
     format: Literal["tags", "json"] = Field(
         default="tags", description="The output form that the model is asked for: tags, or one JSON object."

@@ -123,11 +123,15 @@ class _Routed:
 
 @dataclass(frozen=True)
 class DocumentSubmission:
-    """A document's bytes and their description by the client, who is of `tenant`; empty: the platform's own."""
+    """A document's bytes and their description by the client, who is of `tenant`; empty: the platform's own.
+
+    `pipeline` is the one whose settings say how it is cut and read; empty: the tenant's default.
+    """
 
     document: Document
     body: bytes
     tenant: str = ""
+    pipeline: str = ""
 
 
 class QuestionService:
@@ -375,9 +379,13 @@ class QuestionService:
         return submitted, outcome
 
     async def submit(self, submission: DocumentSubmission, correlation_id: str = "") -> Event[Fact]:
-        """Submit a document: it is durable when this returns; `DocumentIndexed` or `DocumentRefused` follows."""
+        """Submit a document: it is durable when this returns; `DocumentIndexed` or `DocumentRefused` follows.
+
+        Raises:
+            RefusedError: there is no pipeline of that name.
+        """
         tenant = self._tenant(submission.tenant)
-        pipeline, _ = await self._pipeline("", tenant)
+        pipeline, _ = await self._pipeline(submission.pipeline, tenant)
         cid = correlation_id or new_correlation_id()
         document = submission.document.model_copy(update={"submission": cid})
         text = _inline_text(document, submission.body)
@@ -596,7 +604,9 @@ def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: Pi
         RefusedError: it does not allow an option, or turns of the client.
     """
     options = question.options
-    wanted = {"top_k": options.passages, "engine": options.engine} if options else {}
+    wanted: dict[str, object] = {}
+    if options:
+        wanted = {"top_k": options.passages, "engine": options.engine, "passages": options.show_passages}
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")

@@ -19,6 +19,7 @@ from services.gateway.routes import (
     documents,
     erasure,
     events,
+    graph_rag,
     openai,
     operations,
     protected_resource,
@@ -51,7 +52,20 @@ def application(gateway: Gateway) -> FastAPI:
     browsers.install_cors(app, gateway.context.settings.cors_origins)
     problems.install(app)
     openapi.install(app)
-    for module in (questions, documents, record, dead_letters, events, erasure, operations, openai, ag_ui, sessions):
+    routes = (
+        questions,
+        documents,
+        record,
+        dead_letters,
+        events,
+        erasure,
+        operations,
+        openai,
+        ag_ui,
+        sessions,
+        graph_rag,
+    )
+    for module in routes:
         app.include_router(module.router)
     app.include_router(protected_resource.router)
 

@@ -165,6 +165,8 @@ def _outcome_json(
             "judged_by": outcome.judged_by,
             "refuted": [refutation.model_dump() for refutation in outcome.refuted],
         }
+        if outcome.show_passages:
+            body["passages"] = [passage.model_dump(mode="json") for passage in outcome.shown_passages]
     elif outcome.name == "reused":
         body["reused"] = ({"origin": outcome.origin} if origin else {}) | {"similarity": outcome.similarity}
     elif outcome.name == "abandoned":

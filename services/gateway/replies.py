@@ -56,6 +56,9 @@ class QuestionResult(BaseModel):
     best_effort: bool = False
     judged_by: str = "rules"
     refuted: tuple[dict[str, Any], ...] = ()
+    passages: tuple[dict[str, Any], ...] | None = Field(
+        default=None, description="What the answer was written from, where the request has `passages`."
+    )
     error: dict[str, Any] | None = Field(default=None, description="Of an abandoned question: its kind and stage.")
     rejection: dict[str, Any] | None = Field(default=None, description="Of a rejected question: its kind.")
 
@@ -113,6 +116,8 @@ class SubmittedDocument(BaseModel):
     source: str = ""
     status: DocumentStatus
     chunks: int | None = None
+    entities: int | None = Field(default=None, description="In the graph, of a document that was indexed now.")
+    relations: int | None = Field(default=None, description="Between its entities.")
     seconds: float | None = None
     reason: str | None = None
 

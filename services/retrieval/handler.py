@@ -13,6 +13,7 @@ import structlog
 from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.feedback_store import FeedbackRecorder
+from services.retrieval.graph.ports import Graph
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.unfinished_attempts import UnfinishedAttempts
@@ -288,7 +289,9 @@ class DocumentHandler:
         generation: IndexGeneration,
         index: VectorIndex,
         embeddings: Embeddings | None = None,
+        graph: Graph | None = None,
     ) -> None:
+        self._graph = graph
         self._indexer = indexer
         self._generation = generation
         self._index = index
@@ -363,7 +366,16 @@ class DocumentHandler:
             store="server" if self._index.shared else "embedded",
             model=model,
             embedded=await self._index.embedded() if announced else 0,
+            **await self._kinds(),
         )
+
+    async def _kinds(self) -> dict[str, dict[str, int]]:
+        """What the graph has; nothing while it cannot be read, as the index is told of all the same."""
+        try:
+            return (await self._graph.kinds())._asdict() if self._graph else {}
+        except UnavailableError as error:
+            log.warning("the graph cannot be counted", reason=str(error))
+            return {}
 
     async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
         """Answers `ask.retrieval.source_index`: one page of the index of sources, each with a line on its subject."""

@@ -82,7 +82,7 @@ def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedToo
         forget=forget,
     )
     searcher = create_searcher(index, graph, tools.web, embeddings, feedback.votes, context.models)
-    documents = DocumentHandler(indexer, generation, index, embeddings)
+    documents = DocumentHandler(indexer, generation, index, embeddings, graph)
     return TenantRetrieval(
         questions=create_question_handler(context, searcher, cache, index, tenant),
         documents=documents,

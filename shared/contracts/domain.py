@@ -109,12 +109,13 @@ class Notice(Value):
 class QuestionOptions(Value):
     """What a request wants otherwise than its pipeline, where the pipeline allows that.
 
-    `passages`: how many passages the answer is written from at most, `engine`: the answer engine. 0 and empty: as the
-    pipeline says.
+    `passages`: how many passages the answer is written from at most, `engine`: the answer engine; 0 and empty: as the
+    pipeline says. `show_passages`: whether the result has the passages, too.
     """
 
     passages: int = 0
     engine: str = ""
+    show_passages: bool = False
 
 
 class Question(Value):

@@ -84,8 +84,9 @@ class Outcome(Value):
     10. `usage` is what the fact itself says the models cost, None where it says nothing.
 
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
-    `best_effort`, `judged_by`, `refuted` and `evaluation` to an answer, `origin` (the question whose answer it is) and
-    `similarity` to a reused one, `options` to a clarification, `findings` to a rejection, `stage` (the one that gave
+    `best_effort`, `judged_by`, `refuted`, `evaluation` and `show_passages` (the request wants to see them) to an
+    answer, `origin` (the question whose answer it is) and `similarity` to a reused one, `options` to a clarification,
+    `findings` to a rejection, `stage` (the one that gave
     up) to an abandoned question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the
     outcome says: neither text nor links, citations or follow-up questions.
     """
@@ -108,6 +109,7 @@ class Outcome(Value):
     judged_by: JudgedBy = "rules"
     refuted: tuple[Refutation, ...] = ()
     evaluation: AnswerEvaluation | None = None
+    show_passages: bool = False
     origin: str = ""
     similarity: float = 1.0
     options: tuple[str, ...] = ()
@@ -148,6 +150,11 @@ class Outcome(Value):
         return self.followups if self.reply else ()
 
     @property
+    def shown_passages(self) -> tuple[Passage, ...]:
+        """The passages that the answer was written from, where its request wants them."""
+        return self.passages if self.reply and self.show_passages else ()
+
+    @property
     def is_turn(self) -> bool:
         """Whether question and answer become a turn of the conversation; an answer that nobody saw does not."""
         payload = self.answer.payload if self.answer else None
@@ -173,7 +180,7 @@ class Outcome(Value):
 
 #: The fields of single outcomes, which the record keeps together in `Exchange.details`.
 DETAILS = (
-    *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation"),
+    *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation", "show_passages"),
     *("origin", "similarity", "options", "reply", "findings", "stage", "by", "notice"),
 )
 
@@ -225,6 +232,7 @@ def _answered(fact: AnswerVerified) -> Outcome:
         judged_by=fact.judged_by,
         refuted=fact.refuted,
         evaluation=fact.evaluation,
+        show_passages=fact.question.options is not None and fact.question.options.show_passages,
         notice=notice_of(fact),
         reply=fact.reply,
     )

@@ -56,6 +56,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "tldextract": ("services/moderation/adapters.py",),
     "sklearn": ("services/moderation/classifier_training.py",),
     "nemoguardrails": ("services/moderation/guardrails.py",),
+    "crewai": ("services/answer/engines/crew_adapters.py",),
     "sacrebleu": ("cli/evaluation/followups.py",),
     "lingua": ("services/translation/adapters.py",),
     "fastapi": ("services/gateway/",),

@@ -76,7 +76,7 @@ def test_whoever_sends_a_request_says_for_which_tenant() -> None:
 def test_a_submission_is_of_its_callers_tenant() -> None:
     assert "tenant" in DocumentSubmission.__dataclass_fields__
     routes = (ROOT / "services" / "gateway" / "routes" / "documents.py").read_text("utf-8")
-    assert routes.count("questions.submit") == routes.count("replace(submission, tenant=caller.tenant)") == 2
+    assert routes.count("questions.submit") == routes.count(", tenant=caller.tenant, pipeline=") == 2
 
 
 def test_the_platforms_own_tenant_is_read_where_callers_are_identified_and_nowhere_else() -> None:

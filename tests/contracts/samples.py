@@ -162,7 +162,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             request_digest="9f2c6b0e",
             collections=("pools",),
             time_zone="Europe/Paris",
-            options=QuestionOptions(passages=4, engine="extractive"),
+            options=QuestionOptions(passages=4, engine="extractive", show_passages=True),
         ),
     )
     yield (

@@ -122,6 +122,9 @@ class IngestIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     documents: list[DocumentIn] = Field(min_length=1, max_length=MAX_DOCUMENTS)
+    pipeline: str = Field(
+        default="", max_length=100, description="Whose settings say how they are cut and read; default: the server's."
+    )
     wait: bool = Field(default=True, description="Reply when all are indexed or refused, or after `timeout`.")
     timeout: float = Field(default=120, gt=0, le=600, description="Seconds.")
 
@@ -197,6 +200,7 @@ async def submit(
     url: Annotated[str, Query(max_length=4000)] = "",
     language: Annotated[str, Query(max_length=16)] = "",
     collection: Annotated[str, Query(max_length=200)] = "",
+    pipeline: Annotated[str, Query(max_length=100, description="Whose settings say how it is cut and read.")] = "",
     group: Annotated[list[str] | None, Query(max_length=MAX_GROUPS, description="Only for askers in these.")] = None,
 ) -> dict[str, Any]:
     """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
@@ -223,7 +227,7 @@ async def submit(
             groups=_groups(group or ()),
         )
         submission = DocumentSubmission(document, body)
-    event = await gateway.questions.submit(replace(submission, tenant=caller.tenant))
+    event = await gateway.questions.submit(replace(submission, tenant=caller.tenant, pipeline=pipeline))
     status = f"/api/v1/submissions/{event.correlation_id}"
     return {"id": event.correlation_id, "source": submission.document.source, "links": {"status": status}}
 
@@ -241,7 +245,7 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
     """Submit several documents and, unless `wait` is false, wait until each is indexed or refused."""
     submissions = await asyncio.to_thread(lambda: [document.submission() for document in body.documents])
     _check_ids(submissions)
-    submissions = [replace(submission, tenant=caller.tenant) for submission in submissions]
+    submissions = [replace(one, tenant=caller.tenant, pipeline=body.pipeline) for one in submissions]
     gate = asyncio.Semaphore(CONCURRENCY)
 
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
@@ -375,7 +379,8 @@ def _outcome(event: Event[Fact] | None) -> dict[str, Any]:
     fact = event.payload if event else None
     if isinstance(fact, DocumentIndexed):
         status = "unchanged" if fact.unchanged else "indexed"
-        return {"status": status, "chunks": fact.chunks, "seconds": fact.seconds}
+        counts = {} if fact.unchanged else {"entities": fact.entities, "relations": fact.relations}
+        return {"status": status, "chunks": fact.chunks, **counts, "seconds": fact.seconds}
     if isinstance(fact, DocumentRefused):
         return {"status": "refused", "reason": fact.reason}
     return {"status": "submitted"}

@@ -79,8 +79,11 @@ class QuestionIn(BaseModel):
         le=20,
         description="Passages to answer from, where the pipeline allows it; default: the pipeline's.",
     )
-    engine: Literal["extractive", "chat", "agent"] | None = Field(
+    engine: Literal["extractive", "chat", "agent", "crewai"] | None = Field(
         default=None, description="Who writes the answer, where the pipeline allows it; default: the pipeline's."
+    )
+    passages: bool = Field(
+        default=False, description="Return the passages that the answer was written from, where the pipeline allows it."
     )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
@@ -158,9 +161,9 @@ class QuestionIn(BaseModel):
         )
 
     def _options(self) -> QuestionOptions | None:
-        if self.top_k is None and self.engine is None:
+        if self.top_k is None and self.engine is None and not self.passages:
             return None
-        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "")
+        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "", show_passages=self.passages)
 
 
 class ScoresIn(BaseModel):

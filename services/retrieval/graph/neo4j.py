@@ -15,6 +15,7 @@ from services.retrieval.graph.ports import (
     DocumentGraph,
     Edge,
     Entity,
+    KindCounts,
     Neighbourhood,
     Relation,
     RelationKind,
@@ -135,6 +136,13 @@ class Neo4jGraph:
     async def counts(self) -> Counts:
         (row,) = await self._ask(statements.COUNTS)
         return Counts(**row)
+
+    async def kinds(self) -> KindCounts:
+        entities, relations = [
+            {row["kind"]: row["number"] for row in await self._ask(statement)}
+            for statement in (statements.ENTITY_KINDS, statements.RELATION_KINDS)
+        ]
+        return KindCounts(entities, relations)
 
     async def _ask(self, statement: str, **parameters: Any) -> list[Row]:
         async with self._connection() as driver:

@@ -131,6 +131,11 @@ SEARCH = """
 CALL db.index.fulltext.queryNodes('answerbus_entities', $wanted) YIELD node, score
 RETURN node.key AS key, node.name AS name, node.kind AS kind ORDER BY score DESC, key LIMIT $limit
 """
+ENTITY_KINDS = "MATCH (e:Entity) RETURN e.kind AS kind, count(*) AS number ORDER BY kind"
+RELATION_KINDS = f"""
+MATCH (a:Entity)-[r:{_ANY}]->(b:Entity) WITH DISTINCT a, toLower(type(r)) AS kind, b
+RETURN kind, count(*) AS number ORDER BY kind
+"""
 COUNTS = f"""
 RETURN COUNT {{ (:Entity) }} AS entities, COUNT {{ (:Passage) }} AS passages,
     COUNT {{ (:Passage)-[:MENTIONS]->(:Entity) }} AS mentions,

@@ -93,6 +93,13 @@ class Counts(NamedTuple):
     mentions: int
 
 
+class KindCounts(NamedTuple):
+    """The entities and the distinct relations of a graph, counted by their kind."""
+
+    entities: dict[str, int]
+    relations: dict[str, int]
+
+
 class Graph(Protocol):
     """Stores the graph. Every method raises `UnavailableError` when the store is unavailable.
 
@@ -154,3 +161,6 @@ class Graph(Protocol):
         """The entities whose names share words with the text, best match first."""
 
     async def counts(self) -> Counts: ...
+
+    async def kinds(self) -> KindCounts:
+        """How many entities and relations of each kind there are; kinds without any are missing."""

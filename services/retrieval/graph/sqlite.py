@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import cast
 
 from services.retrieval.graph.names import key
-from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, Neighbourhood, Relation
+from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, KindCounts, Neighbourhood, Relation
 from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
 from services.retrieval.graph.sqlite_statements import (
     COUNTS,
+    ENTITY_KINDS,
     RELATED_TO,
+    RELATION_KINDS,
     RELATIONS_OF,
     SCHEMA,
     SEARCH,
@@ -92,6 +94,10 @@ class SqliteGraph:
 
     async def counts(self) -> Counts:
         return Counts(*(await self._reads.run(lambda: self._reads.rows(COUNTS)))[0])
+
+    async def kinds(self) -> KindCounts:
+        entities = await self._reads.run(lambda: self._reads.rows(ENTITY_KINDS))
+        return KindCounts(dict(entities), dict(await self._reads.run(lambda: self._reads.rows(RELATION_KINDS))))
 
     # --- on one of the two threads ---
 

@@ -182,6 +182,10 @@ SEARCH = """
 SELECT entity.key, name, kind FROM entity_words JOIN entity ON entity.id = entity_words.rowid
 WHERE entity_words MATCH ? ORDER BY bm25(entity_words), entity.key LIMIT ?
 """
+ENTITY_KINDS = "SELECT kind, count(*) FROM entity GROUP BY kind ORDER BY kind"
+RELATION_KINDS = """
+SELECT kind, count(*) FROM (SELECT DISTINCT subject, kind, target FROM relation) GROUP BY kind ORDER BY kind
+"""
 COUNTS = """
 SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM (SELECT DISTINCT subject, kind, target FROM relation)),
     (SELECT count(*) FROM passage), (SELECT count(*) FROM mentions)

@@ -263,7 +263,8 @@ class VectorsRequest(Request[VectorsReply]):
 class IndexStatsReply(Value):
     """How much is indexed: counts of documents, of passages, and of passages by language (ISO 639-3).
 
-    `embedded` counts the passages with a vector of `model`, the embeddings model in use (empty: none).
+    `embedded` counts the passages with a vector of `model`, the embeddings model in use (empty: none). `entities` and
+    `relations` are those of the graph, by kind.
     """
 
     documents: int
@@ -272,6 +273,8 @@ class IndexStatsReply(Value):
     store: str
     model: str = ""
     embedded: int = 0
+    entities: dict[str, int] = Field(default_factory=dict)
+    relations: dict[str, int] = Field(default_factory=dict)
 
     @property
     def warning(self) -> str:

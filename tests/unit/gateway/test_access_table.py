@@ -150,6 +150,12 @@ ROUTES: dict[str, Access] = {
     "DELETE /api/v1/documents": entry("editor", params={"source": "kb:a"}),
     "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
     "POST /api/v1/ingest": entry("editor", json={"documents": [{"source": "kb:a", "text": "a"}], "wait": False}),
+    "POST /graph-rag/{pipeline}/api/v1/query": entry("asker", "/graph-rag/none/api/v1/query", json=ASK),
+    "POST /graph-rag/{pipeline}/api/v1/ingest": entry(
+        "editor", "/graph-rag/none/api/v1/ingest", json={"content": "a", "filename": "a"}
+    ),
+    "GET /graph-rag/{pipeline}/api/v1/stats": entry("operator", "/graph-rag/none/api/v1/stats", found=404),
+    "GET /graph-rag/{pipeline}/api/v1/health": entry("anybody", "/graph-rag/none/api/v1/health"),
     "GET /metrics": entry("platform"),
     "GET /api/v1/stats": entry("operator"),
     "GET /api/v1/stages": entry("platform"),

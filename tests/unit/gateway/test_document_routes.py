@@ -96,7 +96,10 @@ async def test_a_document_is_the_same_as_json_as_base64_and_as_bytes() -> None:
     ("fact", "status"),
     [
         (None, {"status": "submitted"}),
-        (DocumentIndexed(source="kb:a", digest="d", chunks=2), {"status": "indexed", "chunks": 2, "seconds": 0.0}),
+        (
+            DocumentIndexed(source="kb:a", digest="d", chunks=2, entities=3, relations=1),
+            {"status": "indexed", "chunks": 2, "entities": 3, "relations": 1, "seconds": 0.0},
+        ),
         (
             DocumentIndexed(source="kb:a", digest="d", chunks=2, unchanged=True),
             {"status": "unchanged", "chunks": 2, "seconds": 0.0},
