@@ -511,7 +511,9 @@ def _check_options(options: QuestionOptions | None, section: GatewaySettings, pi
     Raises:
         RefusedError: it does not allow an option.
     """
-    wanted = {"top_k": options.passages, "engine": options.engine} if options else {}
+    if options is None:
+        return
+    wanted = {"top_k": options.passages, "engine": options.engine, "metadata": options.metadata}
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")

@@ -17,10 +17,11 @@ class GatewaySettings(Section):
     )
     max_question_chars: int = Field(default=2000, gt=0, le=100_000, description="Longer questions are refused.")
     turns: int = Field(default=5, ge=0, le=50, description="Earlier turns of the conversation that a question carries.")
-    request_options: tuple[Literal["top_k", "engine"], ...] = Field(
+    request_options: tuple[Literal["top_k", "engine", "metadata"], ...] = Field(
         default=(),
         description="What a request may choose for itself: how many passages its answer is written from (`top_k`), the "
-        "answer engine (`engine`). Such a question is answered anew, whatever was asked before.",
+        "answer engine (`engine`), the metadata of the documents (`metadata`). Such a question is "
+        "answered anew, whatever was asked before.",
     )
     recent_seconds: float = Field(
         default=1800,

@@ -133,7 +133,8 @@ class QuestionHandler:
         if cached.reason:
             context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": cached.reason}})
         retrieved = PassagesRetrieved(question=question, passages=passages, context=context)
-        if self._conversation is not None:
+        # Passages of earlier answers were found without the metadata that the request requires now.
+        if self._conversation is not None and not (question.options and question.options.metadata):
             retrieved = await self._conversation.extend(retrieved, envelope, settings)
         return await _screened(retrieved, envelope, settings)
 
@@ -202,6 +203,7 @@ class QuestionHandler:
             explain=request.explain,
             steps=rewritten.steps,
             groups=request.groups,
+            metadata=request.metadata,
         )
         result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         return SearchReply(
@@ -248,6 +250,7 @@ class QuestionHandler:
             steps=rewritten.steps,
             context=rewritten.context,
             groups=groups,
+            metadata=question.options.metadata if question.options else {},
         )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)

@@ -28,6 +28,7 @@ from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
+from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
@@ -81,6 +82,9 @@ class QuestionIn(BaseModel):
     )
     engine: Literal["extractive", "chat", "agent"] | None = Field(
         default=None, description="Who writes the answer, where the pipeline allows it; default: the pipeline's."
+    )
+    metadata: RequiredMetadata = Field(
+        default={}, description="Answer from documents with this metadata only, where the pipeline allows it."
     )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
@@ -155,9 +159,9 @@ class QuestionIn(BaseModel):
         )
 
     def _options(self) -> QuestionOptions | None:
-        if self.top_k is None and self.engine is None:
+        if self.top_k is None and self.engine is None and not self.metadata:
             return None
-        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "")
+        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "", metadata=self.metadata)
 
 
 class ScoresIn(BaseModel):

@@ -18,6 +18,7 @@ from services.retrieval.stores.points import (
     GROUPS,
     KEYWORDS,
     KIND,
+    LABELS,
     PASSAGE,
     bare,
     document_id,
@@ -30,6 +31,7 @@ from services.retrieval.stores.points import (
     read,
     vector_name,
 )
+from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -144,6 +146,7 @@ class ServerIndex:
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         from services.retrieval.stores.encoder import encode_query
 
@@ -152,14 +155,20 @@ class ServerIndex:
         if not indices:
             return []
         query = _models().SparseVector(indices=indices, values=values)
-        return await self._query(query, BM25, limit, _within(collections, groups), BM25)
+        return await self._query(query, BM25, limit, _within(collections, groups, labels), BM25)
 
     async def search_near(
-        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+        self,
+        vector: Vector,
+        *,
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         if not self._vector_name:
             return []
-        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups), DENSE)
+        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups, labels), DENSE)
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
@@ -324,12 +333,15 @@ def _models() -> Any:
     return models
 
 
-def _within(collections: Sequence[str], groups: Sequence[str]) -> Any:
-    """The filter for passages of these collections (empty: all) that somebody in these groups may read."""
+def _within(collections: Sequence[str], groups: Sequence[str], labels: RequiredLabels) -> Any:
+    """The filter for passages of these collections (empty: all) with these labels that somebody in these groups may
+    read.
+    """
     models = _models()
     for_everybody = models.IsEmptyCondition(is_empty=models.PayloadField(key=GROUPS))
+    labelled = [_is_any(LABELS, one) for one in labels]
     readable = models.Filter(should=[for_everybody, *([_is_any(GROUPS, groups)] if groups else [])])
-    return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else [])])
+    return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else []), *labelled])
 
 
 def _is(field: str, value: str) -> Any:
