@@ -253,6 +253,11 @@ class QuestionService:
         ended = await self._log.ending(asked.correlation_id) if question.idempotency_key else None
         return ended.decode() if ended else None
 
+    async def replies_with_json(self, asked: Event[Fact]) -> bool:
+        """Whether the pipeline sends an answer from the cache as JSON to those, too, who ask for a stream."""
+        section = await self._sections.section(asked.pipeline, "gateway", GatewaySettings)
+        return asked.payload.terminal and section.cached_reply == "json"
+
     async def find(self, correlation_id: str, tenant: str = "") -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.
 

@@ -33,6 +33,17 @@ class GatewaySettings(Section):
         description="`exact`: a repeated question gets the answer that was verified before.",
     )
 
+    cache_record: bool = Field(
+        default=False,
+        description="With `cache: exact`, whether the record, too, is asked for an answer: it keeps them when the "
+        "key-value store is lost.",
+    )
+    cached_reply: Literal["stream", "json"] = Field(
+        default="stream",
+        description="How a cached answer is sent to a client that asks for a stream: as a `stream`, or as `json`, as "
+        "it always is to a client that accepts both.",
+    )
+
     @field_validator("cache", mode="before")
     @classmethod
     def _word(cls, value: object) -> object:

@@ -203,7 +203,7 @@ async def query(
 ) -> Response:
     """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream.
 
-    Where `Accept` has both a stream and JSON, an answer that is already there comes as JSON.
+    An answer that is already there comes as JSON where `Accept` has both, or the pipeline says so.
     """
     question = body.new_question(key, caller)
     if media_type := wants_stream(request):
@@ -228,12 +228,13 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, 
 async def _ask_and_stream(
     question: NewQuestion, media_type: str, request: Request, gateway: Gateway, caller: Caller
 ) -> Response:
-    """The stream of a new question; JSON where the client accepts that too and the question has ended already."""
+    """The stream of a new question; JSON where it has ended already and the client, or the pipeline, takes that."""
     origin = _sees_origin(caller)
     presenter = QuestionPresenter(stream_cursor(request), origin=origin)
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
         event = await gateway.questions.ask(question)
-        ending = await gateway.questions.ending_at_once(event, question) if accepts_json(request) else None
+        as_json = accepts_json(request) or await gateway.questions.replies_with_json(event)
+        ending = await gateway.questions.ending_at_once(event, question) if as_json else None
         if ending is None:
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
         slot.release()
