@@ -146,7 +146,7 @@ class QuestionService:
         self._requests = requests
         self._conversations = ConversationHistory(sessions, event_log, requests)
         self._bodies = bodies
-        self._answer_cache = AnswerCacheReader(answers)
+        self._answer_cache = AnswerCacheReader(answers, requests)
         self._admit = admit
         self._limits = limits
         self._ids = ids
@@ -457,6 +457,7 @@ class QuestionService:
             question.digest,
             question.collections,
             question.groups,
+            in_record=section.cache_record,
         )
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:

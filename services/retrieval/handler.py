@@ -310,7 +310,10 @@ class DocumentHandler:
             # The last part of a long text may be unchanged and still have removed other parts.
             return isinstance(outcome, DocumentIndexed) and outcome.unchanged and not submitted.document.parts
 
-        return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
+        try:
+            return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
+        except UnavailableError as error:  # the server that keeps the generation
+            raise TransientError(str(error)) from error
 
     async def refuse(self, document: Document, reason: str) -> DocumentRefused:
         """Give a document up without reading it; see `DocumentIndexer.refuse`."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from services.retrieval.index_fingerprint import MarkStore
 from services.retrieval.ports import VectorIndex, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
@@ -448,3 +449,22 @@ async def test_server_without_its_library_names_the_extra(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     with pytest.raises(ConfigurationError, match=r"answerbus\[qdrant\]"):
         await ServerIndex("http://127.0.0.1:1").open()
+
+
+async def test_marks_of_workers_on_a_server_are_no_passages_and_no_documents(tmp_path: Path) -> None:
+    index = _index("server", tmp_path)
+    assert isinstance(index, MarkStore)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        await index.open()
+        await index.replace(*_document("kb:a", "opening hours"))
+        for value in (1, 2):
+            await index.put_mark("one", {"value": value})
+        await index.put_mark("two", {"value": 3})
+        assert {one["name"]: one["value"] for one in await index.marks()} == {"one": 2, "two": 3}
+        assert (await index.count(), len(await index.documents())) == (1, 1)
+        assert await _sources(index, "one two opening", language="eng") == ["kb:a"]
+
+        await index.delete_marks(["one", "unknown"])
+        assert [one["name"] for one in await index.marks()] == ["two"]
+        await index.close()

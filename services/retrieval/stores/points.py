@@ -14,6 +14,8 @@ BM25, DENSE = "bm25", "dense"
 #: Raise it when the same passage is encoded differently, so that documents are indexed again.
 ENCODING = "bm25-2"
 KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
+#: The kind of points that workers write for each other.
+MARK = "mark"
 #: The payload field of the groups that a document is for; it is empty, or absent from older points, for everybody.
 GROUPS = "groups"
 #: The payload field of what the metadata of a document says, as labels; absent where it has none.
@@ -51,6 +53,11 @@ def document_id(source: str) -> str:
 def model_id() -> str:
     """The id of the point that names the embedding model of the index."""
     return str(uuid.uuid5(_NAMESPACE, MODEL))
+
+
+def mark_id(name: str) -> str:
+    """The id of the point of a mark."""
+    return str(uuid.uuid5(_NAMESPACE, f"{MARK}\x1f{name}"))
 
 
 def model_payload(model: str, dimension: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -19,10 +19,12 @@ from services.retrieval.stores.points import (
     KEYWORDS,
     KIND,
     LABELS,
+    MARK,
     PASSAGE,
     bare,
     document_id,
     document_payload,
+    mark_id,
     model_id,
     model_payload,
     most_used,
@@ -221,6 +223,30 @@ class ServerIndex:
                 lambda client: client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
             )
         return {str(hit.value): hit.count for hit in facet.hits}
+
+    async def marks(self) -> list[dict[str, Any]]:
+        """The payloads of the marks; see `services.retrieval.index_fingerprint.MarkStore`."""
+        wanted = _models().Filter(must=[_is(KIND, MARK)])
+        async with self._translating_errors():
+            records, _ = await self._client.read(
+                lambda client: client.scroll(self._name, scroll_filter=wanted, limit=_PAGE, with_payload=True)
+            )
+        return [dict(record.payload) for record in records]
+
+    async def put_mark(self, name: str, payload: Mapping[str, Any]) -> None:
+        """Write a mark, or replace the one of this name."""
+        point = _models().PointStruct(id=mark_id(name), vector={}, payload={**payload, KIND: MARK, "name": name})
+        async with self._translating_errors():
+            await self._client.write(lambda client: client.upsert(self._name, [point], wait=True))
+
+    async def delete_marks(self, names: Sequence[str]) -> None:
+        """Delete the marks of these names."""
+        models = _models()
+        these = models.Filter(must=[models.HasIdCondition(has_id=[mark_id(name) for name in names])])
+        async with self._translating_errors():
+            await self._client.write(
+                lambda client: client.delete(self._name, models.FilterSelector(filter=these), wait=True)
+            )
 
     async def _matching(self, wanted: Any) -> int:
         async with self._translating_errors():

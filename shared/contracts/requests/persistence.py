@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shared.contracts.answer_cache import KeptAnswer
 from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
@@ -174,6 +175,22 @@ class StageFigures(Value):
     stage: str
     waited: Percentiles
     worked: Percentiles
+
+
+class KeptAnswerReply(Value):
+    """The answer; None where the record has none that may be reused."""
+
+    kept: KeptAnswer | None = None
+
+
+class KeptAnswerRequest(Request[KeptAnswerReply]):
+    """`kept_answer`: the verified answer of a reuse key (`shared.contracts.answer_cache`) from the record."""
+
+    stage = "persistence"
+    verb = "kept_answer"
+
+    tenant: str = DEFAULT_TENANT
+    key: str = Field(min_length=1, max_length=300)
 
 
 class Rates(Value):
