@@ -24,11 +24,11 @@ PAGES = FOLDER / "demo" / "pages"
 _NUMBERS = itertools.count(1)
 
 
-def environment(models: ModelServer) -> dict[str, str]:
-    """The models of the document, at the scripted server."""
+def environment(models: ModelServer, *, embed: bool = True) -> dict[str, str]:
+    """The models of the document, at the scripted server; without `embed`, no embedding model."""
     key = {"kind": "openai", "base_url": models.url, "api_key": "sk-test"}
     endpoints = [{"name": name, "model": name, **key} for name in (FAST, MAIN, EMBED)]
-    roles = {"fast": [FAST], "main": [MAIN], "judge": [MAIN], "embed": [EMBED]}
+    roles = {"fast": [FAST], "main": [MAIN], "judge": [MAIN], **({"embed": [EMBED]} if embed else {})}
     return {"ANSWERBUS_MODELS": json.dumps({"endpoints": endpoints, "roles": roles})}
 
 
