@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from . import (
     faces,
     history,
     http_answers,
+    intranet,
     lanes,
     models,
     poison,
@@ -50,6 +52,7 @@ NAMED = (
     "broker-away",
     "documents",
     "faces",
+    "intranet",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -118,6 +121,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections += await clients.compare(quick=arguments.quick, say=say)
     if "faces" in parts:
         sections += await faces.compare(rounds=rounds, quick=arguments.quick, say=say)
+    if "intranet" in parts:
+        sections.append(await asyncio.to_thread(intranet.compare, rounds=rounds, quick=arguments.quick, say=say))
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,
