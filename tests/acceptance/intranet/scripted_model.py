@@ -18,7 +18,7 @@ MEANS = {
     ("What's the deadline?", "travel reimbursement"): "What's the deadline for travel reimbursement submission?",
     ("What's the deadline?", "purchasing card"): "What's the deadline for uploading purchasing card receipts?",
 }
-#: The answer to a question, by words of it; the first that fits.
+#: The answer to a question, by words of it; the first that fits. It cites the passage that has it.
 ANSWERS = {
     "uploading purchasing card": "The receipts of a month are uploaded until the tenth day of the next month. [1]",
     "purchasing card": "A purchase below 5,000 dollars is paid with the purchasing card. [1]",
@@ -64,4 +64,12 @@ def answered(asked: Asked) -> Scripted:
         return None
     means = next((to for (text, word), to in MEANS.items() if text in question and word in asked.user), question)
     text = next((say for words, say in ANSWERS.items() if words in means), "")
+    text = text.replace("[1]", f"[{_passage_with(text.partition(' [')[0], asked.user)}]")
     return f"<answer><s-1>{text}</s-1></answer><confidence>9</confidence>" if text else "<not-found></not-found>"
+
+
+def _passage_with(sentence: str, prompt: str) -> str:
+    """The number of the first passage that contains the beginning of the sentence; 1 where none does."""
+    passages = re.findall(r'<passage (?:[^>]* )?number="(\d+)"[^>]*>\n(.*?)\n</passage>', prompt, re.DOTALL)
+    beginning = sentence.rstrip(".")[:60]
+    return next((number for number, text in passages if beginning in " ".join(html.unescape(text).split())), "1")
