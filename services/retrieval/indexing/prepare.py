@@ -95,7 +95,8 @@ def prepare(
         metadata=metadata,
     )
     passages = _passages(registered, parsed, chunks)
-    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))
+    fields = sum(len(name) + len(value) for name, value in metadata.items())
+    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) + fields for one in passages), len(body))
     return PreparedDocument(registered, passages, _links_of(passages, parsed))
 
 
