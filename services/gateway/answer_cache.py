@@ -75,19 +75,7 @@ class AnswerCacheReader:
         if kept is None and in_record and not is_disputed(stored, generation):
             kept, found = await self._from_record(key, tenant), "record"
         telemetry.ANSWER_CACHE.labels(found if kept else "miss").inc()
-        if kept is None:
-            return key, None
-        reused = AnswerReused(
-            question=kept.question,
-            answer=kept.answer,
-            citations=kept.citations,
-            origin=kept.origin,
-            confidence=kept.confidence,
-            followups=kept.followups,
-            engine=kept.engine,
-            request_digest=digest,
-        )
-        return key, reused
+        return key, _reused(kept, digest) if kept else None
 
     async def _from_record(self, key: str, tenant: str) -> KeptAnswer | None:
         try:
@@ -95,3 +83,17 @@ class AnswerCacheReader:
         except UnavailableError:
             telemetry.DEGRADED.labels("record").inc()
             return None
+
+
+def _reused(kept: KeptAnswer, digest: str) -> AnswerReused:
+    """The ending of a question that gets this answer; `digest` is that of the request."""
+    return AnswerReused(
+        question=kept.question,
+        answer=kept.answer,
+        citations=kept.citations,
+        origin=kept.origin,
+        confidence=kept.confidence,
+        followups=kept.followups,
+        engine=kept.engine,
+        request_digest=digest,
+    )
