@@ -23,6 +23,11 @@ Groups = Annotated[
     typer.Option("--group", help="Only askers in this group are answered from the documents; repeatable."),
 ]
 
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", help="NAME=VALUE, a field of all documents, such as category=travel; repeatable."),
+]
+
 AllowedHosts = Annotated[
     list[str] | None,
     typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
@@ -34,7 +39,8 @@ def ingest(
     field: Annotated[
         list[str] | None,
         typer.Option(
-            "--field", help="JSON lines: PART=KEY with PART title, text, url, id, language, date, groups; repeatable."
+            "--field",
+            help="JSON lines: PART=KEY with PART title, text, url, id, language, date, groups, metadata; repeatable.",
         ),
     ] = None,
     urls: Annotated[str, typer.Option("--urls", help="File with the URL of one page per line.")] = "",
@@ -48,6 +54,7 @@ def ingest(
         bool, typer.Option("--replace", help="Replace documents of the same id that came from another folder.")
     ] = False,
     group: Groups = None,
+    metadata: Metadata = None,
     language: Annotated[str, typer.Option(help="Language of documents that do not declare one.")] = "",
     pipeline: Annotated[str, typer.Option(help="Pipeline that says how they are cut [default: the server's].")] = "",
     stdin_type: Annotated[str, typer.Option(help="Media type of standard input.")] = "text/plain",
@@ -69,6 +76,7 @@ def ingest(
         fail("nothing to ingest; name files or folders, --urls FILE or --sitemap URL", 2)
     collector = _collector(field or [], collection, language, stdin_type, namespace)
     collector.prefix, collector.replace, collector.groups = (prefix or collection).strip("/"), replace, _groups(group)
+    collector.metadata = _metadata(metadata)
 
     async def work() -> bool:
         documents = _documents(collector, paths, urls, sitemap, allowed_hosts=allowed_hosts, pause=pause)
@@ -118,6 +126,19 @@ def _groups(names: list[str] | None) -> tuple[str, ...]:
         return group_names(names or ())
     except ValueError as error:
         fail(f"--group: {error}", 2)
+
+
+def _metadata(given: list[str] | None) -> dict[str, str]:
+    from cli.output import fail
+    from shared.contracts.document_metadata import checked_metadata
+
+    pairs = [one.partition("=") for one in given or ()]
+    try:
+        if not all(separator for _, separator, _ in pairs):
+            raise ValueError("expected NAME=VALUE, for example --metadata category=travel")
+        return checked_metadata({name: value for name, _, value in pairs})
+    except ValueError as error:
+        fail(f"--metadata: {error}", 2)
 
 
 async def _documents(

@@ -20,8 +20,10 @@ from typing import Any, BinaryIO
 from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from cli.crawler.text_parts import parts
 from shared.contracts.document_access import GROUPS_FIELD
+from shared.contracts.document_metadata import METADATA_FIELD
 from shared.contracts.domain import DEFAULT_NAMESPACE, Document, part_source
 from shared.contracts.errors import DocumentError
+from shared.text.readers.document_fields import declared_metadata
 from shared.text.readers.document_groups import declared_groups
 
 STDIN = "-"
@@ -35,6 +37,7 @@ DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
     "language": ("language", "lang"),
     "date": ("date", "updated", "modified", "published"),
     "groups": (GROUPS_FIELD,),
+    "metadata": (METADATA_FIELD,),
 }
 #: Bytes at the beginning of a long text in which it may say whom it is for.
 _HEAD_BYTES = 20_000
@@ -60,8 +63,9 @@ class SourceProblem:
 class Collector:
     """Walks files and folders; `problems` and `skipped` (count by reason) list what was left out.
 
-    `fields` maps `id`, `title`, `text`, `url`, `language`, `date` and `groups` to the keys of a JSON lines record, with
-    dots for nested ones. `groups` are those whom all documents are for, whatever they say themselves. `stdin_type` is
+    `fields` maps `id`, `title`, `text`, `url`, `language`, `date`, `groups` and `metadata` to the keys of a JSON lines
+    record, with dots for nested ones. `groups` are those whom all documents are for, whatever they say themselves;
+    `metadata` are fields of all of them, in addition to those that they have themselves. `stdin_type` is
     the media type of standard input. `prefix` takes the place of the collection in ids, `namespace` that of `kb`. With
     `replace`, documents replace those of the same id that were indexed from another folder. A text of more than
     `part_bytes` is split into documents `<its id>#part=1` and so on, one in memory at a time; any other file may have
@@ -74,6 +78,7 @@ class Collector:
     replace: bool = False
     language: str = ""
     groups: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 64 * 2**20
     part_bytes: int = 2 * 2**20
@@ -238,8 +243,10 @@ class Collector:
         if not values["text"].strip():
             self.problem(place, f"no text under {' or '.join(self._paths('text'))}")
             return
-        groups = self._groups_of(record, place)
-        if groups is None:
+        try:
+            groups, metadata = self._groups_of(record), self._metadata_of(record)
+        except DocumentError as error:
+            self.problem(place, str(error))
             return
         given = values["id"] or values["url"]
         document = Document(
@@ -251,20 +258,28 @@ class Collector:
             language=values["language"],
             date=values["date"],
             groups=groups,
+            metadata=metadata,
         )
         yield from self.submit(place, values["text"].encode("utf-8", "replace"), document)
 
-    def _groups_of(self, record: dict[str, Any], place: str) -> tuple[str, ...] | None:
-        """The groups whom the record is for; None where it names them in a way that cannot be read."""
-        for path in self._paths("groups"):
+    def _groups_of(self, record: dict[str, Any]) -> tuple[str, ...]:
+        """The groups whom the record is for.
+
+        Raises:
+            DocumentError: it names them in a way that cannot be read.
+        """
+        values = (_value(record, path) for path in self._paths("groups"))
+        return next((declared_groups(value) for value in values if value is not None), ())
+
+    def _metadata_of(self, record: dict[str, Any]) -> dict[str, str]:
+        """The fields of the record; a text, under a key that was named for them, is the value of the field so named."""
+        for path in self._paths("metadata"):
             value = _value(record, path)
-            if value is not None:
-                try:
-                    return declared_groups(value)
-                except DocumentError as error:
-                    self.problem(place, str(error))
-                    return None
-        return ()
+            if isinstance(value, str) and "metadata" in self.fields:
+                value = {path.rpartition(".")[2]: value}
+            if isinstance(value, dict):
+                return declared_metadata(value)
+        return {}
 
     def _part(self, record: dict[str, Any], part: str) -> str:
         for path in self._paths(part):
@@ -302,6 +317,7 @@ class Collector:
             "prefix": self.prefix,
             "replace": self.replace,
             "groups": self.groups or document.groups,
+            "metadata": {**document.metadata, **self.metadata},
         }
         yield CollectedDocument(document.model_copy(update=values), body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import tempfile
 from collections.abc import Iterator
@@ -94,6 +95,7 @@ async def _demo_of_pipeline(name: str, data: Path | None) -> None:
             last: dict[str, Any] = {}
             for question in script.questions:
                 _title(f"{question.ask}{f'   [{question.shows}]' if question.shows else ''}")
+                await asyncio.sleep(question.wait_seconds)
                 last = await ask(client, question_body(question, conversations), as_json=False)
                 _show_payload(last["result"])
                 if question.conversation:

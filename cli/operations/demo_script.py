@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cli.operations.scripted_values import filled, values_in
 from shared.contracts.domain import Usage
@@ -58,7 +58,8 @@ class DemoReply(BaseModel):
 class DemoQuestion(BaseModel):
     """A question of the demonstration, and what to look out for in its answer.
 
-    Those with the same `conversation` are asked in one conversation.
+    Those with the same `conversation` are asked in one conversation. `wait_seconds` are waited before it is asked, as
+    the answer to the one before is kept for repeats only after it was shown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -66,6 +67,7 @@ class DemoQuestion(BaseModel):
     ask: str
     shows: str = ""
     conversation: str = ""
+    wait_seconds: float = Field(default=0.0, ge=0, le=10)
 
 
 class DemoScript(BaseModel):

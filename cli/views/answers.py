@@ -63,6 +63,9 @@ class Transcript:
             print()
         else:
             print(visible(result["answer"]["content"]))
+        if result["outcome"] == "clarification":
+            for option in (result["answer"].get("payload") or {}).get("options", []):
+                print(visible(f"  • {option}"))
         for citation in result["citations"]:
             where = citation["url"] or citation["source"]
             print(visible(f"  [{citation['number']}] {citation['title'] or citation['source']} — {where}"))

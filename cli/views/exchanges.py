@@ -96,9 +96,12 @@ async def show_stats(client: GatewayClient, hours: float, *, as_json: bool) -> N
     for title, scores in (("scored", document["scores"]), ("evaluated", document["evaluations"])):
         rows += [[title, scores["count"]], [f"  mean {title}", scores["overall"]]]
     rows += [["rated up", document["feedback_up"]], ["rated down", document["feedback_down"]]]
+    sentiment = document["sentiment"]
+    rows += [["sentiment, -1 to 1", sentiment["score"]], ["share rated", sentiment["rated"]]]
     table(f"since {since} UTC", ["figure", "value"], rows)
     _show_index(document["index"])
-    latencies = [["whole question", None, None, None, *document["elapsed"].values()]]
+    elapsed = {"whole question": "elapsed", "  answered anew": "elapsed_answered", "  answer reused": "elapsed_reused"}
+    latencies = [[title, None, None, None, *document[times].values()] for title, times in elapsed.items()]
     latencies += [[one["stage"], *one["waited"].values(), *one["worked"].values()] for one in document["stages"]]
     heads = ["stage", "waited p50", "p95", "p99", "worked p50", "p95", "p99"]
     table("latencies in ms", heads, latencies)

@@ -1,25 +1,39 @@
-"""Exact repeats: a question asked again gets the answer that was verified before, without involving a stage."""
+"""Exact repeats: a question asked again gets the answer that was verified before, without being answered anew."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.contracts.answer_cache import generation_key, in_generation, place_of, read_kept, reuse_key
+from shared.contracts.answer_cache import (
+    KeptAnswer,
+    generation_key,
+    in_generation,
+    is_disputed,
+    place_of,
+    read_kept,
+    reuse_key,
+)
 from shared.contracts.domain import PipelineRef, Turn
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerReused
+from shared.contracts.requests.persistence import KeptAnswerRequest
+from shared.contracts.requests.request import RequestClient
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 
+#: Seconds to wait for the record; then the question is answered anew.
+RECORD_SECONDS = 1.0
+
 
 class AnswerCacheReader:
-    """Reads the answers that persistence keeps.
+    """Reads the answers that persistence keeps: in the key-value store and, if that is wanted, in the record.
 
-    If the store is unavailable, repeated questions are slower but still answered.
+    If a store is unavailable, repeated questions are slower but still answered.
     """
 
-    def __init__(self, answers: KeyValue) -> None:
+    def __init__(self, answers: KeyValue, requests: RequestClient) -> None:
         self._answers = answers
+        self._requests = requests
 
     async def look_up(
         self,
@@ -31,8 +45,13 @@ class AnswerCacheReader:
         digest: str,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
+        *,
+        in_record: bool = False,
     ) -> tuple[str, AnswerReused | None]:
-        """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
+        """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None.
+
+        With `in_record`, the record is asked for what the key-value store does not have.
+        """
         key = reuse_key(
             text,
             tenant=tenant,
@@ -52,17 +71,29 @@ class AnswerCacheReader:
         if not generation:
             return "", None  # retrieval has not announced an index yet
         key, kept = in_generation(place, generation), read_kept(stored, generation)
-        telemetry.ANSWER_CACHE.labels("hit" if kept else "miss").inc()
-        if kept is None:
-            return key, None
-        reused = AnswerReused(
-            question=kept.question,
-            answer=kept.answer,
-            citations=kept.citations,
-            origin=kept.origin,
-            confidence=kept.confidence,
-            followups=kept.followups,
-            engine=kept.engine,
-            request_digest=digest,
-        )
-        return key, reused
+        found = "hit"
+        if kept is None and in_record and not is_disputed(stored, generation):
+            kept, found = await self._from_record(key, tenant), "record"
+        telemetry.ANSWER_CACHE.labels(found if kept else "miss").inc()
+        return key, _reused(kept, digest) if kept else None
+
+    async def _from_record(self, key: str, tenant: str) -> KeptAnswer | None:
+        try:
+            return (await self._requests.ask(KeptAnswerRequest(tenant=tenant, key=key), RECORD_SECONDS)).kept
+        except UnavailableError:
+            telemetry.DEGRADED.labels("record").inc()
+            return None
+
+
+def _reused(kept: KeptAnswer, digest: str) -> AnswerReused:
+    """The ending of a question that gets this answer; `digest` is that of the request."""
+    return AnswerReused(
+        question=kept.question,
+        answer=kept.answer,
+        citations=kept.citations,
+        origin=kept.origin,
+        confidence=kept.confidence,
+        followups=kept.followups,
+        engine=kept.engine,
+        request_digest=digest,
+    )

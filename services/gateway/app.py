@@ -40,6 +40,7 @@ ACCESS = Access(
         persistence.ExchangesRequest,
         persistence.ExportRequest,
         persistence.StatsRequest,
+        persistence.KeptAnswerRequest,
         moderation.InspectRequest,
         moderation.ClassifyRequest,
     ),

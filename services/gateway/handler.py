@@ -162,7 +162,7 @@ class QuestionService:
         self._requests = requests
         self._conversations = ConversationHistory(sessions, event_log, requests)
         self._bodies = bodies
-        self._answer_cache = AnswerCacheReader(answers)
+        self._answer_cache = AnswerCacheReader(answers, requests)
         self._admit = admit
         self._limits = limits
         self._ids = ids
@@ -276,6 +276,11 @@ class QuestionService:
             return asked
         ended = await self._log.ending(asked.correlation_id) if question.idempotency_key else None
         return ended.decode() if ended else None
+
+    async def replies_with_json(self, asked: Event[Fact]) -> bool:
+        """Whether the pipeline sends an answer from the cache as JSON to those, too, who ask for a stream."""
+        section = await self._sections.section(asked.pipeline, "gateway", GatewaySettings)
+        return asked.payload.terminal and section.cached_reply == "json"
 
     async def find(self, correlation_id: str, tenant: str = "") -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.
@@ -534,6 +539,7 @@ class QuestionService:
             question.digest,
             question.collections,
             question.groups,
+            in_record=section.cache_record,
         )
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
@@ -606,7 +612,12 @@ def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: Pi
     options = question.options
     wanted: dict[str, object] = {}
     if options:
-        wanted = {"top_k": options.passages, "engine": options.engine, "passages": options.show_passages}
+        wanted = {
+            "top_k": options.passages,
+            "engine": options.engine,
+            "passages": options.show_passages,
+            "metadata": options.metadata,
+        }
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")

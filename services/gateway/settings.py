@@ -18,11 +18,11 @@ class GatewaySettings(Section):
     )
     max_question_chars: int = Field(default=2000, gt=0, le=100_000, description="Longer questions are refused.")
     turns: int = Field(default=5, ge=0, le=50, description="Earlier turns of the conversation that a question carries.")
-    request_options: tuple[Literal["top_k", "engine", "passages"], ...] = Field(
+    request_options: tuple[Literal["top_k", "engine", "passages", "metadata"], ...] = Field(
         default=(),
         description="What a request may choose for itself: how many passages its answer is written from (`top_k`), the "
-        "answer engine (`engine`), whether the result has these passages (`passages`). Such a question is answered "
-        "anew, whatever was asked before.",
+        "answer engine (`engine`), whether the result has these passages (`passages`), the metadata of the documents "
+        "(`metadata`). Such a question is answered anew, whatever was asked before.",
     )
     recent_seconds: float = Field(
         default=1800,
@@ -45,6 +45,16 @@ class GatewaySettings(Section):
         default=None,
         description="To which pipelines questions that name none are passed on from here, where this is their default "
         "pipeline. Without it all are answered here.",
+    )
+    cache_record: bool = Field(
+        default=False,
+        description="With `cache: exact`, whether the record, too, is asked for an answer: it keeps them when the "
+        "key-value store is lost.",
+    )
+    cached_reply: Literal["stream", "json"] = Field(
+        default="stream",
+        description="How a cached answer is sent to a client that asks for a stream: as a `stream`, or as `json`, as "
+        "it always is to a client that accepts both.",
     )
 
     @field_validator("cache", mode="before")

@@ -87,6 +87,12 @@ class SqlRecord:
         rows = await self._read(sql.exchange(exchange_id, tenant))
         return Exchange.model_validate(rows[0]) if rows else None
 
+    async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
+        from services.persistence import sql_queries
+
+        rows = await self._read(sql_queries.reusable(reuse_key, tenant))
+        return Exchange.model_validate(rows[0]) if rows else None
+
     async def conversation(
         self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
     ) -> Sequence[Exchange]:

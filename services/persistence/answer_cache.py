@@ -43,7 +43,14 @@ class AnswerCache:
         kept = cacheable_answer(ending, envelope, settings)
         if kept is None:
             return
-        place, generation = place_of(envelope.reuse_key), generation_of(envelope.reuse_key)
+        await self._write(envelope.reuse_key, kept, envelope.tenant, settings.reuse_days * _DAY)
+
+    async def restore(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> None:
+        """Store an answer of the record again, for so many seconds; conditions as for `store`."""
+        await self._write(key, kept, tenant, seconds)
+
+    async def _write(self, key: str, kept: KeptAnswer, tenant: str, seconds: float) -> None:
+        place, generation = place_of(key), generation_of(key)
         value = written(kept.model_dump_json().encode(), generation)
 
         def unless_disputed(stored: bytes | None) -> bytes:
@@ -52,8 +59,8 @@ class AnswerCache:
         try:
             async with asyncio.timeout(SECONDS):
                 # An answer of an earlier index generation must not overwrite one of the current.
-                if await self._answers.get(generation_key(envelope.tenant)) == generation:
-                    await self._answers.update(place, unless_disputed, ttl=settings.reuse_days * _DAY)
+                if await self._answers.get(generation_key(tenant)) == generation:
+                    await self._answers.update(place, unless_disputed, ttl=seconds)
         except (UnavailableError, TimeoutError):
             telemetry.DEGRADED.labels("answers").inc()
 

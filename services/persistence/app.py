@@ -14,6 +14,7 @@ from services.persistence.directory_adapter import SqlCatalogue
 from services.persistence.erasure import ErasureHandler
 from services.persistence.erasure_adapter import SqlErasureStore
 from services.persistence.expiry import RecordExpiry
+from services.persistence.kept_answers import KeptAnswers
 from services.persistence.purge import LateEventPurge, PurgeScheduler, RawTextPurge
 from services.persistence.record_metrics import update_metrics
 from services.persistence.settings import PersistenceSettings
@@ -49,9 +50,10 @@ def build(context: StageContext) -> Stage:
     endings = Sections(context.pipelines).endings
     stage.opens(DeadlineMonitor(uuid.uuid4().hex, context.log, record, facts, sessions, directory, endings))
     stage.opens(PurgeScheduler(*raw_text, LateEventPurge(erasure_store, context.eraser)))
-    recorder = handler.Recorder(record, summarizer, AnswerCache(answers), erasure.erase_late_events, directory)
+    cache = AnswerCache(answers)
+    recorder = handler.Recorder(record, summarizer, cache, erasure.erase_late_events, directory)
     handler.register_fact_handlers(stage, recorder, erasure)
-    handler.register_record_requests(stage, record)
+    handler.register_record_requests(stage, record, KeptAnswers(record, cache, Sections(context.pipelines)))
     handler.register_directory_requests(stage, Directory(directory))
     return stage
 

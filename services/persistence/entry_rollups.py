@@ -35,6 +35,8 @@ def rollup_of(entry: Entry) -> tuple[str, datetime, Rollup] | None:
         return entry.pipeline, entry.ended_at, rollup
     if isinstance(entry, Feedback) and entry.pipeline:
         rollup.count("rating", str(entry.rating))
+        if entry.comment:
+            rollup.count("commented")
         return entry.pipeline, entry.at, rollup
     if isinstance(entry, Evaluation) and entry.pipeline:
         rollup.count("evaluated")
@@ -55,6 +57,8 @@ def _count_exchange(exchange: Exchange, rollup: Rollup) -> None:
     rollup.count("outcome", exchange.outcome)
     rollup.count("reply", reply_of(exchange))
     rollup.time("elapsed", "", exchange.elapsed_ms)
+    if exchange.outcome in ("answered", "reused"):
+        rollup.time("elapsed", exchange.outcome, exchange.elapsed_ms)
     for timing in exchange.timeline:
         rollup.time("waited", timing.stage, timing.waited_ms)
         rollup.time("worked", timing.stage, timing.worked_ms)

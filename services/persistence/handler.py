@@ -14,6 +14,7 @@ from services.persistence.conversation_summary import ConversationSummarizer
 from services.persistence.directory import Directory
 from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
+from services.persistence.kept_answers import KeptAnswers
 from services.persistence.ports import Bookings, Entry, Record
 from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
@@ -61,7 +62,7 @@ def register_fact_handlers(stage: Stage, recorder: Recorder, erasure: ErasureHan
     stage.on(erasure.continue_erasure, concurrency=1)
 
 
-def register_record_requests(stage: Stage, record: Record) -> None:
+def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) -> None:
     """Register the handlers of the requests to the record."""
     queries, pages = RecordQueries(record), RecordPages(record)
     stage.on_request(queries.conversation)
@@ -69,6 +70,7 @@ def register_record_requests(stage: Stage, record: Record) -> None:
     stage.on_request(pages.exchanges)
     stage.on_request(pages.export)
     stage.on_request(queries.stats)
+    stage.on_request(kept.kept_answer)
 
 
 def register_directory_requests(stage: Stage, directory: Directory) -> None:

@@ -73,6 +73,7 @@ exchanges = Table(
     Column("reuse_key", String, nullable=False, server_default=""),
     Index("ix_exchanges_asker", "asker", "ended_at"),
     Index("ix_exchanges_parent", "parent"),
+    Index("ix_exchanges_reuse_key", "reuse_key"),
     Index("ix_exchanges_conversation", "conversation_id", "ended_at"),
     Index("ix_exchanges_ended_at", "ended_at"),
     Index("ix_exchanges_pipeline", "pipeline", "ended_at"),

@@ -134,6 +134,9 @@ class Record(Protocol):
 
     async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None: ...
 
+    async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
+        """The newest live answer under that key; None where there is none, or somebody rated one of them down."""
+
     async def conversation(
         self, conversation_id: str, limit: int, *, asker: str = "", tenant: str = ""
     ) -> Sequence[Exchange]:

@@ -19,6 +19,7 @@ from services.persistence.models import (
 )
 from services.persistence.ports import ExchangeCriteria, PageCursor
 from services.persistence.rollups import period_start
+from shared.contracts.domain import Lane
 
 #: The large columns.
 HEAVY = ("passages", "context", "timeline")
@@ -60,6 +61,17 @@ def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
         rated = feedback.c.rating == criteria.rating
         fits.append(exchanges.c.id.in_(select(feedback.c.exchange_id).where(rated)))
     return fits
+
+
+def reusable(reuse_key: str, tenant: str) -> Select[Any]:
+    """The newest live answer under this key, unless an answer under it was rated down."""
+    same = and_(exchanges.c.reuse_key == reuse_key, exchanges.c.tenant == tenant)
+    disputed = select(feedback.c.event_id).where(
+        feedback.c.rating < 0, feedback.c.exchange_id.in_(select(exchanges.c.id).where(same))
+    )
+    answered = and_(same, exchanges.c.outcome == "answered", exchanges.c.lane == Lane.LIVE.value)
+    found = select(exchanges).where(answered, ~disputed.exists())
+    return found.order_by(exchanges.c.ended_at.desc()).limit(1)
 
 
 def balances(ids: Sequence[str]) -> Select[Any]:

@@ -12,6 +12,7 @@ from shared.contracts.requests.persistence import (
     Percentiles,
     PipelineFigures,
     Rates,
+    Sentiment,
     StageFigures,
 )
 
@@ -50,11 +51,25 @@ def rates(rollup: Rollup) -> Rates:
         return Rates()
     reused = rollup.by_label("reused")
     return Rates(
+        reused=round(sum(reused.values()) / total, 4),
         reused_exact=round(reused.get("exact", 0) / total, 4),
         reused_similar=round(reused.get("similar", 0) / total, 4),
         reranked=round(rollup.counts["reranked"] / total, 4),
         clarification=round(ended.get("clarification", 0) / total, 4),
         retried=round(rollup.counts["retried"] / total, 4),
+    )
+
+
+def sentiment(rollup: Rollup) -> Sentiment:
+    """The ratings of the period; an answer may have been given before it."""
+    up, down = int(rollup.counts["rating|1"]), int(rollup.counts["rating|-1"])
+    total = sum(rollup.by_label("outcome").values())
+    return Sentiment(
+        up=up,
+        down=down,
+        commented=int(rollup.counts["commented"]),
+        score=round((up - down) / (up + down), 4) if up + down else 0.0,
+        rated=round(min(1.0, (up + down) / total), 4) if total else 0.0,
     )
 
 
@@ -91,10 +106,13 @@ def pipeline_figures(name: str, rollup: Rollup) -> PipelineFigures:
         total=sum(ended.values()),
         outcomes=ended,
         elapsed=percentiles(rollup.times.get("elapsed")),
+        elapsed_reused=percentiles(rollup.times.get("elapsed|reused")),
+        elapsed_answered=percentiles(rollup.times.get("elapsed|answered")),
         rates=rates(rollup),
         scores=means(rollup, "scored", "score"),
         evaluations=means(rollup, "evaluated", "evaluation"),
         feedback_up=int(rollup.counts["rating|1"]),
         feedback_down=int(rollup.counts["rating|-1"]),
+        sentiment=sentiment(rollup),
         cost_usd=round(float(sum(rollup.by_label("cost_usd").values())), 6),
     )

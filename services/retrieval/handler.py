@@ -134,7 +134,8 @@ class QuestionHandler:
         if cached.reason:
             context = context.model_copy(update={"trace": {**context.trace, "semantic_cache": cached.reason}})
         retrieved = PassagesRetrieved(question=question, passages=passages, context=context)
-        if self._conversation is not None:
+        # Passages of earlier answers were found without the metadata that the request requires now.
+        if self._conversation is not None and not (question.options and question.options.metadata):
             retrieved = await self._conversation.extend(retrieved, envelope, settings)
         return await _screened(retrieved, envelope, settings)
 
@@ -203,6 +204,7 @@ class QuestionHandler:
             explain=request.explain,
             steps=rewritten.steps,
             groups=request.groups,
+            metadata=request.metadata,
         )
         result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
         return SearchReply(
@@ -249,6 +251,7 @@ class QuestionHandler:
             steps=rewritten.steps,
             context=rewritten.context,
             groups=groups,
+            metadata=question.options.metadata if question.options else {},
         )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
@@ -310,7 +313,10 @@ class DocumentHandler:
             # The last part of a long text may be unchanged and still have removed other parts.
             return isinstance(outcome, DocumentIndexed) and outcome.unchanged and not submitted.document.parts
 
-        return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
+        try:
+            return await self._generation.track(self._indexer.index(submitted.document, settings), unchanged=unchanged)
+        except UnavailableError as error:  # the server that keeps the generation
+            raise TransientError(str(error)) from error
 
     async def refuse(self, document: Document, reason: str) -> DocumentRefused:
         """Give a document up without reading it; see `DocumentIndexer.refuse`."""

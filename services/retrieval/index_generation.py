@@ -1,6 +1,8 @@
 """The generation of the index: a token that changes with every change of the index, which cached answers depend on.
 
 It begins with the time in nanoseconds, so that an answer cache that was restored from an older copy can be recognised.
+It is also kept with the index. So an answer cache that has lost it gets it back, and the answers that the record has of
+this generation are still good.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TypeVar
 
 import structlog
 
-from services.retrieval.index_fingerprint import IndexFingerprint
+from services.retrieval.index_fingerprint import GenerationKeeper
 from shared.contracts.answer_cache import GENERATION
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
@@ -37,8 +39,8 @@ class IndexGeneration:
     and its generation, unless the fingerprint shows that nothing has changed since.
     """
 
-    def __init__(self, answers: KeyValue, fingerprint: IndexFingerprint | None = None, key: str = GENERATION) -> None:
-        """`answers` is the bucket of cached answers; `fingerprint` only where no other process changes the index.
+    def __init__(self, answers: KeyValue, fingerprint: GenerationKeeper | None = None, key: str = GENERATION) -> None:
+        """`answers` is the bucket of cached answers; `fingerprint` keeps the generation with the index.
 
         `key` is that of the generation in the bucket: each tenant's index has its own.
         """
@@ -93,13 +95,27 @@ class IndexGeneration:
             self._retry_later()
 
     async def _resume_or_begin(self) -> None:
-        recorded = await asyncio.to_thread(self._fingerprint.read) if self._fingerprint else None
         with contextlib.suppress(UnavailableError):
-            if recorded is not None and await self._answers.get(self._key) == recorded:
-                self._current = self._newest = recorded
+            recorded = await self._fingerprint.read() if self._fingerprint else None
+            if recorded is not None and await self._resumed(recorded):
                 return
         async with self._changing():
             await self.begin()
+
+    async def _resumed(self, recorded: bytes) -> bool:
+        """Go on with the generation that is kept with the index; false if the answer cache has another one.
+
+        An answer cache that has none was emptied, and gets it back: nothing in it is of another one.
+
+        Raises:
+            UnavailableError: the answer cache is unavailable.
+        """
+        if await self._answers.get(self._key) is None:
+            await self._answers.update(self._key, lambda stored: stored or recorded)
+        if await self._answers.get(self._key) != recorded:
+            return False
+        self._current = self._newest = recorded
+        return True
 
     @asynccontextmanager
     async def _changing(self) -> AsyncIterator[None]:
@@ -107,17 +123,17 @@ class IndexGeneration:
         self._changes += 1
         try:
             if self._fingerprint:
-                await asyncio.to_thread(self._fingerprint.remove)
+                await self._fingerprint.remove()
             yield
         finally:
             self._changes -= 1
-            self._write_fingerprint()
+            await self._write_fingerprint()
 
-    def _write_fingerprint(self) -> None:
+    async def _write_fingerprint(self) -> None:
         if self._fingerprint and self._current is not None and not self._changes:
             try:
-                self._fingerprint.write(self._current)
-            except OSError:
+                await self._fingerprint.write(self._current)
+            except (OSError, UnavailableError):
                 log.warning("the index fingerprint cannot be written; cached answers are dropped when this worker ends")
 
     async def _store_new(self) -> None:
@@ -127,18 +143,25 @@ class IndexGeneration:
         self._newest = max(self._newest, generation)
 
     async def _check_store(self) -> None:
-        """Begin a new generation when the answer cache was emptied or restored from an older copy."""
+        """Give the generation back to an answer cache that was emptied; begin a new one if it went back in time."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             with contextlib.suppress(UnavailableError):
                 newest = self._newest
                 stored = await self._answers.get(self._key)
-                if stored is None or stored < newest:
+                if stored is None and not self._changes and await self._still_kept():
+                    log.warning("the answer cache was emptied; it has the generation of the index again")
+                elif stored is None or stored < newest:
                     log.warning("the answer cache is empty or older than the index; beginning a new generation")
                     async with self._changing():
                         await self.begin()
                 else:
                     self._newest = max(self._newest, stored)
+
+    async def _still_kept(self) -> bool:
+        """Whether the answer cache got back the generation that is kept with the index, if one is."""
+        recorded = await self._fingerprint.read() if self._fingerprint else None
+        return recorded is not None and recorded >= self._newest and await self._resumed(recorded)
 
     def _retry_later(self) -> None:
         if self._retry is None or self._retry.done():
@@ -153,5 +176,5 @@ class IndexGeneration:
             except UnavailableError:
                 pause = min(longest, pause * 2)
             else:
-                self._write_fingerprint()
+                await self._write_fingerprint()
                 return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from services.retrieval.settings import RetrievalSettings
+from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 
@@ -26,7 +27,7 @@ class RetrieverQuery:
 
     `groups` are those of the asker: besides documents for everybody, only those of these groups are searched.
     `limit` is the number of passages of documents, `web_limit` the number of web results. `context` is what was said
-    before a follow-up, for retrievers that weigh words.
+    before a follow-up, for retrievers that weigh words. `labels` are those that a document must have.
     """
 
     text: str
@@ -36,6 +37,7 @@ class RetrieverQuery:
     web_limit: int = 5
     context: tuple[WeightedText, ...] = ()
     groups: tuple[str, ...] = ()
+    labels: RequiredLabels = ()
 
 
 @dataclass(frozen=True)
@@ -190,10 +192,12 @@ class VectorIndex(PassageStore, Protocol):
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         """The passages that share words with the text, best first, `via=("bm25",)`, with id and score only.
 
-        Only passages of documents without groups and of those of one of these `groups` are scored. `language`
+        Only passages of documents without groups and of those of one of these `groups` are scored, and of those only
+        documents with these `labels`. `language`
         (ISO 639-3) is that of the text; `und` is read as the language of most passages.
         """
 
@@ -201,11 +205,17 @@ class VectorIndex(PassageStore, Protocol):
         """Store vectors of this model from now on; those of any other model are dropped and never mixed with them."""
 
     async def search_near(
-        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+        self,
+        vector: Vector,
+        *,
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`.
 
-        `groups` as for `search`.
+        `groups` and `labels` as for `search`.
         """
 
     async def embedded(self, source: str = "") -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from services.retrieval.index_profile import IndexProfile
@@ -22,6 +22,7 @@ from services.retrieval.retrievers.parallel import run_retriever, run_retrievers
 from services.retrieval.retrievers.web.results import WEB
 from services.retrieval.search_trace import SearchTrace, milliseconds_since
 from services.retrieval.settings import RetrievalSettings
+from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
 
@@ -40,6 +41,7 @@ class SearchQuery:
     of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
     those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
     was said before it, whose words count less. `groups` are those of the asker: documents of others are not searched.
+    `metadata` is required of documents in addition to what the pipeline requires.
     """
 
     text: str
@@ -51,6 +53,7 @@ class SearchQuery:
     steps: tuple[Step, ...] = ()
     context: tuple[WeightedText, ...] = ()
     groups: tuple[str, ...] = ()
+    metadata: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -123,14 +126,23 @@ class Searcher:
         limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
         collections = query.collections or filters.collections or settings.collections
         asked = RetrieverQuery(
-            text, query.language, limit, tuple(collections), settings.web_results, query.context, query.groups
+            text,
+            query.language,
+            limit,
+            tuple(collections),
+            settings.web_results,
+            query.context,
+            query.groups,
+            (*required_labels(settings.metadata), *required_labels(query.metadata)),
         )
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents or (settings.chooses_sources and not query.retrievers):
             passages = documents[: query.count or None]
         else:
             candidates = await self._candidates(asked, _retrievers(query, settings), settings, trace, rankers)
-            passages = await self._select(candidates, query, settings, filters, trace, rankers)
+            passages = await self._select(
+                candidates, query, settings, replace(filters, labels=asked.labels), trace, rankers
+            )
         matched, scenarios = rankers.match_department(query.text, passages)
         if not documents and not query.count:
             passages = rankers.first_few(query.text, passages, query.language)

@@ -131,6 +131,10 @@ class RetrievalSettings(PromptedSection):
         default=2.0, gt=0, description="Timeout of loading whole sources, in seconds; then they are searched."
     )
     collections: tuple[str, ...] = Field(default=(), description="Search these collections only; empty: all.")
+    metadata: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="Search documents with this metadata only: for each field the values of which a document has one.",
+    )
     acronyms: AcronymSettings = Field(default_factory=AcronymSettings, description="Acronyms and their meanings.")
     categories: CategorySettings = Field(
         default_factory=CategorySettings, description="Categories of questions, and which passages may answer them."

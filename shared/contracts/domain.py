@@ -109,13 +109,15 @@ class Notice(Value):
 class QuestionOptions(Value):
     """What a request wants otherwise than its pipeline, where the pipeline allows that.
 
-    `passages`: how many passages the answer is written from at most, `engine`: the answer engine; 0 and empty: as the
-    pipeline says. `show_passages`: whether the result has the passages, too.
+    `passages`: how many passages the answer is written from at most, `engine`: the answer engine, `metadata`: for each
+    field, the values of which a document must have one. 0 and empty: as the pipeline says. `show_passages`: whether the
+    result has the passages, too.
     """
 
     passages: int = 0
     engine: str = ""
     show_passages: bool = False
+    metadata: dict[str, tuple[str, ...]] = {}
 
 
 class Question(Value):
@@ -156,7 +158,8 @@ class Passage(Value):
 
     `score` is the fused score (higher is better, comparable within one search only); `via` names the retrievers that
     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
-    `YYYY-MM-DD`; empty when it is not known.
+    `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
+    (`shared.contracts.document_metadata`).
     """
 
     id: str
@@ -170,6 +173,7 @@ class Passage(Value):
     score: float = 0.0
     via: tuple[str, ...] = ()
     date: str = ""
+    metadata: dict[str, str] = {}
 
 
 class Sentence(Value):
@@ -420,7 +424,8 @@ class Document(Value):
     `prefix` is the part of the id after `kb:` that belongs to the collection, not to the document. `origin` is an
     opaque name of the place it was read from: a changed document from another place is refused under the same id,
     unless `replace` is set. `submission` is the id of the submission. `groups` are those whom the document is for;
-    none: those that the document names itself, else everybody (`shared.contracts.document_access`).
+    none: those that the document names itself, else everybody (`shared.contracts.document_access`). `metadata` are
+    fields such as `category`, in addition to those that the document has itself (`shared.contracts.document_metadata`).
     """
 
     source: str
@@ -439,6 +444,7 @@ class Document(Value):
     replace: bool = False
     submission: str = ""
     groups: tuple[str, ...] = ()
+    metadata: dict[str, str] = {}
 
 
 #: What the ids of documents begin with, unless the collector names another namespace (`team:`).

@@ -75,6 +75,9 @@ class StepModel(Section):
     effort: Literal["", "minimal", "low", "medium", "high"] = Field(
         default="", description="How much a reasoning model thinks (`reasoning_effort`)."
     )
+    verbosity: Literal["", "low", "medium", "high"] = Field(
+        default="", description="How much a model writes, where it takes such a wish (`verbosity`)."
+    )
     max_output_tokens: int | None = Field(default=None, ge=1, description="The limit of tokens of a reply.")
 
 

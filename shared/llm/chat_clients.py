@@ -40,7 +40,8 @@ class ChatClient(Protocol):
     ) -> Reply:
         """The whole reply at once; `schema` is the JSON schema to request, where the endpoint supports that.
 
-        `wanted` replaces the temperature, the effort and the limit of tokens of the endpoint's settings.
+        `wanted` replaces the temperature and the limit of tokens of the endpoint's settings; effort and verbosity are
+        sent where the model takes them.
         """
 
     def stream(
@@ -133,8 +134,11 @@ class OpenAIChatClient:
         temperature = endpoint.temperature if wanted.temperature is None else wanted.temperature
         if temperature is not None:
             body["temperature"] = temperature
-        if wanted.effort:
+        accepted = endpoint.accepted_wishes
+        if wanted.effort and "effort" in accepted:
             body["reasoning_effort"] = wanted.effort
+        if wanted.verbosity and "verbosity" in accepted:
+            body["verbosity"] = wanted.verbosity
         if limit := wanted.max_output_tokens or endpoint.max_output_tokens:
             official = endpoint.kind in ("openai", "azure")
             body["max_completion_tokens" if official else "max_tokens"] = limit

@@ -24,6 +24,10 @@ ANTHROPIC_OUTPUT_TOKENS = 4096
 OPENAI_URL = "https://api.openai.com/v1"
 
 Kind = Literal["openai", "azure", "openai-compatible", "anthropic"]
+#: What a pipeline may wish of a model that not every model takes.
+Wish = Literal["effort", "verbosity"]
+#: Beginnings of the names of OpenAI's models that reason, and of those that also take a verbosity.
+_REASONING, _VERBOSE = ("gpt-5", "o1", "o3", "o4"), ("gpt-5",)
 
 
 class _ModelSettings(BaseModel):
@@ -49,6 +53,8 @@ class EndpointSettings(_ModelSettings):
     """One model at one address; times in seconds.
 
     `json_mode` is how JSON is requested: with its JSON `schema`, as any JSON `object`, or by the `prompt` alone.
+    `accepts` are the wishes of a pipeline's steps that the model takes, as others refuse the request because of them;
+    None: those that its kind and name suggest.
     """
 
     name: str = Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$")
@@ -60,6 +66,7 @@ class EndpointSettings(_ModelSettings):
     api_version: str = ""
     extra_body: dict[str, Any] = {}
     json_mode: Literal["schema", "object", "prompt"] | None = None
+    accepts: tuple[Wish, ...] | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_output_tokens: int | None = Field(default=None, ge=1)
     stream_usage: bool = True
@@ -99,6 +106,23 @@ class EndpointSettings(_ModelSettings):
     def effective_json_mode(self) -> str:
         """`json_mode`, or the default for this kind of endpoint."""
         return self.json_mode or ("schema" if self.kind in ("openai", "azure") else "object")
+
+    @property
+    def accepted_wishes(self) -> tuple[Wish, ...]:
+        """`accepts`, or what the kind and the name of the model suggest.
+
+        OpenAI's models are known by their names; behind an Azure deployment, whose name is the operator's, and behind a
+        compatible API is a model that is not known: it gets the effort that a pipeline names, and no verbosity.
+        """
+        if self.accepts is not None:
+            return self.accepts
+        if self.kind == "anthropic":
+            return ()
+        if self.kind != "openai":
+            return ("effort", "verbosity") if self.model.startswith(_VERBOSE) else ("effort",)
+        if self.model.startswith(_VERBOSE):
+            return ("effort", "verbosity")
+        return ("effort",) if self.model.startswith(_REASONING) else ()
 
 
 class ModelsSettings(_ModelSettings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from . import (
     faces,
     history,
     http_answers,
+    intranet,
     lanes,
     models,
     pipelines,
@@ -52,6 +54,7 @@ NAMED = (
     "documents",
     "faces",
     "pipelines",
+    "intranet",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -123,6 +126,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "pipelines" in parts:
         named = [arguments.pipeline] if arguments.pipeline else []
         sections += await pipelines.compare(rounds=rounds, say=say, only=named)
+    if "intranet" in parts:
+        sections.append(await asyncio.to_thread(intranet.compare, rounds=rounds, quick=arguments.quick, say=say))
     if "http" in parts:
         plan = http_answers.HttpLoad(
             url=arguments.url,

@@ -98,6 +98,7 @@ _PASSAGE = Passage(
     score=11.625,
     via=("bm25", "graph"),
     date="2025-09-01",
+    metadata={"category": "leisure"},
 )
 _CITATION = Citation(
     number=1,
@@ -162,7 +163,9 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             request_digest="9f2c6b0e",
             collections=("pools",),
             time_zone="Europe/Paris",
-            options=QuestionOptions(passages=4, engine="extractive", show_passages=True),
+            options=QuestionOptions(
+                passages=4, engine="extractive", show_passages=True, metadata={"category": ("leisure",)}
+            ),
         ),
     )
     yield (

@@ -89,6 +89,30 @@ async def test_an_exchange_is_read_as_it_was_saved(record: Record) -> None:
     assert await record.exchange(exchange.id) == exchange
 
 
+async def test_the_newest_live_answer_under_a_reuse_key_is_found_until_one_of_them_is_rated_down(
+    record: Record,
+) -> None:
+    for number, (lane, key) in enumerate(
+        [(Lane.LIVE, "k"), (Lane.LIVE, "k"), (Lane.BACKGROUND, "k"), (Lane.LIVE, "l")]
+    ):
+        event = said(verified(), question=question_id(number), at=NOON + timedelta(seconds=number), lane=lane)
+        event = event.model_copy(update={"reuse_key": key})
+        await record.save(projection.exchange(event.payload, event))
+    tenant = event.tenant
+
+    found = await record.reusable("k", tenant=tenant)
+    assert found is not None
+    assert found.id == question_id(1)
+    assert await record.reusable("k", tenant="elsewhere") is None
+    assert await record.reusable("unknown", tenant=tenant) is None
+
+    await record.save(rated("1", 1, exchange=question_id(0)))
+    assert await record.reusable("k", tenant=tenant) == found
+    await record.save(rated("2", -1, exchange=question_id(0)))
+    assert await record.reusable("k", tenant=tenant) is None
+    assert await record.reusable("l", tenant=tenant) is not None
+
+
 @pytest.mark.parametrize(
     "ending",
     [

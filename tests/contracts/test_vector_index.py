@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from services.retrieval.index_fingerprint import MarkStore
 from services.retrieval.ports import VectorIndex, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
+from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -53,15 +55,16 @@ def _document(
     title: str = "",
     collection: str = "",
     groups: tuple[str, ...] = (),
+    metadata: dict[str, str] | None = None,
 ) -> tuple[IndexedDocument, list[Passage]]:
     document = IndexedDocument(
         source=source, digest=f"d{version}", version=version, title=title, language=language,
-        collection=collection, chunks=len(texts), groups=groups,
+        collection=collection, chunks=len(texts), groups=groups, metadata=metadata or {},
     )  # fmt: skip
     passages = [
         Passage(
             id=passage_id(source, version, number), source=source, text=text, title=title, language=language,
-            url=f"https://example.org/{number}", start=number, end=number + len(text),
+            url=f"https://example.org/{number}", start=number, end=number + len(text), metadata=metadata or {},
         )
         for number, text in enumerate(texts)
     ]  # fmt: skip
@@ -199,6 +202,28 @@ async def test_document_replaced_for_other_groups_is_found_by_them_at_once(index
         for asker in ("staff", "board"):
             found = await _sources(index, "hours", language="eng", groups=(asker,))
             assert found == (["kb:a"] if not groups or asker in groups else [])
+
+
+async def test_labels_limit_both_searches_to_documents_that_have_one_of_each_field(index: VectorIndex) -> None:
+    fields = {
+        "kb:travel": {"category": "travel, Finance", "unit": "north"},
+        "kb:leave": {"category": "leave", "unit": "north"},
+        "kb:none": {},
+    }
+    for source, metadata in fields.items():
+        document, passages = _document(source, "opening hours", metadata=metadata)
+        await index.replace(document, passages)
+        (passage,) = await index.fetch([passages[0].id])
+        assert passage.metadata == metadata
+
+    async def found(**required: tuple[str, ...]) -> list[str]:
+        return sorted(await _sources(index, "hours", language="eng", labels=required_labels(required)))
+
+    assert await found() == ["kb:leave", "kb:none", "kb:travel"]
+    assert await found(category=("finance",)) == ["kb:travel"]
+    assert await found(category=("Leave", "travel")) == ["kb:leave", "kb:travel"]
+    assert await found(category=("leave",), unit=("south",)) == []
+    assert await found(category=("leave",), unit=("north",)) == ["kb:leave"]
 
 
 async def test_edge_of_before_there_were_groups_is_for_everybody(tmp_path: Path) -> None:
@@ -424,3 +449,22 @@ async def test_server_without_its_library_names_the_extra(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     with pytest.raises(ConfigurationError, match=r"answerbus\[qdrant\]"):
         await ServerIndex("http://127.0.0.1:1").open()
+
+
+async def test_marks_of_workers_on_a_server_are_no_passages_and_no_documents(tmp_path: Path) -> None:
+    index = _index("server", tmp_path)
+    assert isinstance(index, MarkStore)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        await index.open()
+        await index.replace(*_document("kb:a", "opening hours"))
+        for value in (1, 2):
+            await index.put_mark("one", {"value": value})
+        await index.put_mark("two", {"value": 3})
+        assert {one["name"]: one["value"] for one in await index.marks()} == {"one": 2, "two": 3}
+        assert (await index.count(), len(await index.documents())) == (1, 1)
+        assert await _sources(index, "one two opening", language="eng") == ["kb:a"]
+
+        await index.delete_marks(["one", "unknown"])
+        assert [one["name"] for one in await index.marks()] == ["two"]
+        await index.close()

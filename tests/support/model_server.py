@@ -125,12 +125,13 @@ class ModelServer:
         error_rate: float = 0.0,
         error_status: int = 503,
         dimension: int = 32,
+        embed: float = 0.0,
         stamp: bool = False,
         seed: int = 0,
     ) -> None:
         self.first, self.token, self.tokens = first, token, tokens
         self.error_rate, self.error_status, self.stamp = error_rate, error_status, stamp
-        self.dimension = dimension
+        self.dimension, self.embed = dimension, embed
         self.port = port
         self.asked: list[Asked] = []
         self.now = 0
@@ -221,6 +222,7 @@ class ModelServer:
         if asked.path.endswith("/models"):
             self._whole(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
         elif asked.path.endswith("/embeddings"):
+            await self._wait(self.embed, gone)
             self._whole(writer, 200, self._embeddings(asked))
         elif asked.path.endswith("/chat/completions"):
             await self._chat(asked, writer, gone)

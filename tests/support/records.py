@@ -135,6 +135,14 @@ class MemoryRecord:
                 self.documents[entry.tenant, entry.source] = entry
         return True
 
+    async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
+        same = [one for one in self.exchanges.values() if (one.reuse_key, one.tenant) == (reuse_key, tenant)]
+        rated_down = {one.exchange_id for one in self.feedback.values() if one.rating < 0}
+        if any(one.id in rated_down for one in same):
+            return None
+        answered = [one for one in same if (one.outcome, one.lane) == ("answered", "live")]
+        return max(answered, key=lambda one: one.ended_at, default=None)
+
     async def exchange(self, exchange_id: str, *, tenant: str = "") -> Exchange | None:
         found = self.exchanges.get(exchange_id)
         return found if found is not None and is_of_tenant(found.tenant, tenant) else None

@@ -50,6 +50,7 @@ class DocumentArguments(ToolArguments):
     language: str = Field(default="", max_length=16)
     collection: str = Field(default="", max_length=200)
     groups: list[str] = Field(default=[], max_length=50, description="Only askers in one of these may read it.")
+    metadata: dict[str, str] = Field(default={}, max_length=20, description="Fields, to narrow searches.")
 
 
 class IngestArguments(ToolArguments):

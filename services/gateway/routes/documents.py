@@ -20,9 +20,11 @@ from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import IngestReply, SubmissionReceipt, SubmittedDocument
+from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
+from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata
 from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
@@ -90,6 +92,12 @@ class DocumentIn(BaseModel):
         description="Only askers in one of these groups are answered from it; default: those that it names itself "
         "(access_groups), else everybody.",
     )
+    metadata: dict[str, str] = Field(
+        default={},
+        max_length=MAX_FIELDS,
+        description="Fields such as `category`, by which searches and questions are narrowed; `date` is the day from "
+        "which it holds. Those that the document has itself (`metadata`) are kept.",
+    )
     text: str | None = None
     base64: str | None = None
 
@@ -97,6 +105,11 @@ class DocumentIn(BaseModel):
     @classmethod
     def _named(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
         return group_names(groups)
+
+    @field_validator("metadata")
+    @classmethod
+    def _fields(cls, fields: dict[str, str]) -> dict[str, str]:
+        return checked_metadata(fields)
 
     def submission(self) -> DocumentSubmission:
         """Its bytes and description.
@@ -162,6 +175,7 @@ class SearchIn(BaseModel):
     retrievers: list[Literal["bm25", "dense", "graph", "web"]] = Field(
         default=[], description="Only these; default: the pipeline's."
     )
+    metadata: RequiredMetadata = {}
     explain: bool = Field(default=False, description="Include what each retriever found and each ranking step changed.")
     as_question: bool = Field(
         default=False,
@@ -185,6 +199,7 @@ async def search(body: SearchIn, gateway: CurrentGateway, caller: Client) -> dic
         earlier_questions=caller.role == "operator",
         groups=caller.groups,
         tenant=caller.tenant,
+        metadata=body.metadata,
     )
     reply = await gateway.context.requests.ask(request)
     return reply.model_dump(exclude=None if body.explain else {"explanation"})
@@ -202,6 +217,7 @@ async def submit(
     collection: Annotated[str, Query(max_length=200)] = "",
     pipeline: Annotated[str, Query(max_length=100, description="Whose settings say how it is cut and read.")] = "",
     group: Annotated[list[str] | None, Query(max_length=MAX_GROUPS, description="Only for askers in these.")] = None,
+    metadata: Annotated[list[str] | None, Query(max_length=MAX_FIELDS, description="Fields, as NAME=VALUE.")] = None,
 ) -> dict[str, Any]:
     """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -225,6 +241,7 @@ async def submit(
             language=language,
             digest=hashlib.sha256(body).hexdigest(),
             groups=_groups(group or ()),
+            metadata=_fields(metadata or ()),
         )
         submission = DocumentSubmission(document, body)
     event = await gateway.questions.submit(replace(submission, tenant=caller.tenant, pipeline=pipeline))
@@ -338,6 +355,21 @@ async def remove(
     if not reply.removed:
         raise NotFoundError("source: none of these is indexed; send sources of GET /api/v1/documents")
     return reply.model_dump()
+
+
+def _fields(given: Sequence[str]) -> dict[str, str]:
+    """The fields of a request's `metadata=NAME=VALUE`.
+
+    Raises:
+        HttpProblem: 422 for one that is none.
+    """
+    pairs = [one.partition("=") for one in given]
+    try:
+        if not all(separator for _, separator, _ in pairs):
+            raise ValueError("send metadata=NAME=VALUE, for example metadata=category=travel")
+        return checked_metadata({name: value for name, _, value in pairs})
+    except ValueError as error:
+        raise HttpProblem(422, f"metadata: {error}") from None
 
 
 def _groups(names: Sequence[str]) -> tuple[str, ...]:

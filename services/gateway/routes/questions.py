@@ -28,6 +28,7 @@ from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.rate_limits import limited_askers
 from services.gateway.replies import FeedbackReceipt, QuestionState, StreamTicket
+from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream_access import OwnerOfStream, Watcher, right_of
 from services.gateway.stream_ticket import UNUSED_SECONDS, ProvenPresenter, with_proof
@@ -84,6 +85,9 @@ class QuestionIn(BaseModel):
     )
     passages: bool = Field(
         default=False, description="Return the passages that the answer was written from, where the pipeline allows it."
+    )
+    metadata: RequiredMetadata = Field(
+        default={}, description="Answer from documents with this metadata only, where the pipeline allows it."
     )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
@@ -161,9 +165,14 @@ class QuestionIn(BaseModel):
         )
 
     def _options(self) -> QuestionOptions | None:
-        if self.top_k is None and self.engine is None and not self.passages:
+        if self.top_k is None and self.engine is None and not self.passages and not self.metadata:
             return None
-        return QuestionOptions(passages=self.top_k or 0, engine=self.engine or "", show_passages=self.passages)
+        return QuestionOptions(
+            passages=self.top_k or 0,
+            engine=self.engine or "",
+            show_passages=self.passages,
+            metadata=self.metadata,
+        )
 
 
 class ScoresIn(BaseModel):
@@ -205,7 +214,7 @@ async def query(
 ) -> Response:
     """Ask a question and wait for its answer, or stream it where `Accept` asks for a stream.
 
-    Where `Accept` has both a stream and JSON, an answer that is already there comes as JSON.
+    An answer that is already there comes as JSON where `Accept` has both, or the pipeline says so.
     """
     question = body.new_question(key, caller)
     if media_type := wants_stream(request):
@@ -230,12 +239,13 @@ async def read(question_id: QuestionId, gateway: CurrentGateway, caller: Asker, 
 async def _ask_and_stream(
     question: NewQuestion, media_type: str, request: Request, gateway: Gateway, caller: Caller
 ) -> Response:
-    """The stream of a new question; JSON where the client accepts that too and the question has ended already."""
+    """The stream of a new question; JSON where it has ended already and the client, or the pipeline, takes that."""
     origin = _sees_origin(caller)
     presenter = QuestionPresenter(stream_cursor(request), origin=origin)
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
         event = await gateway.questions.ask(question)
-        ending = await gateway.questions.ending_at_once(event, question) if accepts_json(request) else None
+        as_json = accepts_json(request) or await gateway.questions.replies_with_json(event)
+        ending = await gateway.questions.ending_at_once(event, question) if as_json else None
         if ending is None:
             return streamed(gateway.questions.stream(event.correlation_id, presenter), media_type, slot)
         slot.release()

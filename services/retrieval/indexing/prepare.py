@@ -13,6 +13,7 @@ from typing import NamedTuple
 from services.retrieval.indexing.describe import describe
 from services.retrieval.indexing.split import Chunk, split
 from services.retrieval.stores.points import passage_id
+from shared.contracts.document_metadata import DATE, MAX_FIELDS
 from shared.contracts.domain import Document, Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.text.analysis import guess_language
@@ -44,8 +45,9 @@ def version(document: Document, digest: str, *rules: object) -> str:
     The file's date is not included: a file that was touched but not changed keeps the date it was indexed with.
     """
     metadata = (digest, document.media_type, document.title, document.url, document.language, document.collection)
-    groups = (json.dumps({"groups": document.groups}),) if document.groups else ()
-    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *metadata, *groups, *rules))).encode()).hexdigest()[:32]
+    given = {"groups": document.groups, "metadata": document.metadata}
+    more = tuple(json.dumps({name: value}, sort_keys=True) for name, value in given.items() if value)
+    return hashlib.sha256("\x1f".join(map(str, (_VERSION, *metadata, *more, *rules))).encode()).hexdigest()[:32]
 
 
 def prepare(
@@ -73,6 +75,7 @@ def prepare(
     size = whole if size < len(parsed.text) <= 2 * whole and not _has_headings(parsed) else size
     chunks = split(parsed, size, overlap)
     limits.check_passages(len(chunks), len(body), size)
+    metadata = _metadata(document, parsed)
     registered = IndexedDocument(
         source=document.source,
         digest=digest,
@@ -82,16 +85,18 @@ def prepare(
         language=language,
         collection=document.collection,
         chunks=len(chunks),
-        date=parsed.date or day(document.source.rpartition("/")[2]) or day(document.date),
+        date=day(metadata.get(DATE, "")) or _date(document, parsed),
         description=describe(parsed, title),
         indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
         prefix=document.prefix,
         origin=document.origin,
         submission=document.submission,
         groups=document.groups or parsed.groups,
+        metadata=metadata,
     )
     passages = _passages(registered, parsed, chunks)
-    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) for one in passages), len(body))
+    fields = sum(len(name) + len(value) for name, value in metadata.items())
+    limits.check_stored(sum(len(one.title) + len(one.url) + len(one.text) + fields for one in passages), len(body))
     return PreparedDocument(registered, passages, _links_of(passages, parsed))
 
 
@@ -108,6 +113,7 @@ def _passages(document: IndexedDocument, parsed: ParsedDocument, chunks: Sequenc
             start=chunk.start,
             end=chunk.end,
             date=document.date,
+            metadata=document.metadata,
         )
         for number, chunk in enumerate(chunks)
     ]
@@ -122,6 +128,16 @@ def _links_of(passages: Sequence[Passage], parsed: ParsedDocument) -> dict[str, 
         if place < len(passages):
             links.setdefault(passages[place].id, []).append(link.target)
     return links
+
+
+def _date(document: Document, parsed: ParsedDocument) -> str:
+    """The day it was last changed, as it says itself, as its name says, or as it was submitted."""
+    return parsed.date or day(document.source.rpartition("/")[2]) or day(document.date)
+
+
+def _metadata(document: Document, parsed: ParsedDocument) -> dict[str, str]:
+    """The fields that it was submitted with and, as far as there is room, those that it has itself besides."""
+    return dict(list({**document.metadata, **parsed.metadata, **document.metadata}.items())[:MAX_FIELDS])
 
 
 def _has_headings(parsed: ParsedDocument) -> bool:

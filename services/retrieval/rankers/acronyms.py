@@ -24,6 +24,9 @@ class AcronymSettings(Section):
     table: str = Field(
         default="", description="CSV: acronym,meaning[,meaning…] per line; usually `!file acronyms.csv`."
     )
+    capitals: tuple[str, ...] = Field(
+        default=(), description="Acronyms of the table that are words too (`FAR`, `CAP`): they count in capitals only."
+    )
     backwards: bool = Field(default=True, description="Also add the acronym when its meaning is written out.")
     most: int = Field(default=6, ge=1, description="Maximum number of additions to one question.")
 
@@ -39,10 +42,10 @@ class AcronymSettings(Section):
 def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
     """The question with the meanings of its acronyms appended; its own words stay as they are.
 
-    An acronym that is a common word in lower case (`WHO`, `IT`) counts in capitals only, and in a question that is all
-    capitals not at all. Meanings that the question already contains are not added.
+    An acronym that is a common word in lower case (`WHO`, `IT`, those of `capitals`) counts in capitals only, and in a
+    question that is all capitals not at all. Meanings that the question already contains are not added.
     """
-    acronyms = _read_table(settings.table)
+    acronyms = _read_table(settings.table, settings.capitals)
     if not acronyms:
         return question, Explanation(NAME)
     asked = words(question)
@@ -64,14 +67,15 @@ def expand(question: str, settings: AcronymSettings) -> tuple[str, Explanation]:
 
 
 class _AcronymTable:
-    def __init__(self, rows: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    def __init__(self, rows: Sequence[tuple[str, tuple[str, ...]]], capitals: Sequence[str]) -> None:
         self._meanings: dict[str, tuple[str, ...]] = {}
         self._names: dict[str, str] = {}
         for acronym, meanings in rows:
             key = normalise(acronym)
             self._names.setdefault(key, acronym)
             self._meanings[key] = tuple(dict.fromkeys((*self._meanings.get(key, ()), *meanings)))
-        self._common = frozenset(key for key in self._meanings if any(key in stop_words(code) for code in SNOWBALL))
+        stops = (key for key in self._meanings if any(key in stop_words(code) for code in SNOWBALL))
+        self._common = frozenset((*stops, *map(normalise, capitals)))
         self._written = PhraseBook(
             (meaning, self._names[key])
             for key, meanings in self._meanings.items()
@@ -101,7 +105,7 @@ class _AcronymTable:
 
 
 @lru_cache(maxsize=32)
-def _read_table(table: str) -> _AcronymTable:
+def _read_table(table: str, capitals: tuple[str, ...] = ()) -> _AcronymTable:
     rows = [
         (row[0].strip(), tuple(cell.strip() for cell in row[1:] if cell.strip()))
         for row in csv.reader(table.splitlines())
@@ -113,4 +117,4 @@ def _read_table(table: str) -> _AcronymTable:
         ["acronym", "definition"],
     ):
         del rows[0]
-    return _AcronymTable(rows)
+    return _AcronymTable(rows, capitals)

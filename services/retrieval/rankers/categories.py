@@ -11,6 +11,7 @@ from pydantic import Field
 
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
+from shared.contracts.document_metadata import RequiredLabels, has_labels, required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import words
@@ -31,6 +32,11 @@ class Category(Section):
     )
     languages: tuple[str, ...] = Field(
         default=(), description="Only passages in these languages (ISO 639-3) answer its questions."
+    )
+    metadata: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="Only passages of documents with this metadata answer its questions: for each field the values of "
+        "which a document has one.",
     )
     not_before: str = Field(
         default="",
@@ -55,13 +61,18 @@ class CategorySettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a category requires of passages; empty fields require nothing. `collections` limits the search itself."""
+    """What a category requires of passages; empty fields require nothing. `collections` limits the search itself.
+
+    `labels` are required whatever the category: a passage without them is never let through.
+    """
 
     category: str = ""
     collections: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     not_before: str = ""
+    metadata: RequiredLabels = ()
+    labels: RequiredLabels = ()
 
 
 def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanation]:
@@ -79,14 +90,22 @@ def detect(question: str, settings: CategorySettings) -> tuple[Filters, Explanat
         return Filters(), Explanation(NAME)
     number = min(votes, key=lambda each: (-votes[each], each))
     chosen = settings.categories[number]
-    filters = Filters(chosen.name, chosen.collections, chosen.sources, chosen.languages, chosen.not_before)
+    filters = Filters(
+        chosen.name,
+        chosen.collections,
+        chosen.sources,
+        chosen.languages,
+        chosen.not_before,
+        required_labels(chosen.metadata),
+    )
     return filters, Explanation(NAME, (StepChange(f"{chosen.name}: {', '.join(phrases[number])}"),))
 
 
 def filtered(
     passages: Sequence[Passage], filters: Filters, settings: CategorySettings
 ) -> tuple[list[Passage], Explanation]:
-    """The passages that meet the filters, in order; all of them when fewer than `settings.fewest` do."""
+    """The passages that meet the filters, in order; all that have the labels when fewer than `settings.fewest` do."""
+    passages = [passage for passage in passages if has_labels(passage.metadata, filters.labels)]
     kept = [passage for passage in passages if not _violation(passage, filters)]
     if len(kept) == len(passages):
         return kept, Explanation(NAME)
@@ -105,6 +124,8 @@ def _violation(passage: Passage, filters: Filters) -> str:
         return f"not a source of {filters.category}"
     if filters.languages and passage.language not in (*filters.languages, "und"):
         return f"in {passage.language}"
+    if not has_labels(passage.metadata, filters.metadata):
+        return f"without the metadata of {filters.category}"
     if filters.not_before and passage.date and passage.date < filters.not_before:
         return f"from {passage.date}"
     return ""

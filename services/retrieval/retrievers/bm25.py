@@ -24,4 +24,5 @@ class Bm25Retriever:
             collections=query.collections,
             context=query.context,
             groups=query.groups,
+            labels=query.labels,
         )

@@ -24,7 +24,7 @@ class DenseRetriever:
         vector = await self._embeddings.of_question(query.text)
         await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
         hits = await self._index.search_near(
-            vector, limit=query.limit, collections=query.collections, groups=query.groups
+            vector, limit=query.limit, collections=query.collections, groups=query.groups, labels=query.labels
         )
         if not hits and not await self._index.embedded() and await self._index.count():
             raise UnavailableError(

@@ -16,6 +16,7 @@ from services.retrieval.retrievers.source_selection import select_sources
 from services.retrieval.settings import IndexSettings
 from services.retrieval.stores.points import most_used, passage_id
 from shared.contracts.document_access import may_read
+from shared.contracts.document_metadata import has_labels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument, SourceIndexEntry
 from shared.llm.none import NoModels
@@ -50,7 +51,9 @@ class DocumentRetriever:
         known = {
             one.source: one
             for one in documents
-            if (not query.collections or one.collection in query.collections) and may_read(one.groups, query.groups)
+            if (not query.collections or one.collection in query.collections)
+            and may_read(one.groups, query.groups)
+            and has_labels(one.metadata, query.labels)
         }
         language = most_used(Counter(one.language for one in known.values()))
         built_from = (tuple((one.source, one.version) for one in known.values()), language)

@@ -22,6 +22,7 @@ from services.retrieval.stores.points import (
     GROUPS,
     KEYWORDS,
     KIND,
+    LABELS,
     PASSAGE,
     bare,
     document_id,
@@ -35,6 +36,7 @@ from services.retrieval.stores.points import (
     vector_name,
 )
 from services.retrieval.write_batcher import WriteBatcher
+from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -117,13 +119,22 @@ class EdgeIndex:
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
-        return await self._read(lambda: self._search(text, language, limit, _within(collections, groups), context))
+        return await self._read(
+            lambda: self._search(text, language, limit, _within(collections, groups, labels), context)
+        )
 
     async def search_near(
-        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+        self,
+        vector: Vector,
+        *,
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
-        return await self._read(lambda: self._search_near(vector, limit, _within(collections, groups)))
+        return await self._read(lambda: self._search_near(vector, limit, _within(collections, groups, labels)))
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return await self._read(lambda: self._fetch(ids))
@@ -163,8 +174,9 @@ class EdgeIndex:
                     "or set ANSWERBUS_VECTOR_URL to a Qdrant server, which several retrieval workers can share"
                 ) from None
             raise ConfigurationError(f"the index in {self._folder} cannot be opened: {error}") from error
-        # An index that was made before documents had groups has no index of them; otherwise this changes nothing.
-        self._shard.update(edge.UpdateOperation.create_field_index(GROUPS, edge.PayloadSchemaType.Keyword))
+        # An index that was made before documents had these fields has no index of them; else this changes nothing.
+        for field in (GROUPS, LABELS):
+            self._shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
         self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
         self._vector_name = str(self._model().get("vector", ""))
 
@@ -370,12 +382,15 @@ class EdgeIndex:
             return "another process"
 
 
-def _within(collections: Sequence[str], groups: Sequence[str]) -> Any:
-    """The filter for passages of these collections (empty: all) that somebody in these groups may read."""
+def _within(collections: Sequence[str], groups: Sequence[str], labels: RequiredLabels) -> Any:
+    """The filter for passages of these collections (empty: all) with these labels that somebody in these groups may
+    read.
+    """
     import qdrant_edge as edge
 
+    labelled = [_is_any(LABELS, one) for one in labels]
     readable = edge.Filter(should=[edge.IsEmptyCondition(GROUPS), *([_is_any(GROUPS, groups)] if groups else [])])
-    return edge.Filter(must=[readable, *([_is_any("collection", collections)] if collections else [])])
+    return edge.Filter(must=[readable, *([_is_any("collection", collections)] if collections else []), *labelled])
 
 
 def _is(field: str, value: str) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from typing import Any
 
+from shared.contracts.document_metadata import labels
 from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 
@@ -13,13 +14,18 @@ BM25, DENSE = "bm25", "dense"
 #: Raise it when the same passage is encoded differently, so that documents are indexed again.
 ENCODING = "bm25-2"
 KIND, PASSAGE, DOCUMENT, MODEL = "kind", "passage", "document", "model"
+#: The kind of points that workers write for each other.
+MARK = "mark"
 #: The payload field of the groups that a document is for; it is empty, or absent from older points, for everybody.
 GROUPS = "groups"
+#: The payload field of what the metadata of a document says, as labels; absent where it has none.
+LABELS = "labels"
 #: Payload fields that are filtered or counted by.
-KEYWORDS = (KIND, "source", "version", "collection", "language", GROUPS)
+KEYWORDS = (KIND, "source", "version", "collection", "language", GROUPS, LABELS)
 
 #: Payload fields of an `AnsweredQuestion`.
 _ANSWER, _CITES = "answer", "cites"
+_METADATA = "metadata"
 
 _NAMESPACE = uuid.UUID("b8f8a1d2-53d1-5d8e-9a3e-0f6a1c7f4a52")
 _SHOWN = ("source", "text", "title", "url", "language", "start", "end", "date")
@@ -49,6 +55,11 @@ def model_id() -> str:
     return str(uuid.uuid5(_NAMESPACE, MODEL))
 
 
+def mark_id(name: str) -> str:
+    """The id of the point of a mark."""
+    return str(uuid.uuid5(_NAMESPACE, f"{MARK}\x1f{name}"))
+
+
 def model_payload(model: str, dimension: int) -> dict[str, Any]:
     return {KIND: MODEL, "model": model, "dimension": dimension, "vector": vector_name(model, dimension)}
 
@@ -64,6 +75,8 @@ def passage_payload(passage: Passage, document: IndexedDocument) -> dict[str, An
     if isinstance(passage, AnsweredQuestion):
         shown[_ANSWER], shown[_CITES] = passage.answer, list(passage.cites)
     scope = {"version": document.version, "collection": document.collection, GROUPS: list(document.groups)}
+    if passage.metadata:
+        shown[_METADATA], shown[LABELS] = passage.metadata, labels(passage.metadata)
     return {KIND: PASSAGE, **scope, **shown}
 
 
@@ -73,7 +86,7 @@ def document_payload(document: IndexedDocument) -> dict[str, Any]:
 
 def read(point: str, payload: dict[str, Any]) -> Passage:
     """The passage as it went in."""
-    shown = {name: payload[name] for name in _SHOWN if name in payload}
+    shown = {name: payload[name] for name in (*_SHOWN, _METADATA) if name in payload}
     if _ANSWER in payload:
         return AnsweredQuestion(id=point, answer=payload[_ANSWER], cites=payload.get(_CITES, ()), **shown)
     return Passage(id=point, **shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -18,10 +18,13 @@ from services.retrieval.stores.points import (
     GROUPS,
     KEYWORDS,
     KIND,
+    LABELS,
+    MARK,
     PASSAGE,
     bare,
     document_id,
     document_payload,
+    mark_id,
     model_id,
     model_payload,
     most_used,
@@ -30,6 +33,7 @@ from services.retrieval.stores.points import (
     read,
     vector_name,
 )
+from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -144,6 +148,7 @@ class ServerIndex:
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         from services.retrieval.stores.encoder import encode_query
 
@@ -152,14 +157,20 @@ class ServerIndex:
         if not indices:
             return []
         query = _models().SparseVector(indices=indices, values=values)
-        return await self._query(query, BM25, limit, _within(collections, groups), BM25)
+        return await self._query(query, BM25, limit, _within(collections, groups, labels), BM25)
 
     async def search_near(
-        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+        self,
+        vector: Vector,
+        *,
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+        labels: RequiredLabels = (),
     ) -> list[Passage]:
         if not self._vector_name:
             return []
-        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups), DENSE)
+        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups, labels), DENSE)
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
@@ -212,6 +223,30 @@ class ServerIndex:
                 lambda client: client.facet(self._name, key="language", facet_filter=passages, limit=100, exact=True)
             )
         return {str(hit.value): hit.count for hit in facet.hits}
+
+    async def marks(self) -> list[dict[str, Any]]:
+        """The payloads of the marks; see `services.retrieval.index_fingerprint.MarkStore`."""
+        wanted = _models().Filter(must=[_is(KIND, MARK)])
+        async with self._translating_errors():
+            records, _ = await self._client.read(
+                lambda client: client.scroll(self._name, scroll_filter=wanted, limit=_PAGE, with_payload=True)
+            )
+        return [dict(record.payload) for record in records]
+
+    async def put_mark(self, name: str, payload: Mapping[str, Any]) -> None:
+        """Write a mark, or replace the one of this name."""
+        point = _models().PointStruct(id=mark_id(name), vector={}, payload={**payload, KIND: MARK, "name": name})
+        async with self._translating_errors():
+            await self._client.write(lambda client: client.upsert(self._name, [point], wait=True))
+
+    async def delete_marks(self, names: Sequence[str]) -> None:
+        """Delete the marks of these names."""
+        models = _models()
+        these = models.Filter(must=[models.HasIdCondition(has_id=[mark_id(name) for name in names])])
+        async with self._translating_errors():
+            await self._client.write(
+                lambda client: client.delete(self._name, models.FilterSelector(filter=these), wait=True)
+            )
 
     async def _matching(self, wanted: Any) -> int:
         async with self._translating_errors():
@@ -324,12 +359,15 @@ def _models() -> Any:
     return models
 
 
-def _within(collections: Sequence[str], groups: Sequence[str]) -> Any:
-    """The filter for passages of these collections (empty: all) that somebody in these groups may read."""
+def _within(collections: Sequence[str], groups: Sequence[str], labels: RequiredLabels) -> Any:
+    """The filter for passages of these collections (empty: all) with these labels that somebody in these groups may
+    read.
+    """
     models = _models()
     for_everybody = models.IsEmptyCondition(is_empty=models.PayloadField(key=GROUPS))
+    labelled = [_is_any(LABELS, one) for one in labels]
     readable = models.Filter(should=[for_everybody, *([_is_any(GROUPS, groups)] if groups else [])])
-    return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else [])])
+    return models.Filter(must=[readable, *([_is_any("collection", collections)] if collections else []), *labelled])
 
 
 def _is(field: str, value: str) -> Any:

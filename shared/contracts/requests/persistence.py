@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from shared.contracts.answer_cache import KeptAnswer
 from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
@@ -185,11 +186,28 @@ class StageFigures(Value):
     worked: Percentiles
 
 
+class KeptAnswerReply(Value):
+    """The answer; None where the record has none that may be reused."""
+
+    kept: KeptAnswer | None = None
+
+
+class KeptAnswerRequest(Request[KeptAnswerReply]):
+    """`kept_answer`: the verified answer of a reuse key (`shared.contracts.answer_cache`) from the record."""
+
+    stage = "persistence"
+    verb = "kept_answer"
+
+    tenant: str = DEFAULT_TENANT
+    key: str = Field(min_length=1, max_length=300)
+
+
 class Rates(Value):
-    """Shares of all questions, from 0 to 1: answered from the cache (`reused_exact`) or by the answer to a similar
-    question, passages reranked, clarification requested, more than one attempt.
+    """Shares of all questions, from 0 to 1: answered with an earlier answer (`reused`), namely to the same question
+    (`reused_exact`) or to a similar one, passages reranked, clarification requested, more than one attempt.
     """
 
+    reused: float = 0.0
     reused_exact: float = 0.0
     reused_similar: float = 0.0
     reranked: float = 0.0
@@ -219,18 +237,34 @@ class ModelFigures(Value):
     cost_usd: float = 0.0
 
 
+class Sentiment(Value):
+    """What askers thought of answers: thumbs up and down, how many had a comment, and the balance of both as `score`.
+
+    `score` is from -1 (all down) to 1 (all up), 0 without ratings; `rated` is the share of questions that were rated.
+    """
+
+    up: int = 0
+    down: int = 0
+    commented: int = 0
+    score: float = 0.0
+    rated: float = 0.0
+
+
 class PipelineFigures(Value):
-    """The figures of one pipeline."""
+    """The figures of one pipeline; see `StatsReply`."""
 
     pipeline: str
     total: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
     elapsed: Percentiles = Percentiles()
+    elapsed_reused: Percentiles = Percentiles()
+    elapsed_answered: Percentiles = Percentiles()
     rates: Rates = Rates()
     scores: MeanScores = MeanScores()
     evaluations: MeanScores = MeanScores()
     feedback_up: int = 0
     feedback_down: int = 0
+    sentiment: Sentiment = Sentiment()
     cost_usd: float = 0.0
 
 
@@ -238,7 +272,8 @@ class StatsReply(Value):
     """Figures of the live lane since `since`, the beginning of the hour in which the period begins.
 
     They are rolled up as exchanges are recorded and remain when exchanges are deleted; percentiles are at most five
-    percent off. `scores` are those the answers passed with, `evaluations` those given afterwards.
+    percent off. `elapsed_reused` are the times of earlier answers that were given again, `elapsed_answered` those of
+    new ones. `scores` are those the answers passed with, `evaluations` those given afterwards.
     `documents` counts by status, over all time.
     """
 
@@ -247,12 +282,15 @@ class StatsReply(Value):
     total: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
     elapsed: Percentiles = Percentiles()
+    elapsed_reused: Percentiles = Percentiles()
+    elapsed_answered: Percentiles = Percentiles()
     stages: tuple[StageFigures, ...] = ()
     rates: Rates = Rates()
     scores: MeanScores = MeanScores()
     evaluations: MeanScores = MeanScores()
     feedback_up: int = 0
     feedback_down: int = 0
+    sentiment: Sentiment = Sentiment()
     models: tuple[ModelFigures, ...] = ()
     pipelines: tuple[PipelineFigures, ...] = ()
     documents: dict[str, int] = Field(default_factory=dict)

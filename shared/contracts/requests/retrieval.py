@@ -21,6 +21,7 @@ class IndexedDocument(Value):
     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
     document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
+    `metadata` are its fields.
     """
 
     source: str
@@ -38,6 +39,7 @@ class IndexedDocument(Value):
     origin: str = ""
     submission: str = ""
     groups: tuple[str, ...] = ()
+    metadata: dict[str, str] = {}
 
 
 class RankedPassage(Value):
@@ -97,7 +99,7 @@ class SearchRequest(Request[SearchReply]):
     passages. `pipeline` names whose settings apply; empty: the default's. `as_question` takes the steps before the
     search that a question takes (a search text by a model, sub-questions). With `earlier_questions` the explanation may
     quote questions of other askers, which only an operator may read. `groups` are those of the asker: documents of
-    other groups are not searched.
+    other groups are not searched. `metadata` says for each field the values of which a document must have one.
     """
 
     stage = "retrieval"
@@ -114,6 +116,7 @@ class SearchRequest(Request[SearchReply]):
     as_question: bool = False
     earlier_questions: bool = False
     groups: tuple[str, ...] = ()
+    metadata: dict[str, tuple[str, ...]] = {}
 
 
 class DocumentsReply(Value):

@@ -67,7 +67,7 @@ class DocumentLimits:
             DocumentError: they may not.
         """
         if chars > _STORED * self.chars(size):
-            raise DocumentError("the headings or the address of this document are too long for its many passages")
+            raise DocumentError("headings, address or metadata of this document are too long for its many passages")
 
     def check_names(self, names: int, passages: int) -> None:
         """Whether a document with so many passages may name so many entities.

@@ -8,8 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shared.contracts.document_access import GROUPS_FIELD
+from shared.contracts.document_metadata import METADATA_FIELD
 from shared.text.dates import first_day
 from shared.text.readers.decode import decode
+from shared.text.readers.document_fields import declared_metadata
 from shared.text.readers.document_groups import declared_groups, unreadable_groups
 from shared.text.readers.document_limits import DEFAULT_LIMITS, DocumentLimits
 from shared.text.readers.html import read_html
@@ -29,7 +31,8 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 
 
 def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`, `access_groups`.
+    """Read Markdown and its dialects; front matter gives `title`, `url`, `lang`, dates, `description`, `access_groups`
+    and `metadata`.
 
     Raises:
         DocumentError: it names groups in a way that cannot be read.
@@ -43,7 +46,8 @@ def read_markdown(body: bytes, limits: DocumentLimits = DEFAULT_LIMITS) -> Parse
             raise unreadable_groups("the front matter is no valid YAML mapping, or too long, or has aliases")
         text = text[matter.end() :]
     groups = next((declared_groups(front[name]) for name in front if str(name).lower() == GROUPS_FIELD), ())
-    visitor = _TokenVisitor(DocumentBuilder(len(body), limits, groups=groups))
+    fields = declared_metadata(front.get(METADATA_FIELD))
+    visitor = _TokenVisitor(DocumentBuilder(len(body), limits, groups=groups, metadata=fields))
     for token in _parser().parse(plain_markdown(text)):
         visitor.visit(token)
     metadata = {str(name).lower(): squeeze(value) for name, value in front.items() if isinstance(value, str)}

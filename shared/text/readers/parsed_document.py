@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -51,7 +51,7 @@ class ParsedDocument:
     """Plain text in blocks, and the metadata of the document; empty where it has none.
 
     `date` is the day of the last change (`YYYY-MM-DD`), `description` its own description, on one line; `links` are in
-    the order of the text. `groups` are those whom the document says that it is for.
+    the order of the text. `groups` are those whom the document says that it is for, `metadata` the fields that it has.
     """
 
     text: str
@@ -63,6 +63,7 @@ class ParsedDocument:
     description: str = ""
     links: tuple[DocumentLink, ...] = ()
     groups: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -80,6 +81,7 @@ class DocumentBuilder:
     anchor: str = ""
     first_title: str = ""
     groups: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
     links: list[DocumentLink] = field(default_factory=list)
     _targets: list[str] = field(default_factory=list)
     _length: int = 0
@@ -191,6 +193,7 @@ class DocumentBuilder:
             description=squeeze(description),
             links=tuple(self.links),
             groups=self.groups,
+            metadata=self.metadata,
         )
 
     def _append(self, text: str) -> None:

@@ -54,6 +54,15 @@ def test_a_document_without_a_name_is_called_like_its_folder(tmp_path: Path) -> 
     assert read_pipeline(written(tmp_path / "harbour", "moderation: {}")).name == "harbour"
 
 
+def test_neighbouring_file_is_pulled_in_as_yaml_without_files_of_its_own(tmp_path: Path) -> None:
+    document = "moderation:\n  words: !yaml words.txt\n"
+    section = read_pipeline(written(tmp_path / "a", document, words="[broom, café]")).section("moderation", Manners)
+
+    assert section.words == ("broom", "café")
+    with pytest.raises(PipelineError, match="could not determine a constructor"):
+        read_pipeline(written(tmp_path / "b", document, words="[!file words.txt]"))
+
+
 def test_neighbouring_files_are_pulled_in_whole_or_by_lines(tmp_path: Path) -> None:
     folder = written(
         tmp_path,

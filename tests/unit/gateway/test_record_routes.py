@@ -12,11 +12,15 @@ import pytest
 
 from services.gateway.exchange_export import safe
 from services.persistence import handler, projection
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.kept_answers import KeptAnswers
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Answer
 from shared.contracts.facts import QuestionWithdrawn
+from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
 from shared.runtime.context import StageContext
+from shared.stores.memory import MemoryKeyValue
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.unit.gateway.harness import running_gateway
 
@@ -50,9 +54,10 @@ async def record() -> MemoryRecord:
 
 @pytest.fixture
 async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
-    def persistence(_: StageContext) -> Stage:
+    def persistence(context: StageContext) -> Stage:
         stage = Stage("persistence")
-        handler.register_record_requests(stage, record)
+        kept = KeptAnswers(record, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
+        handler.register_record_requests(stage, record, kept)
         return stage
 
     async with running_gateway() as here:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from shared.contracts.pipelines import StepModel
 from shared.llm.call_context import model_calls
 from tests.support.model_server import ModelServer, ScriptedReply
@@ -44,6 +48,31 @@ async def test_temperature_effort_and_limit_of_a_step_replace_those_of_the_endpo
         assert (body["temperature"], body["reasoning_effort"], body["max_tokens"]) == (0.0, "low", 77)
     assert (other["temperature"], other["max_tokens"]) == (0.9, 500)
     assert "reasoning_effort" not in other
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({"kind": "openai", "model": "gpt-5-mini"}, {"reasoning_effort": "minimal", "verbosity": "low"}),
+        ({"kind": "openai", "model": "o4-mini"}, {"reasoning_effort": "minimal"}),
+        ({"kind": "openai", "model": "gpt-4.1-mini"}, {}),
+        ({"model": "llama"}, {"reasoning_effort": "minimal"}),
+        ({"model": "llama", "accepts": ("verbosity",)}, {"verbosity": "low"}),
+        ({"kind": "openai", "model": "gpt-5-mini", "accepts": ()}, {}),
+    ],
+)
+async def test_effort_and_verbosity_are_sent_to_models_that_take_them(
+    settings: dict[str, Any], sent: dict[str, str]
+) -> None:
+    wanted = StepModel(effort="minimal", verbosity="low")
+    with ModelServer(lambda asked: "Paris." if asked.streams else FINE) as server:
+        async with served(endpoint(server, **settings)) as models:
+            with model_calls("answer", models={"answer": wanted, "gate": wanted}):
+                await models.converse("main", "answer", ASKED)
+                await models.invoke("fast", "gate", "Judge it.", "Is it?", Verdict)
+
+    for body in (asked.body for asked in server.asked):
+        assert {name: body[name] for name in ("reasoning_effort", "verbosity") if name in body} == sent
 
 
 async def test_reply_cut_at_the_limit_of_its_step_is_asked_for_with_a_larger_one() -> None:

@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 
 from services.persistence import projection
 from services.persistence.entry_rollups import roll_up
-from services.persistence.ports import DocumentState, Feedback
+from services.persistence.ports import DocumentState, Entry, Feedback
 from services.persistence.record_queries import RecordQueries
 from services.persistence.rollups import Rollup, percentile
-from services.persistence.statistics import model_usage, percentiles, rates, stages
+from services.persistence.statistics import model_usage, percentiles, pipeline_figures, rates, stages
 from shared.contracts.domain import Answer, Lane, ModelCall, Question, Timing, Usage
-from shared.contracts.facts import AnswerReused, ClarificationRequested, QuestionWithdrawn
-from shared.contracts.requests.persistence import ConversationRequest, ExchangeRequest, Percentiles, Rates, StatsRequest
+from shared.contracts.facts import AnswerReused, ClarificationRequested, FeedbackGiven, QuestionWithdrawn
+from shared.contracts.requests.persistence import (
+    ConversationRequest,
+    ExchangeRequest,
+    Percentiles,
+    Rates,
+    Sentiment,
+    StatsRequest,
+)
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 
 
@@ -89,7 +96,25 @@ def test_shares_are_of_all_questions_and_the_background_has_no_part() -> None:
     ]
     (figures,) = (one for place, one in roll_up(entries).items() if place.span == "hour")
 
-    assert rates(figures) == Rates(reused_exact=0.25, reused_similar=0.25, clarification=0.25, retried=0.25)
+    assert rates(figures) == Rates(reused=0.5, reused_exact=0.25, reused_similar=0.25, clarification=0.25, retried=0.25)
+
+
+def test_times_of_reused_answers_and_of_new_ones_are_told_apart_and_ratings_have_a_balance() -> None:
+    reused = AnswerReused(question=Question(text="?"), answer=Answer(content="!"), origin="o")
+    entries: list[Entry] = [
+        projection.exchange(reused, said(reused)),
+        projection.exchange(verified(), said(verified())),
+    ]
+    for number, (rating, comment) in enumerate([(1, ""), (1, "Good."), (1, ""), (-1, "No.")]):
+        given = said(FeedbackGiven(rating=rating, comment=comment, by="b"), number=number)
+        entries.append(projection.feedback(given.payload, given))
+    (figures,) = (one for place, one in roll_up(entries).items() if place.span == "hour")
+
+    told = pipeline_figures("default", figures)
+
+    assert told.elapsed_reused.p50 == told.elapsed_answered.p50 == told.elapsed.p50 > 0
+    assert told.sentiment == Sentiment(up=3, down=1, commented=2, score=0.5, rated=1.0)
+    assert pipeline_figures("none", Rollup()).sentiment == Sentiment()
 
 
 def test_models_are_told_by_pipeline_the_dearest_first() -> None:

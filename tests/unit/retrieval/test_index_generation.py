@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from services.retrieval.handler import DocumentHandler
-from services.retrieval.index_fingerprint import IndexFingerprint
+from services.retrieval.index_fingerprint import STALE_SECONDS, IndexFingerprint, SharedFingerprint
 from services.retrieval.index_generation import IndexGeneration
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.answer_cache import GENERATION
@@ -215,3 +215,93 @@ async def test_a_generation_that_another_worker_began_stays(monkeypatch: pytest.
     assert await store.get(GENERATION) == begun
     for one in workers:
         await one.close()
+
+
+class Points:
+    """The marks of an index on a server."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, Any]] = {}
+
+    async def marks(self) -> list[dict[str, Any]]:
+        return [dict(one) for one in self.kept.values()]
+
+    async def put_mark(self, name: str, payload: Mapping[str, Any]) -> None:
+        self.kept[name] = {**payload, "name": name}
+
+    async def delete_marks(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.kept.pop(name, None)
+
+
+async def test_worker_on_a_server_goes_on_with_the_generation_that_the_server_keeps() -> None:
+    store, points = MemoryKeyValue(), Points()
+    first = IndexGeneration(store, SharedFingerprint(points, "a model"))
+    await first.open()
+    await documents(first).index(submitted(), SETTINGS)
+    await first.close()
+    left = await store.get(GENERATION)
+
+    await IndexGeneration(store, SharedFingerprint(points, "a model")).open()
+    assert await store.get(GENERATION) == left
+
+    await IndexGeneration(store, SharedFingerprint(points, "another")).open()
+    assert await store.get(GENERATION) != left
+
+
+async def test_newest_generation_of_several_workers_counts_in_whatever_order_they_write_it() -> None:
+    points = Points()
+    workers = [SharedFingerprint(points) for _ in range(3)]
+    for worker, generation in zip(workers, (b"2", b"3", b"1"), strict=True):
+        await worker.remove()
+        await worker.write(generation)
+
+    last = SharedFingerprint(points)
+    assert await last.read() == b"3"
+    await last.write(b"4")
+    assert [one["generation"] for one in await points.marks()] == ["4"]
+
+
+async def test_no_generation_is_kept_while_a_worker_changes_the_index_or_after_it_died_in_a_change() -> None:
+    points, now = Points(), 0.0
+    steady, dying = SharedFingerprint(points, clock=lambda: now), SharedFingerprint(points, clock=lambda: now)
+    await steady.write(b"1")
+    await dying.remove()
+
+    assert await steady.read() is None
+    await steady.write(b"2")
+    assert await SharedFingerprint(points, clock=lambda: now).read() is None  # the change may still be under way
+
+    now = STALE_SECONDS + 1
+    later = SharedFingerprint(points, clock=lambda: now)
+    assert await later.read() is None
+    await later.write(b"3")
+    assert await SharedFingerprint(points, clock=lambda: now).read() == b"3"
+
+
+async def test_answer_cache_that_was_emptied_gets_back_the_generation_that_is_kept_with_the_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("services.retrieval.index_generation.CHECK_SECONDS", 0.01)
+    for keeper in (beside(tmp_path), SharedFingerprint(Points())):
+        store = MemoryKeyValue()
+        generation = IndexGeneration(store, keeper)
+        await generation.open()
+        left = await store.get(GENERATION)
+
+        await store.delete(GENERATION)
+
+        async with asyncio.timeout(limit(10)):
+            while await store.get(GENERATION) is None:  # noqa: ASYNC110 (what is waited for is in a store)
+                await asyncio.sleep(0.01)
+        assert await store.get(GENERATION) == left
+        await generation.close()
+
+
+async def test_worker_that_starts_gives_an_emptied_answer_cache_the_generation_back(tmp_path: Path) -> None:
+    left = await left_by_a_worker(MemoryKeyValue(), tmp_path)
+    emptied = MemoryKeyValue()
+
+    await IndexGeneration(emptied, beside(tmp_path)).open()
+
+    assert await emptied.get(GENERATION) == left

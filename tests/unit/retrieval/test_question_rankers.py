@@ -89,6 +89,14 @@ def test_acronym_that_is_a_common_word_counts_in_capitals() -> None:
     assert expand("What does the WHO say?", ACRONYMS)[0] == "What does the WHO say? (World Health Organization)"
 
 
+def test_acronym_that_the_pipeline_names_as_a_word_counts_in_capitals() -> None:
+    named = AcronymSettings(table=TABLE, capitals=("CRA",), backwards=False)
+
+    assert expand("Is a cra a word?", named)[0] == "Is a cra a word?"
+    assert "Canada Revenue Agency" in expand("What is the CRA?", named)[0]
+    assert "Canada Revenue Agency" in expand("What is the cra?", ACRONYMS)[0]
+
+
 def test_meaning_written_out_brings_its_acronym_unless_switched_off() -> None:
     assert expand("Where is human resources?", ACRONYMS)[0] == "Where is human resources? (HR)"
     off = ACRONYMS.model_copy(update={"backwards": False})

@@ -84,6 +84,7 @@ class ShelfIndex:
         collections: Sequence[str] = (),
         context: Sequence[WeightedText] = (),
         groups: Sequence[str] = (),
+        labels: Sequence[Sequence[str]] = (),
     ) -> list[Passage]:
         self._reach()
         self.asked.append((text, language, tuple(collections)))
@@ -101,7 +102,13 @@ class ShelfIndex:
             self.model, self.vectors = (model, dimension), {}
 
     async def search_near(
-        self, vector: Vector, *, limit: int = 10, collections: Sequence[str] = (), groups: Sequence[str] = ()
+        self,
+        vector: Vector,
+        *,
+        limit: int = 10,
+        collections: Sequence[str] = (),
+        groups: Sequence[str] = (),
+        labels: Sequence[Sequence[str]] = (),
     ) -> list[Passage]:
         def nearness(passage: Passage) -> float:
             return sum(one * other for one, other in zip(vector, self.vectors[passage.id], strict=True))
