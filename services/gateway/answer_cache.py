@@ -31,6 +31,7 @@ class AnswerCacheReader:
         digest: str,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
+        referring_url: str = "",
     ) -> tuple[str, AnswerReused | None]:
         """The question's reuse key (empty: its answer cannot be cached), and the cached answer or None."""
         key = reuse_key(
@@ -42,6 +43,7 @@ class AnswerCacheReader:
             generation=b"",
             collections=collections,
             groups=groups,
+            referring_url=referring_url,
         )
         place = place_of(key)
         try:
@@ -64,5 +66,6 @@ class AnswerCacheReader:
             followups=kept.followups,
             engine=kept.engine,
             request_digest=digest,
+            context=kept.context,
         )
         return key, reused

@@ -20,7 +20,7 @@ from services.gateway.rate_limits import LimitedAsker, RateLimits
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
-from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, QuestionOptions, Turn
+from shared.contracts.domain import Document, Lane, Link, ObjectRef, PipelineRef, QuestionOptions, Turn
 from shared.contracts.envelope import Event, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.facts import (
@@ -42,6 +42,7 @@ from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
 from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore
+from shared.text.endings import fallback_link
 
 log = structlog.get_logger()
 
@@ -71,8 +72,9 @@ class NewQuestion:
     `turns` are the earlier turns of a question on the background lane, which has no sessions. `client_turns` are those
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
     conversation. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
-    may be read. `limited` are those whose limits count; `anonymous`: an anonymous session asks, which may not choose
-    among all pipelines. `tenant` is the asker's; empty: the platform's own.
+    may be read. `referring_url` is the page that the question is asked from. `limited` are those whose limits count;
+    `anonymous`: an anonymous session asks, which may not choose among all pipelines. `tenant` is the asker's; empty:
+    the platform's own.
     """
 
     text: str
@@ -91,6 +93,7 @@ class NewQuestion:
     groups: tuple[str, ...] = ()
     tenant: str = ""
     options: QuestionOptions | None = None
+    referring_url: str = ""
 
     @property
     def digest(self) -> str:
@@ -105,7 +108,9 @@ class NewQuestion:
         if self.time_zone:
             content += ["time_zone", self.time_zone]
         if self.options:
-            content += ["options", self.options.model_dump_json()]
+            content += ["options", self.options.model_dump_json(exclude_defaults=True)]
+        if self.referring_url:
+            content += ["referring_url", self.referring_url]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -211,6 +216,7 @@ class QuestionService:
             collections=question.collections,
             time_zone=question.time_zone,
             options=question.options,
+            referring_url=_referring_url(question, section),
         )
         event = opening(
             "gateway",
@@ -252,6 +258,13 @@ class QuestionService:
             return asked
         ended = await self._log.ending(asked.correlation_id) if question.idempotency_key else None
         return ended.decode() if ended else None
+
+    async def overdue_link(self, asked: Event[Fact]) -> Link | None:
+        """Where the asker can look if no stage ends the question: the home page of its pipeline.
+
+        The question itself is in no link, as moderation may not have passed it.
+        """
+        return fallback_link(await self._sections.endings(asked.pipeline), None)
 
     async def find(self, correlation_id: str, tenant: str = "") -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.
@@ -452,6 +465,7 @@ class QuestionService:
             question.digest,
             question.collections,
             question.groups,
+            _referring_url(question, section),
         )
 
     async def _first_event(self, cid: str, question: NewQuestion) -> Event[Fact]:
@@ -511,7 +525,13 @@ def _check_options(options: QuestionOptions | None, section: GatewaySettings, pi
     Raises:
         RefusedError: it does not allow an option.
     """
-    wanted = {"top_k": options.passages, "engine": options.engine} if options else {}
+    options = options or QuestionOptions()
+    wanted = {"top_k": options.passages, "engine": options.engine, "search_provider": options.search_provider}
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")
+
+
+def _referring_url(question: NewQuestion, section: GatewaySettings) -> str:
+    """The page that the question was asked from, where the pipeline makes use of it."""
+    return question.referring_url if "referring_url" in section.request_options else ""

@@ -13,6 +13,7 @@ from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import GRAPH, fuse, joined, walked
 from services.retrieval.ranker_chain import RankerChain
 from services.retrieval.rankers.categories import Filters
+from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.feedback import VotesBySource, no_votes
 from services.retrieval.rankers.scenarios import quotable_passages
 from services.retrieval.rerank_step import rerank
@@ -24,6 +25,7 @@ from services.retrieval.search_trace import SearchTrace, milliseconds_since
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
+from shared.text.languages import UNKNOWN
 
 #: How many candidates each retriever fetches for every passage wanted, when more are wanted than a question needs.
 _CANDIDATES_EACH = 2
@@ -40,6 +42,8 @@ class SearchQuery:
     of these are searched, and the web only if `retrievers` names it. `retrievers` limits the search to these; empty:
     those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
     was said before it, whose words count less. `groups` are those of the asker: documents of others are not searched.
+    `asked_in` is the asker's language, `referring_url` the page that was asked from; with `department_by_model` false
+    only the clues tell the department.
     """
 
     text: str
@@ -51,6 +55,9 @@ class SearchQuery:
     steps: tuple[Step, ...] = ()
     context: tuple[WeightedText, ...] = ()
     groups: tuple[str, ...] = ()
+    asked_in: str = "und"
+    referring_url: str = ""
+    department_by_model: bool = True
 
 
 @dataclass
@@ -75,13 +82,19 @@ class SearchResult:
         """The trace as it goes into the event: figures and reasons, no texts."""
         return self.trace.summary(self.took_ms)
 
+    @property
+    def search_provider(self) -> str:
+        """The search engine of the web that found something; empty when there is none."""
+        hits = next((one.hits for one in self.trace.results if one.retriever == WEB), ())
+        return hits[0].via[-1] if hits and len(hits[0].via) > 1 else ""
+
 
 class Searcher:
     """Finds passages with all retrievers there are.
 
     `graph`, when given, continues from what the others found. `store` is where passages are read that retrievers return
     without text. `documents` loads whole documents for pipelines with `strategy: index`. `profile`
-    tells which languages are in the index.
+    tells which languages are in the index, `departments` whose a question is that no clue tells.
     """
 
     def __init__(
@@ -93,6 +106,7 @@ class Searcher:
         documents: DocumentRetriever | None = None,
         rerankers: Sequence[Reranker] = (),
         profile: IndexProfile | None = None,
+        departments: DepartmentModel | None = None,
     ) -> None:
         self._retrievers = tuple(retrievers)
         self._graph = graph
@@ -100,6 +114,7 @@ class Searcher:
         self._store = store
         self._documents = documents
         self._profile = profile
+        self._departments = departments
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
     @property
@@ -123,7 +138,15 @@ class Searcher:
         limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
         collections = query.collections or filters.collections or settings.collections
         asked = RetrieverQuery(
-            text, query.language, limit, tuple(collections), settings.web_results, query.context, query.groups
+            text,
+            query.language,
+            limit,
+            tuple(collections),
+            settings.web_results,
+            query.context,
+            query.groups,
+            settings.search_providers,
+            settings.web_seconds,
         )
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents or (settings.chooses_sources and not query.retrievers):
@@ -131,7 +154,13 @@ class Searcher:
         else:
             candidates = await self._candidates(asked, _retrievers(query, settings), settings, trace, rankers)
             passages = await self._select(candidates, query, settings, filters, trace, rankers)
-        matched, scenarios = rankers.match_department(query.text, passages)
+        matched, scenarios = await rankers.match_department(
+            query.text,
+            passages,
+            came_from=query.referring_url,
+            language=query.asked_in if query.asked_in != UNKNOWN else query.language,
+            model=self._departments if query.department_by_model else None,
+        )
         if not documents and not query.count:
             passages = rankers.first_few(query.text, passages, query.language)
         return SearchResult(

@@ -92,12 +92,13 @@ class Notice(Value):
 class QuestionOptions(Value):
     """What a request wants otherwise than its pipeline, where the pipeline allows that.
 
-    `passages`: how many passages the answer is written from at most, `engine`: the answer engine. 0 and empty: as the
-    pipeline says.
+    `passages`: how many passages the answer is written from at most, `engine`: the answer engine, `search_provider`:
+    the search engine of the web that is asked first. 0 and empty: as the pipeline says.
     """
 
     passages: int = 0
     engine: str = ""
+    search_provider: str = ""
 
 
 class Question(Value):
@@ -108,6 +109,7 @@ class Question(Value):
     `collections`, the question is answered from documents of these only. `notice` is set where the asker may need help
     that the documents do not give; the question is answered all the same. `time_zone` is the asker's (IANA name, such
     as `Europe/Paris`); empty when it is not known. `options` is None where the request wants what the pipeline says.
+    `referring_url` is the page that it was asked from, without query and fragment; empty when the client does not say.
     """
 
     text: str
@@ -119,6 +121,7 @@ class Question(Value):
     notice: Notice | None = None
     time_zone: str = ""
     options: QuestionOptions | None = None
+    referring_url: str = ""
 
     @property
     def search_text(self) -> str:
@@ -293,7 +296,7 @@ class Reusable(Value):
     """How a question is recognised whose answer may be given again to one that asks the same in other words.
 
     `answer` is a digest: equal answers have equal ones. `sources` are those that it cites. `collections` are those that
-    the question was limited to.
+    the question was limited to, `referring_url` the page that it was asked from (`Question`).
     """
 
     question: str
@@ -301,6 +304,7 @@ class Reusable(Value):
     answer: str
     sources: tuple[str, ...]
     collections: tuple[str, ...] = ()
+    referring_url: str = ""
 
 
 class ModelCall(Value):
@@ -329,7 +333,8 @@ class Context(Value):
     """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
 
     `notes` are texts written for such questions, which the answer must know beside the passages. `read_on` is the page
-    of the department or topic, where the asker can read on; empty when no department matched. `lexical_score` is the
+    of the department or topic, where the asker can read on; empty when no department matched. `search_provider` is the
+    search engine of the web that found something; empty when none was asked. `lexical_score` is the
     best BM25 score divided by log(1 + passages in the index), which makes it comparable between indexes; 0 when no
     search by words was made.
     """
@@ -340,8 +345,13 @@ class Context(Value):
     topic: str = ""
     read_on: str = ""
     notes: tuple[str, ...] = ()
+    search_provider: str = ""
     lexical_score: float = 0.0
     trace: dict[str, Any] = Field(default_factory=dict)
+
+    def of_department(self) -> Context:
+        """Only whose question it is: what is kept with an answer that is given again."""
+        return Context(department=self.department, topic=self.topic, read_on=self.read_on)
 
 
 class KeptDraft(Value):

@@ -1,8 +1,8 @@
 """Reads pipeline documents from files, overrides single settings, and validates them.
 
 A document may include files of its folder: `!file prompts/system.md` is replaced by the text of a file, `!lines
-lexicons/en.txt` by its lines (without blank lines and `#` comments). Both are resolved when the document is read, so
-that the stored pipeline is complete.
+lexicons/en.txt` by its lines (without blank lines and `#` comments), `!yaml tables/departments.yaml` by what a YAML
+file holds. They are resolved when the document is read, so that the stored pipeline is complete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_pipeline(folder: Path) -> Pipeline:
     path = folder if folder.is_file() else folder / "pipeline.yaml"
     folder = path.parent
     try:
-        document = yaml.load(path.read_text("utf-8"), _loader(folder))  # noqa: S506 (a SafeLoader with two tags)
+        document = yaml.load(path.read_text("utf-8"), _loader(folder))  # noqa: S506 (a SafeLoader with three tags)
     except OSError as error:
         raise PipelineError(f"{path}: {error.strerror}") from None
     except yaml.YAMLError as error:
@@ -133,7 +133,7 @@ def _check_turns(name: str, sections: dict[str, Section]) -> None:
 
 def _loader(folder: Path) -> type[yaml.SafeLoader]:
     class Loader(yaml.SafeLoader):
-        """YAML with `!file` and `!lines`."""
+        """YAML with `!file`, `!lines` and `!yaml`."""
 
     def neighbour(node: yaml.Node) -> str:
         path = (folder / str(node.value)).resolve()
@@ -150,4 +150,6 @@ def _loader(folder: Path) -> type[yaml.SafeLoader]:
 
     Loader.add_constructor("!file", lambda _, node: neighbour(node))
     Loader.add_constructor("!lines", lambda _, node: lines(node))
+    # A plain SafeLoader: a table includes no further files.
+    Loader.add_constructor("!yaml", lambda _, node: yaml.safe_load(neighbour(node)))
     return Loader

@@ -161,7 +161,8 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             request_digest="9f2c6b0e",
             collections=("pools",),
             time_zone="Europe/Paris",
-            options=QuestionOptions(passages=4, engine="extractive"),
+            options=QuestionOptions(passages=4, engine="extractive", search_provider="site"),
+            referring_url="https://example.org/leisure",
         ),
     )
     yield (
@@ -175,6 +176,8 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             reply=True,
             findings=_FINDINGS,
             notice=_NOTICE,
+            language="eng",
+            error=True,
         ),
     )
     yield (
@@ -217,6 +220,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             followups=("When does it open?",),
             engine="extractive",
             request_digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            context=_CONTEXT.of_department(),
         ),
     )
     yield (
