@@ -177,7 +177,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             findings=_FINDINGS,
             notice=_NOTICE,
             language="eng",
-            error=True,
+            error=False,
         ),
     )
     yield (

@@ -225,7 +225,7 @@ async def reply_to(
         return await asked(client, question, **fields)
 
 
-async def asked(client: httpx.AsyncClient, question: str = EI, **fields: Any) -> dict[str, Any]:
+async def asked(client: httpx.AsyncClient, question: str = EI, /, **fields: Any) -> dict[str, Any]:
     """The result of a question, with its `id` and `status`."""
     response = await client.post("/api/v1/query", json={"question": question, **fields})
     assert response.status_code == 200, response.text
