@@ -135,19 +135,7 @@ class Searcher:
             trace.step(step.explained, took_ms=step.took_ms)
         text, filters = rankers.expand_question(query.text)
         query = await self._with_language(query, trace)
-        limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
-        collections = query.collections or filters.collections or settings.collections
-        asked = RetrieverQuery(
-            text,
-            query.language,
-            limit,
-            tuple(collections),
-            settings.web_results,
-            query.context,
-            query.groups,
-            settings.search_providers,
-            settings.web_seconds,
-        )
+        asked = _asked(text, query, filters, settings)
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents or (settings.chooses_sources and not query.retrievers):
             passages = documents[: query.count or None]
@@ -291,6 +279,21 @@ class Searcher:
             for passage in passages
             if passage.source or passage.id in known
         ]
+
+
+def _asked(text: str, query: SearchQuery, filters: Filters, settings: RetrievalSettings) -> RetrieverQuery:
+    """What the retrievers are asked: `text` is that of the query with its acronyms spelled out."""
+    return RetrieverQuery(
+        text,
+        query.language,
+        max(settings.candidates, query.count * _CANDIDATES_EACH),
+        tuple(query.collections or filters.collections or settings.collections),
+        settings.web_results,
+        query.context,
+        query.groups,
+        settings.search_providers,
+        settings.web_seconds,
+    )
 
 
 def _retrievers(query: SearchQuery, settings: RetrievalSettings) -> Sequence[str]:
