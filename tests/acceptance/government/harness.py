@@ -175,7 +175,8 @@ def _sections(changed: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, A
     sections["gateway"]["deadline_seconds"] = 240
     sections["moderation"]["model_seconds"] = sections["translation"]["translate_seconds"] = 60
     retrieval = sections["retrieval"]
-    retrieval["web_seconds"] = 60
+    retrieval |= {"web_seconds": 60, "bm25_seconds": 60, "graph_seconds": 60}
+    sections["answer"]["tool_seconds"] = 60
     for name in ("query_rewriting", "departments", "semantic_cache"):
         retrieval[name] = {**retrieval[name], "model_seconds": 60}
     for name, settings in changed.items():
