@@ -184,6 +184,9 @@ def cited_draft(completion: Completion, *, language: str, max_links: int) -> Dra
         # It only says that the question belongs elsewhere, which is verified; what states facts must cite a passage.
         changes = {"type": "refusal", "payload": {"scope": output.scope}, "links": (), "sentences": _uncited(cited)}
         answer, citations = answer.model_copy(update=changes), ()
+    elif output.scope:
+        # It says whose the question is, and what the passages have about that.
+        answer = answer.model_copy(update={"payload": {"scope": output.scope}})
     elif found and not explicit and all(states_absence(segment.text) for segment in found):
         links = page_links(passages, max_links)
         changes = {"type": "not_found", "links": links, "sentences": _uncited(cited)}

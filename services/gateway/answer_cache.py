@@ -45,6 +45,7 @@ class AnswerCacheReader:
         digest: str,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
+        referring_url: str = "",
         *,
         in_record: bool = False,
     ) -> tuple[str, AnswerReused | None]:
@@ -61,6 +62,7 @@ class AnswerCacheReader:
             generation=b"",
             collections=collections,
             groups=groups,
+            referring_url=referring_url,
         )
         place = place_of(key)
         try:
@@ -96,4 +98,5 @@ def _reused(kept: KeptAnswer, digest: str) -> AnswerReused:
         followups=kept.followups,
         engine=kept.engine,
         request_digest=digest,
+        context=kept.context,
     )

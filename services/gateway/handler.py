@@ -21,7 +21,7 @@ from services.gateway.routing.router import Router, RoutingDecision, count, not_
 from services.gateway.settings import GatewaySettings
 from services.gateway.stream import GRACE, LiveFeed, Presenter, QuestionStream, wait_for
 from shared.bus.ports import EventLog, FactPublisher, PublishResult, StoredEvent, decodable_events
-from shared.contracts.domain import Document, Lane, ObjectRef, PipelineRef, QuestionOptions, Turn
+from shared.contracts.domain import Document, Lane, Link, ObjectRef, PipelineRef, QuestionOptions, Turn
 from shared.contracts.envelope import Event, following, new_correlation_id, opening
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 from shared.contracts.facts import (
@@ -43,6 +43,7 @@ from shared.contracts.subjects import DOCUMENTS_BUCKET, parse
 from shared.contracts.tenants import is_of_tenant
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore
+from shared.text.endings import fallback_link
 
 log = structlog.get_logger()
 
@@ -73,8 +74,9 @@ class NewQuestion:
     that the client of a live question sends, not yet moderated; they count where the platform remembers none of its
     conversation. With `turns_optional` every question of the client's protocol brings them, whether or not the pipeline
     allows that. `collections` limits the question to documents of these. `groups` are the asker's, by which documents
-    may be read. `limited` are those whose limits count; `anonymous`: an anonymous session asks, which may not choose
-    among all pipelines. `tenant` is the asker's; empty: the platform's own.
+    may be read. `referring_url` is the page that the question is asked from. `limited` are those whose limits count;
+    `anonymous`: an anonymous session asks, which may not choose among all pipelines. `tenant` is the asker's; empty:
+    the platform's own.
     """
 
     text: str
@@ -94,6 +96,7 @@ class NewQuestion:
     groups: tuple[str, ...] = ()
     tenant: str = ""
     options: QuestionOptions | None = None
+    referring_url: str = ""
 
     @property
     def digest(self) -> str:
@@ -108,7 +111,9 @@ class NewQuestion:
         if self.time_zone:
             content += ["time_zone", self.time_zone]
         if self.options:
-            content += ["options", self.options.model_dump_json()]
+            content += ["options", self.options.model_dump_json(exclude_defaults=True)]
+        if self.referring_url:
+            content += ["referring_url", self.referring_url]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -232,6 +237,7 @@ class QuestionService:
             collections=question.collections,
             time_zone=question.time_zone,
             options=question.options,
+            referring_url=_referring_url(question, section),
         )
         event = opening(
             "gateway",
@@ -281,6 +287,13 @@ class QuestionService:
         """Whether the pipeline sends an answer from the cache as JSON to those, too, who ask for a stream."""
         section = await self._sections.section(asked.pipeline, "gateway", GatewaySettings)
         return asked.payload.terminal and section.cached_reply == "json"
+
+    async def overdue_link(self, asked: Event[Fact]) -> Link | None:
+        """Where the asker can look if no stage ends the question: the home page of its pipeline.
+
+        The question itself is in no link, as moderation may not have passed it.
+        """
+        return fallback_link(await self._sections.endings(asked.pipeline), None)
 
     async def find(self, correlation_id: str, tenant: str = "") -> list[StoredEvent]:
         """All events of a question, or of a document's submission, in order.
@@ -539,6 +552,7 @@ class QuestionService:
             question.digest,
             question.collections,
             question.groups,
+            _referring_url(question, section),
             in_record=section.cache_record,
         )
 
@@ -609,15 +623,14 @@ def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: Pi
     Raises:
         RefusedError: it does not allow an option, or turns of the client.
     """
-    options = question.options
-    wanted: dict[str, object] = {}
-    if options:
-        wanted = {
-            "top_k": options.passages,
-            "engine": options.engine,
-            "passages": options.show_passages,
-            "metadata": options.metadata,
-        }
+    options = question.options or QuestionOptions()
+    wanted = {
+        "top_k": options.passages,
+        "engine": options.engine,
+        "passages": options.show_passages,
+        "metadata": options.metadata,
+        "search_provider": options.search_provider,
+    }
     for name, value in wanted.items():
         if value and name not in section.request_options:
             raise RefusedError(f"{name}: leave it out; the pipeline {pipeline.name} does not let requests choose it")
@@ -626,3 +639,8 @@ def _check_allowed(question: NewQuestion, section: GatewaySettings, pipeline: Pi
             f"turns: leave them out, or send lane background; the pipeline {pipeline.name} takes earlier turns from "
             "the conversation_id"
         )
+
+
+def _referring_url(question: NewQuestion, section: GatewaySettings) -> str:
+    """The page that the question was asked from, where the pipeline makes use of it."""
+    return question.referring_url if "referring_url" in section.request_options else ""

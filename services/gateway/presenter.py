@@ -6,15 +6,16 @@ Every text in the output is sanitized (`shared.text.sanitizer`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
+from services.gateway import result_parts
 from services.gateway.cursor import StreamCursor
 from services.gateway.stream import Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import facts
-from shared.contracts.domain import Answer, Route, Timing, Usage
+from shared.contracts.domain import Answer, Link, ModelCall, Route, Timing, Usage
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact
@@ -73,34 +74,32 @@ def exchange_json(exchange: Exchange, *, origin: bool = False) -> dict[str, Any]
     outcome = exchange.to_outcome()
     return {
         "id": exchange.id,
-        "status": outcome.traits.status,
+        "status": outcome.status,
         "pipeline": {"name": exchange.pipeline, "revision": exchange.pipeline_revision},
         "conversation_id": exchange.conversation_id,
         "links": links(exchange.id),
-        "result": _outcome_json(
-            outcome, exchange.timeline, exchange.attempt, outcome.usage, exchange.route, origin=origin
-        ),
+        "result": _outcome_json(outcome, _Run.of_record(exchange, outcome.usage), origin=origin),
     }
 
 
-def overdue_json(correlation_id: str, conversation_id: str) -> dict[str, Any]:
-    """The question after its deadline when no stage has ended it."""
+def overdue_json(correlation_id: str, conversation_id: str, link: Link | None = None) -> dict[str, Any]:
+    """The question after its deadline when no stage has ended it; `link` is where its asker can look instead."""
     message = "No answer came within the time allowed. Please try again."
-    answer = Answer(content=message, type="refusal")
+    answer = Answer(content=message, type="refusal", links=(link,) if link else ())
     outcome = Outcome(name="abandoned", kind="deadline", stage="gateway", answer=answer)
     return {
         "id": correlation_id,
-        "status": outcome.traits.status,
+        "status": outcome.status,
         "conversation_id": conversation_id,
         "links": links(correlation_id),
-        "result": _outcome_json(outcome, (), 0, None, None),
+        "result": _outcome_json(outcome, _Run()),
     }
 
 
 def status_of(fact: Fact) -> str:
     """The status that clients see once this fact has happened."""
     if fact.terminal:
-        return outcome_of(fact).traits.status
+        return outcome_of(fact).status
     return _STATUS[type(fact)]
 
 
@@ -125,42 +124,69 @@ def result_json(event: Event[Fact], *, origin: bool = False) -> dict[str, Any]:
     """How a question ended, in one shape for every terminal fact."""
     outcome = outcome_of(event.payload)
     usage = event.usage if event.model_calls else outcome.usage
-    return _outcome_json(outcome, event.timeline, event.attempt, usage, event.route, origin=origin)
+    return _outcome_json(
+        outcome, _Run(event.timeline, event.attempt, usage, event.model_calls, event.route), origin=origin
+    )
 
 
-def _outcome_json(
-    outcome: Outcome,
-    timeline: Sequence[Timing],
-    attempt: int,
-    usage: Usage | None,
-    route: Route | None,
-    *,
-    origin: bool = False,
-) -> dict[str, Any]:
-    context: dict[str, Any] = {"language": outcome.language} if outcome.traits.has_answer else {}
-    if outcome.traits.written:
-        context = outcome.context.model_dump() | context
+@dataclass(frozen=True)
+class _Run:
+    """What it took to come to an outcome; `attempt` counts from 0, `usage` is None where no model was asked.
+
+    `route` says how its pipeline was found.
+    """
+
+    timeline: Sequence[Timing] = ()
+    attempt: int = 0
+    usage: Usage | None = None
+    calls: Sequence[ModelCall] = ()
+    route: Route | None = None
+
+    @classmethod
+    def of_record(cls, exchange: Exchange, usage: Usage | None) -> _Run:
+        calls = [ModelCall.model_validate(one) for one in exchange.details.get("model_calls") or ()]
+        return cls(exchange.timeline, exchange.attempt, usage, calls, exchange.route)
+
+
+def _context_json(outcome: Outcome) -> dict[str, Any]:
+    """What was found out about the question; of an answer that is given again only its department and topic."""
+    if not outcome.traits.has_answer:
+        return {}
+    context = outcome.context if outcome.traits.written else outcome.context.of_department()
+    given = context.model_dump(exclude_defaults=not outcome.traits.written)
+    return {**given, "language": outcome.language, "department_url": context.read_on}
+
+
+def _outcome_json(outcome: Outcome, run: _Run, *, origin: bool = False) -> dict[str, Any]:
+    answer = outcome.shown_answer
+    metadata = result_parts.metadata(
+        outcome.engine, run.timeline, run.calls, outcome.tool_calls, outcome.context.search_provider
+    )
     body: dict[str, Any] = {
         "outcome": outcome.name,
+        "question": outcome.question,
         "notice": outcome.notice.model_dump() if outcome.notice else None,
-        "answer": outcome.shown_answer.model_dump(),
+        "answer": {**answer.model_dump(), "paragraphs": result_parts.paragraphs(answer.content)},
         "reply": outcome.reply,
         "citations": [citation.model_dump() for citation in outcome.shown_citations],
+        "citation_url": result_parts.citation_url(outcome.shown_citations),
         "confidence": outcome.confidence,
-        "context": context,
+        "context": _context_json(outcome),
+        "search_results": result_parts.search_results(outcome.passages if outcome.reply else ()),
         "followups": list(outcome.shown_followups),
         "engine": outcome.engine,
         "reused": None,
-        "route": route.model_dump() if route else None,
-        "timings": _timings(timeline),
-        "usage": usage.model_dump() if usage else {},
+        "route": run.route.model_dump() if run.route else None,
+        "timings": _timings(run.timeline),
+        "usage": run.usage.model_dump() if run.usage else {},
+        "metadata": metadata,
     }
     if outcome.traits.written or outcome.tool_calls:
         body["tool_calls"] = list(outcome.tool_calls)
     if outcome.traits.written:
         body |= {
             "scores": outcome.scores.model_dump() if outcome.scores else None,
-            "attempts": attempt + 1,
+            "attempts": run.attempt + 1,
             "best_effort": outcome.best_effort,
             "judged_by": outcome.judged_by,
             "refuted": [refutation.model_dump() for refutation in outcome.refuted],
@@ -204,6 +230,8 @@ class QuestionPresenter:
     def __init__(self, cursor: StreamCursor | None = None, *, origin: bool = False) -> None:
         """`origin` as in `question_json`."""
         self._origin = origin
+        #: Where the asker can look if no stage ends the question.
+        self.overdue_link: Link | None = None
         self._cursor = cursor or StreamCursor()
         self._sequence = self._cursor.sequence if not self._cursor.frames else self._cursor.sequence - 1
         self._attempt = self._cursor.attempt
@@ -252,7 +280,7 @@ class QuestionPresenter:
 
     def overdue(self, correlation_id: str, conversation_id: str) -> list[Frame]:
         """Status and result after the deadline when no stage has ended the question; without ids, as no fact is."""
-        question = overdue_json(correlation_id, conversation_id)
+        question = overdue_json(correlation_id, conversation_id, self.overdue_link)
         status = {"status": question["status"], "stage": "gateway"}
         return [Frame("status", status), Frame("result", question)]
 

@@ -34,15 +34,46 @@ _QUESTION: dict[str, Any] = {
 }
 
 
+class ShownAnswer(Answer):
+    """An answer, and its text as paragraphs."""
+
+    paragraphs: tuple[str, ...] = ()
+
+
+class PageFound(BaseModel):
+    """A page that a search found; `text` is the beginning of the passage."""
+
+    title: str
+    url: str
+    source: str
+    text: str
+
+
+class RunMetadata(BaseModel):
+    """What an answer took: the model that wrote it (empty: none), its tools, milliseconds, the search engine asked."""
+
+    model: str
+    tools_used: tuple[str, ...]
+    response_ms: float
+    search_provider: str
+
+
 class QuestionResult(BaseModel):
     """How a question ended. What belongs to single outcomes is missing from the others."""
 
     outcome: OutcomeName
+    question: str = Field(default="", description="As it was answered: private data is masked.")
     notice: Notice | None = Field(default=None, description="To be shown before the answer.")
-    answer: Answer
+    answer: ShownAnswer
     citations: tuple[Citation, ...]
+    citation_url: str = Field(default="", description="The address of the first citation that has one.")
     confidence: float = Field(description="0 to 10.")
-    context: dict[str, Any]
+    context: dict[str, Any] = Field(
+        description="What was found out: `language`, `department`, `department_url`, `topic`, `search_provider`, …"
+    )
+    search_results: tuple[PageFound, ...] = Field(
+        default=(), description="The pages that the answer was written from, best first."
+    )
     reply: bool
     followups: tuple[str, ...]
     engine: str
@@ -50,6 +81,7 @@ class QuestionResult(BaseModel):
     route: Route | None = Field(default=None, description="Of a question that named no pipeline and was routed: why.")
     timings: dict[str, Any] = Field(description="Milliseconds by stage, and `total_ms`.")
     usage: dict[str, Any] = Field(description="Tokens and cost of the models.")
+    metadata: RunMetadata | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
     scores: Scores | None = None
     attempts: int = 1

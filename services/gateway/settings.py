@@ -18,11 +18,15 @@ class GatewaySettings(Section):
     )
     max_question_chars: int = Field(default=2000, gt=0, le=100_000, description="Longer questions are refused.")
     turns: int = Field(default=5, ge=0, le=50, description="Earlier turns of the conversation that a question carries.")
-    request_options: tuple[Literal["top_k", "engine", "passages", "metadata"], ...] = Field(
+    request_options: tuple[
+        Literal["top_k", "engine", "passages", "metadata", "search_provider", "referring_url"], ...
+    ] = Field(
         default=(),
         description="What a request may choose for itself: how many passages its answer is written from (`top_k`), the "
         "answer engine (`engine`), whether the result has these passages (`passages`), the metadata of the documents "
-        "(`metadata`). Such a question is answered anew, whatever was asked before.",
+        "(`metadata`), the search engine of the web that is asked first (`search_provider`). Such a question is "
+        "answered anew, whatever was asked before. With `referring_url`, the page that a question is asked from counts "
+        "for its department, and answers are reused for the same page only.",
     )
     recent_seconds: float = Field(
         default=1800,

@@ -81,6 +81,7 @@ class Moderator:
                 notice=notice,
                 time_zone=asked.time_zone,
                 options=asked.options,
+                referring_url=asked.referring_url,
             ),
             language_hint=asked.language_hint,
             findings=verdict.findings,
@@ -150,6 +151,8 @@ def _rejected(
         reply=settings.outcome(kind) != "silent",
         findings=verdict.findings,
         notice=notice,
+        language=language,
+        error=settings.outcome(kind) == "error",
     )
 
 

@@ -42,8 +42,8 @@ PrivateKind = Literal[
 #: Kinds that are redacted by default, because questions contain them without being about a person.
 _REDACTED_BY_DEFAULT: frozenset[str] = frozenset(["ip", "postal_code", "address", "name"])
 
-#: What a rejection does: the asker gets a message, gets no reply, or the check is off.
-RejectionOutcome = Literal["tell", "silent", "off"]
+#: What a rejection does: the asker gets a message, gets it with the status ERROR, gets no reply, or the check is off.
+RejectionOutcome = Literal["tell", "error", "silent", "off"]
 
 Packaged = Literal[
     "crisis",
@@ -105,8 +105,8 @@ class ModerationSettings(ModelStepSettings):
     )
     outcomes: dict[RejectionKind, RejectionOutcome] = Field(
         default_factory=dict,
-        description="By rejection kind: tell (the asker gets the message), silent (`reply` is false) or off (the "
-        "check is ignored). Default: tell.",
+        description="By rejection kind: tell (the asker gets the message), error (with the status `ERROR` instead of "
+        "`COMPLETE`), silent (`reply` is false) or off (the check is ignored). Default: tell.",
     )
     lexicons: dict[LexiconKind, dict[str, list[str]]] = Field(
         default_factory=dict,

@@ -100,6 +100,7 @@ def cacheable_answer(ending: Fact, envelope: Envelope, settings: PersistenceSett
         confidence=ending.confidence,
         engine=ending.engine,
         origin=envelope.correlation_id,
+        context=ending.context.of_department(),
     )
 
 
@@ -116,4 +117,5 @@ def reusable_of(ending: Fact, envelope: Envelope, settings: PersistenceSettings)
         answer=hashlib.sha256(kept.answer.content.encode()).hexdigest()[:32],
         sources=tuple(dict.fromkeys(one.source for one in kept.citations)),
         collections=kept.question.collections,
+        referring_url=kept.question.referring_url,
     )

@@ -1,7 +1,8 @@
-"""Follow-up questions: the passages that the previous answer cited are candidates again.
+"""Follow-up questions: the passages of the previous answer serve again.
 
-They are added when together they hold nearly every content word of the standalone question, so that nothing new is
-asked. They come last, after what the search found, and never replace any of it.
+Those that it cited are added to what a search found when together they hold nearly every content word of the standalone
+question, so that nothing new is asked. They come last and never replace any of it. Where the pipeline wants it
+(`reuse_context`), all passages of the previous answer serve instead of a search, with its department.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from collections.abc import Sequence
 
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.budget import BudgetSettings, within_budget
+from services.retrieval.rankers.departments import DepartmentMatch
+from services.retrieval.rankers.scenarios import applicable_scenarios
+from services.retrieval.retrievers.web.results import WEB
 from services.retrieval.settings import RetrievalSettings
 from shared.contracts.document_access import may_read
-from shared.contracts.domain import Passage
+from shared.contracts.domain import Context, Passage, Question
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.facts import PassagesRetrieved
-from shared.contracts.requests.persistence import ConversationRequest
+from shared.contracts.requests.persistence import ConversationRequest, Exchange, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.observability.telemetry import DEGRADED
 from shared.text.analysis import stems
@@ -55,6 +59,53 @@ class ConversationContext:
         asked = retrieved.context.standalone_question or question.search_text
         return with_earlier_passages(retrieved, asked, question.language, earlier, settings)
 
+    async def reuse(
+        self, question: Question, standalone: str, envelope: Envelope, settings: RetrievalSettings
+    ) -> PassagesRetrieved | None:
+        """The passages and the department of the previous turn, in place of a search; None where a search is needed.
+
+        They serve while the asker may read them and, with `covered`, while they hold nearly every content word of the
+        question, asked as it stands or as `standalone`.
+        """
+        if settings.reuse_context == "off" or not any(turn.answer for turn in question.turns):
+            return None
+        try:
+            async with asyncio.timeout(SECONDS):
+                earlier = await self._previous(envelope)
+                passages = await self._still_valid(earlier, envelope, question.collections) if earlier else ()
+        except (AnswerbusError, TimeoutError):
+            DEGRADED.labels("context").inc()
+            return None
+        if earlier is None or not passages or not (_covers(passages, question, standalone) or _always(settings)):
+            return None
+        context = _kept_context(earlier, standalone, settings)
+        return PassagesRetrieved(question=question, passages=passages[: settings.passages], context=context)
+
+    async def _previous(self, envelope: Envelope) -> Exchange | None:
+        """The asker's last answered question of the conversation, from the record."""
+        request = ConversationRequest(
+            id=envelope.conversation_id, tenant=envelope.tenant, asker=envelope.asker, limit=1
+        )
+        last = (await self._requests.ask(request, SECONDS)).exchanges
+        if not last or not set(last[-1].groups) <= set(envelope.groups):
+            return None
+        found = (await self._requests.ask(ExchangeRequest(id=last[-1].id, tenant=envelope.tenant), SECONDS)).exchange
+        return found if found is not None and found.outcome == "answered" else None
+
+    async def _still_valid(
+        self, earlier: Exchange, envelope: Envelope, collections: Sequence[str]
+    ) -> tuple[Passage, ...]:
+        """The passages as they are in the index now; pages of the web as they were found."""
+        indexed = [one.id for one in earlier.passages if not one.source.startswith(f"{WEB}:")]
+        known = {one.id: one for one in await self._store.fetch(indexed)} if indexed else {}
+        valid: list[Passage] = []
+        for one in earlier.passages:
+            if one.source.startswith(f"{WEB}:"):
+                valid += [] if collections else [one]
+            elif one.id in known and await self._may_be_read(one.source, envelope.groups, collections):
+                valid.append(known[one.id].model_copy(update={"score": one.score, "via": one.via}))
+        return tuple(valid)
+
     async def _cited(self, envelope: Envelope, collections: Sequence[str]) -> list[Passage]:
         """The passages that the last answer of the conversation cites, of these collections (empty: of all), as they
         are in the index now."""
@@ -73,6 +124,37 @@ class ConversationContext:
         if document is None or not may_read(document.groups, groups):
             return False
         return not collections or document.collection in collections
+
+
+def _covers(passages: Sequence[Passage], question: Question, standalone: str) -> bool:
+    """Whether the passages together hold nearly every content word of the question, in one of its forms."""
+    language = question.search_language
+    held = {stem for one in passages for stem in stems(f"{one.title} {one.text}", language)}
+    for text in dict.fromkeys((question.search_text, standalone)):
+        needed = set(stems(text, language))
+        if needed and len(needed & held) >= COVERAGE * len(needed):
+            return True
+    return False
+
+
+def _always(settings: RetrievalSettings) -> bool:
+    return settings.reuse_context == "always"
+
+
+def _kept_context(earlier: Exchange, standalone: str, settings: RetrievalSettings) -> Context:
+    """The department of the previous turn, and the scenarios that apply to it and to this question."""
+    before = earlier.context
+    matched = DepartmentMatch(before.department, before.topic, before.read_on)
+    scenarios, _ = applicable_scenarios(standalone, matched, settings.scenarios)
+    return Context(
+        standalone_question=standalone,
+        department=before.department,
+        topic=before.topic,
+        read_on=before.read_on,
+        notes=tuple(one.text for one in scenarios if not one.quotable),
+        search_provider=before.search_provider,
+        trace={VIA: f"reused from question {earlier.id}: no search"},
+    )
 
 
 def with_earlier_passages(

@@ -123,6 +123,8 @@ class QuestionHandler:
             cached = await self._semantic_cache.of_question(cleared, envelope, settings)
         if cached.reused is not None:
             return cached.reused
+        if (reused := await self._reused_context(question, envelope, settings)) is not None:
+            return await _screened(reused, envelope, settings)
         rewritten = await self._query_rewriting.rewrite(
             question, settings.query_rewriting, settings.project_introduction, envelope.remaining
         )
@@ -138,6 +140,17 @@ class QuestionHandler:
         if self._conversation is not None and not (question.options and question.options.metadata):
             retrieved = await self._conversation.extend(retrieved, envelope, settings)
         return await _screened(retrieved, envelope, settings)
+
+    async def _reused_context(
+        self, question: Question, envelope: Envelope, settings: RetrievalSettings
+    ) -> PassagesRetrieved | None:
+        """The passages of the previous turn where they serve in place of a search; no model is asked for that."""
+        if settings.reuse_context == "off" or self._conversation is None:
+            return None
+        by_rule = {"rewriting": False, "search_query": False, "decomposition": False, "clarify": False}
+        rules = settings.query_rewriting.model_copy(update=by_rule)
+        rewritten = await self._query_rewriting.rewrite(question, rules)
+        return await self._conversation.reuse(question, rewritten.question, envelope, settings)
 
     async def retry(self, refuted: AnswerRefuted, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
         """The passages for the next attempt: for the question as the verifier rewrote it, with its feedback.
@@ -252,6 +265,8 @@ class QuestionHandler:
             context=rewritten.context,
             groups=groups,
             metadata=question.options.metadata if question.options else {},
+            asked_in=question.language,
+            referring_url=question.referring_url,
         )
         try:
             result = await search_all(self._searcher, query, rewritten.extra_queries, settings)
@@ -266,6 +281,7 @@ class QuestionHandler:
             topic=result.topic,
             read_on=result.read_on,
             notes=result.notes,
+            search_provider=result.search_provider,
             lexical_score=result.lexical_score,
             trace=result.trace_summary,
         )

@@ -29,7 +29,8 @@ async def search_all(
     """
     if not more:
         return await searcher.search(query, settings)
-    others = [replace(query, text=text, steps=(), explain=False, context=()) for text in more]
+    bare = replace(query, steps=(), explain=False, context=(), department_by_model=False)
+    others = [replace(bare, text=text) for text in more]
     result, *rest = await asyncio.gather(*(searcher.search(each, settings) for each in (query, *others)))
     before = result.passages
     count = query.count or settings.passages

@@ -28,6 +28,8 @@ class RetrieverQuery:
     `groups` are those of the asker: besides documents for everybody, only those of these groups are searched.
     `limit` is the number of passages of documents, `web_limit` the number of web results. `context` is what was said
     before a follow-up, for retrievers that weigh words. `labels` are those that a document must have.
+    `web_providers` are search engines of the web in the order in which they are asked (empty: all), `web_seconds` the
+    time for all of them.
     """
 
     text: str
@@ -38,6 +40,8 @@ class RetrieverQuery:
     context: tuple[WeightedText, ...] = ()
     groups: tuple[str, ...] = ()
     labels: RequiredLabels = ()
+    web_providers: tuple[str, ...] = ()
+    web_seconds: float = 3.0
 
 
 @dataclass(frozen=True)

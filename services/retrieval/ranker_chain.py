@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from services.retrieval.rankers.acronyms import expand
 from services.retrieval.rankers.categories import Filters, detect, filtered
+from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.departments import DepartmentMatch, match
 from services.retrieval.rankers.diversity import DiversitySettings, diverse
 from services.retrieval.rankers.duplicates import DuplicateSettings, distinct
@@ -88,10 +89,29 @@ class RankerChain:
             return passages
         return self._of_passages(passages, lambda given: first_few(text, given, progression, language=language))
 
-    def match_department(self, text: str, passages: Sequence[Passage]) -> tuple[DepartmentMatch, list[Scenario]]:
-        """The department and topic of the question, and the scenarios that apply to it."""
-        settings = self._settings
-        matched = self._of_question(lambda: match(text, passages, settings.departments))
+    async def match_department(
+        self,
+        text: str,
+        passages: Sequence[Passage],
+        *,
+        came_from: str,
+        language: str,
+        model: DepartmentModel | None,
+    ) -> tuple[DepartmentMatch, list[Scenario]]:
+        """The department and topic of the question, and the scenarios that apply to it.
+
+        The clues decide; where they match no department the model does, if there is one and the pipeline wants it.
+        `language` is that of the asker.
+        """
+        settings, departments = self._settings, self._settings.departments
+        matched = self._of_question(lambda: match(text, passages, departments, came_from=came_from, language=language))
+        if not matched.department and departments.model and departments.departments and model is not None:
+            began = time.perf_counter()
+            introduction = settings.project_introduction
+            matched, explanation = await model.choose(
+                text, passages, departments, introduction=introduction, language=language
+            )
+            self._trace.step(explanation, took_ms=milliseconds_since(began))
         return matched, self._of_question(lambda: applicable_scenarios(text, matched, settings.scenarios))
 
     def _of_question(self, ranker: Callable[[], Explained[T]]) -> T:

@@ -9,6 +9,7 @@ from services.retrieval.handler import QuestionHandler
 from services.retrieval.index_profile import IndexProfile
 from services.retrieval.ports import Reranker, Retriever, VectorIndex
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
+from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.feedback import VotesBySource
 from services.retrieval.rerankers.model import ModelReranker
 from services.retrieval.rerankers.rules import RulesReranker
@@ -16,7 +17,7 @@ from services.retrieval.retrievers.bm25 import Bm25Retriever
 from services.retrieval.retrievers.dense import DenseRetriever
 from services.retrieval.retrievers.document import DocumentRetriever
 from services.retrieval.retrievers.graph import GraphRetriever, GraphWalker
-from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.retrievers.web.engines import SearchEngines
 from services.retrieval.retrievers.web.retriever import WebRetriever
 from services.retrieval.searcher import Searcher
 from services.retrieval.semantic_cache.lookup import CacheLookup
@@ -28,7 +29,7 @@ from shared.runtime.context import StageContext
 def create_searcher(
     index: VectorIndex,
     graph: Graph,
-    web: WebSearch | None,
+    web: SearchEngines | None,
     embeddings: Embeddings | None,
     votes: VotesBySource,
     models: Models,
@@ -47,6 +48,7 @@ def create_searcher(
         documents=DocumentRetriever(index, models),
         rerankers=rerankers,
         profile=IndexProfile(index),
+        departments=DepartmentModel(models),
     )
 
 

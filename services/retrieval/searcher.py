@@ -13,6 +13,7 @@ from services.retrieval.query_rewriting.rewriter import Step
 from services.retrieval.rank_fusion import GRAPH, fuse, joined, walked
 from services.retrieval.ranker_chain import RankerChain
 from services.retrieval.rankers.categories import Filters
+from services.retrieval.rankers.department_selection import DepartmentModel
 from services.retrieval.rankers.feedback import VotesBySource, no_votes
 from services.retrieval.rankers.scenarios import quotable_passages
 from services.retrieval.rerank_step import rerank
@@ -25,6 +26,7 @@ from services.retrieval.settings import RetrievalSettings
 from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
+from shared.text.languages import UNKNOWN
 
 #: How many candidates each retriever fetches for every passage wanted, when more are wanted than a question needs.
 _CANDIDATES_EACH = 2
@@ -42,6 +44,8 @@ class SearchQuery:
     those of the pipeline. `steps` are the rewriting steps that led to this text, for the explanation; `context` is what
     was said before it, whose words count less. `groups` are those of the asker: documents of others are not searched.
     `metadata` is required of documents in addition to what the pipeline requires.
+    `asked_in` is the asker's language, `referring_url` the page that was asked from; with `department_by_model` false
+    only the clues tell the department.
     """
 
     text: str
@@ -54,6 +58,9 @@ class SearchQuery:
     context: tuple[WeightedText, ...] = ()
     groups: tuple[str, ...] = ()
     metadata: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    asked_in: str = "und"
+    referring_url: str = ""
+    department_by_model: bool = True
 
 
 @dataclass
@@ -78,13 +85,19 @@ class SearchResult:
         """The trace as it goes into the event: figures and reasons, no texts."""
         return self.trace.summary(self.took_ms)
 
+    @property
+    def search_provider(self) -> str:
+        """The search engine of the web that found something; empty when there is none."""
+        hits = next((one.hits for one in self.trace.results if one.retriever == WEB), ())
+        return hits[0].via[-1] if hits and len(hits[0].via) > 1 else ""
+
 
 class Searcher:
     """Finds passages with all retrievers there are.
 
     `graph`, when given, continues from what the others found. `store` is where passages are read that retrievers return
     without text. `documents` loads whole documents for pipelines with `strategy: index`. `profile`
-    tells which languages are in the index.
+    tells which languages are in the index, `departments` whose a question is that no clue tells.
     """
 
     def __init__(
@@ -96,6 +109,7 @@ class Searcher:
         documents: DocumentRetriever | None = None,
         rerankers: Sequence[Reranker] = (),
         profile: IndexProfile | None = None,
+        departments: DepartmentModel | None = None,
     ) -> None:
         self._retrievers = tuple(retrievers)
         self._graph = graph
@@ -103,6 +117,7 @@ class Searcher:
         self._store = store
         self._documents = documents
         self._profile = profile
+        self._departments = departments
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
 
     @property
@@ -123,18 +138,7 @@ class Searcher:
             trace.step(step.explained, took_ms=step.took_ms)
         text, filters = rankers.expand_question(query.text)
         query = await self._with_language(query, trace)
-        limit = max(settings.candidates, query.count * _CANDIDATES_EACH)
-        collections = query.collections or filters.collections or settings.collections
-        asked = RetrieverQuery(
-            text,
-            query.language,
-            limit,
-            tuple(collections),
-            settings.web_results,
-            query.context,
-            query.groups,
-            (*required_labels(settings.metadata), *required_labels(query.metadata)),
-        )
+        asked = _asked(text, query, filters, settings)
         documents = await self._whole_documents(asked, query, settings, trace)
         if documents or (settings.chooses_sources and not query.retrievers):
             passages = documents[: query.count or None]
@@ -143,7 +147,13 @@ class Searcher:
             passages = await self._select(
                 candidates, query, settings, replace(filters, labels=asked.labels), trace, rankers
             )
-        matched, scenarios = rankers.match_department(query.text, passages)
+        matched, scenarios = await rankers.match_department(
+            query.text,
+            passages,
+            came_from=query.referring_url,
+            language=query.asked_in if query.asked_in != UNKNOWN else query.language,
+            model=self._departments if query.department_by_model else None,
+        )
         if not documents and not query.count:
             passages = rankers.first_few(query.text, passages, query.language)
         return SearchResult(
@@ -274,6 +284,22 @@ class Searcher:
             for passage in passages
             if passage.source or passage.id in known
         ]
+
+
+def _asked(text: str, query: SearchQuery, filters: Filters, settings: RetrievalSettings) -> RetrieverQuery:
+    """What the retrievers are asked: `text` is that of the query with its acronyms spelled out."""
+    return RetrieverQuery(
+        text,
+        query.language,
+        max(settings.candidates, query.count * _CANDIDATES_EACH),
+        tuple(query.collections or filters.collections or settings.collections),
+        settings.web_results,
+        query.context,
+        query.groups,
+        (*required_labels(settings.metadata), *required_labels(query.metadata)),
+        settings.search_providers,
+        settings.web_seconds,
+    )
 
 
 def _retrievers(query: SearchQuery, settings: RetrievalSettings) -> Sequence[str]:

@@ -27,6 +27,8 @@ from shared.contracts.pipelines import PromptedSection, Sections, pipeline_for, 
 from shared.runtime.context import StageContext
 from shared.text.passage_filter import ScreeningPolicy
 
+#: Stands for every search engine of the web that is not named.
+EVERY_ENGINE = "*"
 #: The names of all retrievers that a search can name.
 RETRIEVERS = ("bm25", "dense", "graph", "web")
 
@@ -80,6 +82,12 @@ class RetrievalSettings(PromptedSection):
         le=5,
         description="Maximum number of passages cited in the previous turn that are added to a follow-up; 0: none.",
     )
+    reuse_context: Literal["off", "covered", "always"] = Field(
+        default="off",
+        description="Whether a follow-up is answered from the passages of the previous answer, without a search and "
+        "with its department: `covered` when these hold nearly every content word of the question, `always` as long as "
+        "they exist.",
+    )
     per_source: int = Field(default=3, ge=1, description="Maximum number of passages from one document.")
     candidates: int = Field(default=100, ge=1, le=1000, description="Number of candidates that each retriever returns.")
     max_passage_chars: int = Field(
@@ -123,6 +131,12 @@ class RetrievalSettings(PromptedSection):
     dense_seconds: float = Field(default=1.5, gt=0, description="Timeout of `dense`, in seconds.")
     graph_seconds: float = Field(default=0.5, gt=0, description="Timeout of `graph`, in seconds.")
     web_seconds: float = Field(default=3.0, gt=0, description="Timeout of `web`, in seconds.")
+    search_providers: tuple[str, ...] = Field(
+        default=(),
+        description="Search engines of the web by name (`ANSWERBUS_SEARCH_ENGINES`), in the order in which they are "
+        "asked: the next one where one fails or finds nothing, each for its share of `web_seconds`. `*` stands "
+        "for all others; names that the platform does not have are left out. Empty: all that it has.",
+    )
     web_results: int = Field(default=5, ge=1, le=10, description="Number of web results that are used.")
     web_weight: float = Field(
         default=0.5, gt=0, le=1, description="Weight of web results in the fusion; that of documents is 1."
@@ -183,9 +197,13 @@ class RetrievalSettings(PromptedSection):
 
     def with_options(self, options: QuestionOptions | None) -> RetrievalSettings:
         """The settings for a question whose request wants something else."""
-        if options is None or not options.passages:
-            return self
-        return self.model_copy(update={"passages": options.passages})
+        changes: dict[str, object] = {}
+        if options is not None and options.passages:
+            changes["passages"] = options.passages
+        if options is not None and options.search_provider:
+            others = self.search_providers or (EVERY_ENGINE,)
+            changes["search_providers"] = tuple(dict.fromkeys((options.search_provider, *others)))
+        return self.model_copy(update=changes) if changes else self
 
     @property
     def chooses_sources(self) -> bool:

@@ -26,7 +26,7 @@ from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.reader_process import DocumentReader
-from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.retrievers.web.engines import SearchEngines
 from services.retrieval.search_factory import create_question_handler, create_searcher
 from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
 from services.retrieval.stores import create_vector_index
@@ -40,7 +40,7 @@ from shared.runtime.context import StageContext
 class SharedTools(NamedTuple):
     """What all tenants share, as it keeps nothing of whom it worked for."""
 
-    web: WebSearch | None
+    web: SearchEngines | None
     embeddings: Embeddings | None
     reader: DocumentReader
 

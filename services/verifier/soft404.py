@@ -30,7 +30,8 @@ _PHRASES = (
 )
 _PATH = re.compile(r"(?:^|[/_-])(?:404|not-?_?found|page-?not-?found|error-?404|introuvable)(?:$|[/_.-])")
 #: Home pages, to which sites redirect addresses that do not exist.
-_HOME = re.compile(r"/?(?:(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?/?){0,2}")
+_HOME_PART = r"(?:[a-z]{2}(?:[-_][a-z]{2})?|home|index|default|accueil)(?:\.\w{2,5})?"
+_HOME = re.compile(rf"/?(?:{_HOME_PART}(?:/{_HOME_PART})?/?)?")
 
 
 def soft_404(url: str, observed: UrlObservation, patterns: Iterable[str] = ()) -> bool:

@@ -1,8 +1,8 @@
 """The answer cache: answers for exact repeats of their question, in the key-value bucket `answers`.
 
 Pure; persistence writes answers, the gateway reads them. A reuse key is made of everything that an answer depends on:
-the question, the turns before it, the requested language and collections, the groups of the asker, tenant, pipeline
-revision, and the generation of the index.
+the question, the turns before it, the requested language and collections, the page that it was asked from, the groups
+of the asker, tenant, pipeline revision, and the generation of the index.
 A change of any of them changes the key, so a cached answer is never given to another question, nor after a document has
 changed.
 
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from shared.contracts.domain import Answer, Citation, PipelineRef, Question, Turn, Value
+from shared.contracts.domain import Answer, Citation, Context, PipelineRef, Question, Turn, Value
 from shared.contracts.tenants import DEFAULT_TENANT
 
 #: The key of the generation of the default tenant's index, see `generation_key`.
@@ -33,7 +33,7 @@ _CLOSING = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 
 
 class KeptAnswer(Value):
-    """A verified answer, and the id of the question it was written for."""
+    """A verified answer, and the id of the question it was written for; `context` has its department and topic."""
 
     question: Question
     answer: Answer
@@ -42,6 +42,7 @@ class KeptAnswer(Value):
     confidence: float = 0.0
     engine: str = ""
     origin: str
+    context: Context = Context()
 
 
 def generation_key(tenant: str) -> str:
@@ -68,6 +69,7 @@ def reuse_key(
     generation: bytes,
     collections: Sequence[str] = (),
     groups: Sequence[str] = (),
+    referring_url: str = "",
 ) -> str:
     """The key of a question's answer: the digests of its text and of what else it depends on, and the generation."""
     context: list[object] = [tenant, pipeline.name, pipeline.revision, language.casefold()]
@@ -75,6 +77,8 @@ def reuse_key(
         context.append(sorted(set(collections)))
     if groups:
         context.append({"groups": sorted(set(groups))})
+    if referring_url:
+        context.append({"referring_url": referring_url})
     earlier = [[turn.question, turn.answer] for turn in turns]
     return in_generation(f"{_digest(normalised(text))}-{_digest(json.dumps([context, earlier]))}", generation)
 

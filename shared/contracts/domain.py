@@ -110,14 +110,15 @@ class QuestionOptions(Value):
     """What a request wants otherwise than its pipeline, where the pipeline allows that.
 
     `passages`: how many passages the answer is written from at most, `engine`: the answer engine, `metadata`: for each
-    field, the values of which a document must have one. 0 and empty: as the pipeline says. `show_passages`: whether the
-    result has the passages, too.
+    field, the values of which a document must have one, `search_provider`: the search engine of the web that is asked
+    first. 0 and empty: as the pipeline says. `show_passages`: whether the result has the passages, too.
     """
 
     passages: int = 0
     engine: str = ""
     show_passages: bool = False
     metadata: dict[str, tuple[str, ...]] = {}
+    search_provider: str = ""
 
 
 class Question(Value):
@@ -128,6 +129,7 @@ class Question(Value):
     `collections`, the question is answered from documents of these only. `notice` is set where the asker may need help
     that the documents do not give; the question is answered all the same. `time_zone` is the asker's (IANA name, such
     as `Europe/Paris`); empty when it is not known. `options` is None where the request wants what the pipeline says.
+    `referring_url` is the page that it was asked from, without query and fragment; empty when the client does not say.
     """
 
     text: str
@@ -139,6 +141,7 @@ class Question(Value):
     notice: Notice | None = None
     time_zone: str = ""
     options: QuestionOptions | None = None
+    referring_url: str = ""
 
     @property
     def search_text(self) -> str:
@@ -315,7 +318,7 @@ class Reusable(Value):
     """How a question is recognised whose answer may be given again to one that asks the same in other words.
 
     `answer` is a digest: equal answers have equal ones. `sources` are those that it cites. `collections` are those that
-    the question was limited to.
+    the question was limited to, `referring_url` the page that it was asked from (`Question`).
     """
 
     question: str
@@ -323,6 +326,7 @@ class Reusable(Value):
     answer: str
     sources: tuple[str, ...]
     collections: tuple[str, ...] = ()
+    referring_url: str = ""
 
 
 class ModelCall(Value):
@@ -351,7 +355,8 @@ class Context(Value):
     """What retrieval decided beside the passages: the standalone question, department, topic and its trace.
 
     `notes` are texts written for such questions, which the answer must know beside the passages. `read_on` is the page
-    of the department or topic, where the asker can read on; empty when no department matched. `lexical_score` is the
+    of the department or topic, where the asker can read on; empty when no department matched. `search_provider` is the
+    search engine of the web that found something; empty when none was asked. `lexical_score` is the
     best BM25 score divided by log(1 + passages in the index), which makes it comparable between indexes; 0 when no
     search by words was made.
     """
@@ -362,8 +367,13 @@ class Context(Value):
     topic: str = ""
     read_on: str = ""
     notes: tuple[str, ...] = ()
+    search_provider: str = ""
     lexical_score: float = 0.0
     trace: dict[str, Any] = Field(default_factory=dict)
+
+    def of_department(self) -> Context:
+        """Only whose question it is: what is kept with an answer that is given again."""
+        return Context(department=self.department, topic=self.topic, read_on=self.read_on)
 
 
 class KeptDraft(Value):

@@ -62,7 +62,8 @@ class QuestionAsked(Fact):
     """A client asked a question. Its text is unmoderated and expires from the log after `privacy.raw_ttl`.
 
     `collections` limits it to documents of these collections; empty: those of the pipeline. `time_zone` is the asker's
-    (IANA name); empty when the client does not say.
+    (IANA name); empty when the client does not say. `referring_url` is the page that it was asked from, where the
+    pipeline makes use of it.
     """
 
     published_by = ("gateway",)
@@ -76,6 +77,7 @@ class QuestionAsked(Fact):
     collections: tuple[str, ...] = ()
     time_zone: str = ""
     options: QuestionOptions | None = None
+    referring_url: str = ""
 
 
 RejectionKind = Literal[
@@ -94,9 +96,10 @@ RejectionKind = Literal[
 
 
 class QuestionRejected(Fact):
-    """Moderation declined the question, which is not an error. With `reply` false the asker is shown no message.
+    """Moderation declined the question. With `reply` false the asker is shown no message.
 
-    `notice` is shown even then: it offers help.
+    `notice` is shown even then: it offers help. `language` is that of the message (ISO 639-3). `error`: the pipeline
+    has clients told that the question is invalid (status `ERROR`), and not that it is complete.
     """
 
     published_by = ("moderation",)
@@ -110,6 +113,8 @@ class QuestionRejected(Fact):
     reply: bool = True
     findings: tuple[Finding, ...] = ()
     notice: Notice | None = None
+    language: str = "und"
+    error: bool = False
 
 
 class QuestionEscalated(Fact):
@@ -177,7 +182,8 @@ class ClarificationRequested(Fact):
 class AnswerReused(Fact):
     """A verified answer of an earlier question, `origin`, is given again.
 
-    `similarity` of the two questions is from 0 to 1, 1 for an exact repeat; `confidence` from 0 to 10.
+    `similarity` of the two questions is from 0 to 1, 1 for an exact repeat; `confidence` from 0 to 10. `context` has
+    the department and topic of the answer, where there are any.
     """
 
     published_by = ("gateway", "retrieval")
@@ -193,6 +199,7 @@ class AnswerReused(Fact):
     followups: tuple[str, ...] = ()
     engine: str = ""
     request_digest: str = ""
+    context: Context = Field(default_factory=Context)
 
 
 class PassagesRetrieved(Fact):

@@ -86,9 +86,9 @@ class Outcome(Value):
     The fields from `tool_calls` on belong to single outcomes: `tool_calls` to those before which tools may have run,
     `best_effort`, `judged_by`, `refuted`, `evaluation` and `show_passages` (the request wants to see them) to an
     answer, `origin` (the question whose answer it is) and `similarity` to a reused one, `options` to a clarification,
-    `findings` to a rejection, `stage` (the one that gave
-    up) to an abandoned question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the
-    outcome says: neither text nor links, citations or follow-up questions.
+    `findings` and `error` (clients see it as one) to a rejection, `stage` (the one that gave up) to an abandoned
+    question, `by` to a withdrawal. With `reply` false the asker is shown nothing, whatever the outcome says: neither
+    text nor links, citations or follow-up questions.
     """
 
     name: OutcomeName
@@ -115,6 +115,7 @@ class Outcome(Value):
     options: tuple[str, ...] = ()
     reply: bool = True
     findings: tuple[Finding, ...] = ()
+    error: bool = False
     stage: str = ""
     by: str = ""
     notice: Notice | None = None
@@ -122,6 +123,11 @@ class Outcome(Value):
     @property
     def traits(self) -> OutcomeTraits:
         return OUTCOMES[self.name]
+
+    @property
+    def status(self) -> OutcomeStatus:
+        """What a client sees of the question."""
+        return "ERROR" if self.error else self.traits.status
 
     @property
     def shown_answer(self) -> Answer:
@@ -172,7 +178,7 @@ class Outcome(Value):
         if self.traits.written:
             names = {name for name in names if getattr(self, name) != Outcome.model_fields[name].default}
         else:
-            names -= {name for name in ("tool_calls", "notice") if not getattr(self, name)}
+            names -= {name for name in ("tool_calls", "notice", "error") if not getattr(self, name)}
         if self.reply and self.name != "rejected":
             names.discard("reply")
         return self.model_dump(mode="json", include=names)
@@ -181,7 +187,7 @@ class Outcome(Value):
 #: The fields of single outcomes, which the record keeps together in `Exchange.details`.
 DETAILS = (
     *("tool_calls", "best_effort", "judged_by", "refuted", "evaluation", "show_passages"),
-    *("origin", "similarity", "options", "reply", "findings", "stage", "by", "notice"),
+    *("origin", "similarity", "options", "reply", "findings", "error", "stage", "by", "notice"),
 )
 
 
@@ -247,6 +253,7 @@ def _reused(fact: AnswerReused) -> Outcome:
         language=fact.question.language,
         answer=fact.answer,
         citations=fact.citations,
+        context=fact.context,
         followups=fact.followups,
         confidence=fact.confidence,
         engine=fact.engine,
@@ -281,9 +288,11 @@ def _rejected(fact: QuestionRejected) -> Outcome:
         name="rejected",
         kind=fact.kind,
         question=fact.text,
+        language=fact.language,
         answer=Answer(content=fact.message, type="refusal", links=links),
         reply=fact.reply,
         findings=fact.findings,
+        error=fact.error,
         notice=notice_of(fact),
     )
 

@@ -77,6 +77,11 @@ MODERATED = Counter(
     "Questions by the result of moderation, and by the kinds of findings",
     ["pipeline", "kind"],
 )
+SEARCH_ENGINES = Counter(
+    "answerbus_search_engine_total",
+    "Searches of the web by engine: found something, found nothing, failed",
+    ["engine", "result"],
+)
 INSTRUCTIONS = Counter(
     "answerbus_embedded_instructions_total",
     "Instructions to a model that were found in passages, pages or tool results before a model read them",

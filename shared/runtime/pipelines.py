@@ -214,5 +214,6 @@ def _loader(folder: Path) -> type[yaml.SafeLoader]:
 
     Loader.add_constructor("!file", lambda _, node: neighbour(node))
     Loader.add_constructor("!lines", lambda _, node: lines(node))
+    # A plain SafeLoader: a table includes no further files.
     Loader.add_constructor("!yaml", lambda _, node: yaml.safe_load(neighbour(node)))
     return Loader

@@ -166,6 +166,11 @@ class Settings(BaseSettings):
         description="Cross-encoder that reads question and sentence together when sentences are quoted: a fastembed "
         "reranker or a folder; empty: none.",
     )
+    search_engines: SecretStr = Field(
+        default=SecretStr(""),
+        description="Search engines of the web by name, for pipelines with the retriever `web`, as YAML or JSON, or a "
+        "file of that.",
+    )
     web_search_url: str = Field(
         default="", description="SearXNG instance for pipelines with the retriever `web`, e.g. http://127.0.0.1:8888."
     )

@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from shared.contracts.domain import Link, PipelineRef, Question
-from shared.contracts.facts import AnswerVerified, ClarificationRequested, Fact, QuestionAbandoned
+from shared.contracts.facts import AnswerVerified, ClarificationRequested, Fact, QuestionAbandoned, QuestionRejected
 from shared.contracts.pipelines import EndingSettings, SilentEnding
 from shared.text.languages import UNKNOWN, localised
 
@@ -29,11 +29,12 @@ def apply_endings(fact: F, settings: EndingSettings, question: Question | None) 
     """The fact as its pipeline wants the question to end; unchanged unless it ends one without a verified answer.
 
     `question` is the moderated one, None where it has not passed moderation: then no link contains its text. An ending
-    that tells what a tool changed for the asker is never silent.
+    that tells what a tool changed for the asker is never silent. A rejection without a link gets one: the search page
+    for a question that is only too short, else the home page.
     """
     ending = _ending(fact)
     if ending is None:
-        return fact
+        return _rejected_with_link(fact, settings)
     if ending in settings.silent and not _tells_effect(fact):
         return fact.model_copy(update={"reply": False})
     link = fallback_link(settings, question)
@@ -47,14 +48,27 @@ def apply_endings(fact: F, settings: EndingSettings, question: Question | None) 
     return fact
 
 
-def fallback_link(settings: EndingSettings, question: Question | None) -> Link | None:
-    """The search page for the question, else the home page, in the asker's language; None where there is neither."""
-    language = question.language if question else UNKNOWN
+def fallback_link(settings: EndingSettings, question: Question | None, language: str = UNKNOWN) -> Link | None:
+    """The search page for the question, else the home page; None where there is neither.
+
+    It is in the language of the question, or in the given one where there is no question.
+    """
+    language = question.language if question else language
     search = localised(settings.search_url, language)
     if search and question is not None:
         return Link(url=search.replace("{query}", quote(question.text[:_QUERY_CHARS], safe="")))
     home = localised(settings.home_url, language)
     return Link(url=home) if home else None
+
+
+def _rejected_with_link(fact: F, settings: EndingSettings) -> F:
+    """Silent rejections, those that have a link, and facts that are no rejection stay as they are."""
+    if not isinstance(fact, QuestionRejected) or fact.link is not None or not fact.reply:
+        return fact
+    question = Question(text=fact.text, language=fact.language)
+    searched = question if fact.kind == "too_short" else None
+    link = fallback_link(settings, searched, fact.language)
+    return fact if link is None else fact.model_copy(update={"link": link})
 
 
 def question_of(*facts: Fact) -> Question | None:
@@ -79,7 +93,7 @@ def _ending(fact: Fact) -> SilentEnding | None:
 
 def _tells_effect(fact: Fact) -> bool:
     payload = fact.answer.payload if isinstance(fact, AnswerVerified) else getattr(fact, "payload", None)
-    return bool(payload) and payload != {"type": "text"}
+    return str((payload or {}).get("type", "text")) != "text"
 
 
 def _with(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 _UNSAFE = re.compile(r"[\s\\<>\"\x00-\x1f\x7f]")
 
@@ -22,3 +22,11 @@ def well_formed(url: str) -> bool:
     if parts.scheme not in ("http", "https") or "@" in parts.netloc:
         return False
     return bool(parts.hostname and parts.hostname.strip("."))
+
+
+def page_of(url: str) -> str:
+    """The address without query and fragment, which may tell of a person; empty if it is not well formed."""
+    if not well_formed(url):
+        return ""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, "", ""))

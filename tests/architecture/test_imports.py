@@ -94,6 +94,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "cli/commands/pipelines.py",
         "shared/text/readers/markdown.py",
         "channels/settings.py",
+        "services/retrieval/retrievers/web/settings.py",
     ),
     "pydantic_settings": ("shared/runtime/settings.py",),
     "prometheus_client": (

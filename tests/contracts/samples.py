@@ -164,8 +164,13 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             collections=("pools",),
             time_zone="Europe/Paris",
             options=QuestionOptions(
-                passages=4, engine="extractive", show_passages=True, metadata={"category": ("leisure",)}
+                passages=4,
+                engine="extractive",
+                show_passages=True,
+                metadata={"category": ("leisure",)},
+                search_provider="site",
             ),
+            referring_url="https://example.org/leisure",
         ),
     )
     yield (
@@ -179,6 +184,8 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             reply=True,
             findings=_FINDINGS,
             notice=_NOTICE,
+            language="eng",
+            error=False,
         ),
     )
     yield (
@@ -221,6 +228,7 @@ def _facts() -> Iterator[tuple[str, int, Fact]]:
             followups=("When does it open?",),
             engine="extractive",
             request_digest="5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+            context=_CONTEXT.of_department(),
         ),
     )
     yield (

@@ -38,6 +38,7 @@ from shared.contracts.facts import FeedbackGiven
 from shared.contracts.pseudonyms import USER
 from shared.text.languages import known_code, region_of_tag
 from shared.text.time_zones import is_time_zone
+from shared.text.urls import page_of
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
@@ -88,6 +89,17 @@ class QuestionIn(BaseModel):
     )
     metadata: RequiredMetadata = Field(
         default={}, description="Answer from documents with this metadata only, where the pipeline allows it."
+    )
+    search_provider: str = Field(
+        default="",
+        max_length=40,
+        pattern=r"^[\w.-]*$",
+        description="Search engine of the web to ask first, where the pipeline allows it; default: the pipeline's.",
+    )
+    referring_url: str = Field(
+        default="",
+        max_length=2000,
+        description="Page that the question is asked from, which tells whose it is; also as `client.referring_url`.",
     )
     client: dict[str, str] = Field(default_factory=dict, max_length=16, description="Context: referring_url, user.")
     lane: Lane = Field(default=Lane.LIVE, description="`background` (operators only) never delays a live question.")
@@ -162,17 +174,18 @@ class QuestionIn(BaseModel):
             groups=caller.groups,
             tenant=caller.tenant,
             options=self._options(),
+            referring_url=page_of((self.referring_url or self.client.get("referring_url", ""))[:2000]),
         )
 
     def _options(self) -> QuestionOptions | None:
-        if self.top_k is None and self.engine is None and not self.passages and not self.metadata:
-            return None
-        return QuestionOptions(
+        options = QuestionOptions(
             passages=self.top_k or 0,
             engine=self.engine or "",
             show_passages=self.passages,
             metadata=self.metadata,
+            search_provider=self.search_provider,
         )
+        return None if options == QuestionOptions() else options
 
 
 class ScoresIn(BaseModel):
@@ -221,7 +234,8 @@ async def query(
         return await _ask_and_stream(question, media_type, request, gateway, caller)
     asked, ending = await gateway.questions.ask_and_wait(question)
     if ending is None:
-        return _json(overdue_json(asked.correlation_id, asked.conversation_id), 504)
+        link = await gateway.questions.overdue_link(asked)
+        return _json(overdue_json(asked.correlation_id, asked.conversation_id, link), 504)
     return _json(question_json(ending, origin=_sees_origin(caller)))
 
 
@@ -244,6 +258,7 @@ async def _ask_and_stream(
     presenter = QuestionPresenter(stream_cursor(request), origin=origin)
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
         event = await gateway.questions.ask(question)
+        presenter.overdue_link = await gateway.questions.overdue_link(event)
         as_json = accepts_json(request) or await gateway.questions.replies_with_json(event)
         ending = await gateway.questions.ending_at_once(event, question) if as_json else None
         if ending is None:
@@ -285,6 +300,7 @@ async def watch(
     media_type = wants_stream(request) or SSE
     with gateway.streams.take(caller.account, caller.expires_at) as slot:
         stored = await gateway.questions.find_question(question_id, owner)
+        presenter.overdue_link = await gateway.questions.overdue_link(steps_of(stored)[0])
         if (right := right_of(request)) is None:
             return streamed(gateway.questions.stream(question_id, presenter), media_type, slot)
         if any(one.terminal and cursor.already_read(one.sequence) for one in stored):

@@ -12,9 +12,11 @@ from pydantic import Field
 
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.rankers.phrases import PhraseBook
+from services.retrieval.rankers.prompts import DEPARTMENT
 from shared.contracts.domain import Passage
 from shared.contracts.pipelines import Section
 from shared.text.analysis import words
+from shared.text.languages import UNKNOWN, localised
 
 NAME = "departments"
 #: The weight of each clue: a name in the question (and each further word of it), one of its topics, the page the asker
@@ -27,7 +29,9 @@ class DepartmentTopic(Section):
 
     name: str = Field(min_length=1, description="Its name, shown in the answer's context.")
     words: tuple[str, ...] = Field(default=(), description="Words and phrases that identify it, beside its name.")
-    url: str = Field(default="", description="Its page, for askers who want to read on.")
+    url: str | dict[str, str] = Field(
+        default="", description="Its page, for askers who want to read on; where it differs, language -> page."
+    )
 
 
 class Department(Section):
@@ -36,7 +40,9 @@ class Department(Section):
     code: str = Field(min_length=1, description="Its code, e.g. CRA-ARC.")
     names: tuple[str, ...] = Field(default=(), description="Its names and aliases, in every language.")
     urls: tuple[str, ...] = Field(default=(), description="Hosts with or without a path, without https://.")
-    url: str = Field(default="", description="Its page, for askers who want to read on.")
+    url: str | dict[str, str] = Field(
+        default="", description="Its page, for askers who want to read on; where it differs, language -> page."
+    )
     topics: tuple[DepartmentTopic, ...] = Field(default=(), description="The topics it is asked about.")
 
 
@@ -47,6 +53,13 @@ class DepartmentSettings(Section):
         default=(), description="The departments, in order of preference for equal matches."
     )
     enough: float = Field(default=2.0, gt=0, description="Clues of less total weight than this match no department.")
+    model: bool = Field(
+        default=False,
+        description="Whether the model of the role `fast` names the department of a question for which the clues match "
+        "none; it reads the titles and addresses of the passages found.",
+    )
+    model_seconds: float = Field(default=5.0, gt=0, description="Timeout of that model call, in seconds.")
+    prompt: str = Field(default=DEPARTMENT, min_length=1, description="System prompt of that model call.")
 
     @cached_property
     def book(self) -> PhraseBook[tuple[int, int]]:
@@ -73,6 +86,19 @@ class DepartmentSettings(Section):
     def topics_of(self, number: int) -> int:
         return len(self.departments[number].topics)
 
+    def of_page(self, url: str) -> str:
+        """The code of the department whose page this is; empty when it is nobody's."""
+        owner = _owner(url, self.addresses) if url else None
+        return "" if owner is None else self.departments[owner].code
+
+    def named(self, code: str, topic: str = "", *, language: str = UNKNOWN) -> DepartmentMatch:
+        """The department of this code with the topic of this name, where it has one; nothing for an unknown code."""
+        for number, one in enumerate(self.departments):
+            if one.code.casefold() == code.strip().casefold():
+                chosen = [int(each.name.casefold() == topic.strip().casefold()) for each in one.topics]
+                return _best_topic(self.departments[number], chosen, language)
+        return DepartmentMatch()
+
 
 @dataclass(frozen=True, slots=True)
 class DepartmentMatch:
@@ -84,12 +110,17 @@ class DepartmentMatch:
 
 
 def match(
-    question: str, passages: Sequence[Passage], settings: DepartmentSettings, *, came_from: str = ""
+    question: str,
+    passages: Sequence[Passage],
+    settings: DepartmentSettings,
+    *,
+    came_from: str = "",
+    language: str = UNKNOWN,
 ) -> tuple[DepartmentMatch, Explanation]:
     """The department the question is for.
 
     A name or topic in the question counts by its words, `came_from` (the page it was asked from) and the pages of the
-    passages by the departments' addresses; longer paths win over shorter ones.
+    passages by the departments' addresses; longer paths win over shorter ones. `language` is that of the page to read.
     """
     if not settings.departments:
         return DepartmentMatch(), Explanation(NAME)
@@ -110,17 +141,22 @@ def match(
     number = min(votes, key=lambda each: (-votes[each], each), default=-1)
     if number < 0 or votes[number] < settings.enough:
         return DepartmentMatch(), Explanation(NAME)
-    matched = _best_topic(settings.departments[number], [topics[number, n] for n in range(settings.topics_of(number))])
+    mentions = [topics[number, n] for n in range(settings.topics_of(number))]
+    matched = _best_topic(settings.departments[number], mentions, language)
     label = f"{matched.department} / {matched.topic}" if matched.topic else matched.department
     return matched, Explanation(NAME, (StepChange(label, after=round(votes[number], 2)),))
 
 
-def _best_topic(department: Department, mentions: Sequence[int]) -> DepartmentMatch:
+def _best_topic(department: Department, mentions: Sequence[int], language: str) -> DepartmentMatch:
     """The department with its most mentioned topic; `mentions` counts the mentions of its topics, in order."""
     if not any(mentions):
-        return DepartmentMatch(department.code, "", department.url)
+        return DepartmentMatch(department.code, "", _page(department.url, language))
     topic = department.topics[mentions.index(max(mentions))]
-    return DepartmentMatch(department.code, topic.name, topic.url or department.url)
+    return DepartmentMatch(department.code, topic.name, _page(topic.url or department.url, language))
+
+
+def _page(url: str | dict[str, str], language: str) -> str:
+    return url if isinstance(url, str) else localised(url, language)
 
 
 def _owner(url: str, addresses: Sequence[tuple[str, str, int]]) -> int | None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -40,6 +41,19 @@ class SameQuestionReply(BaseModel):
 
     same: bool
     reason: str = Field(default="", max_length=500)
+
+
+class AskedOf(NamedTuple):
+    """Whom a question is for, as far as that is known before a search: codes of departments, or empty.
+
+    `department` is told by the question and the page that it was asked from, `page_of` by the page alone.
+    """
+
+    department: str = ""
+    page_of: str = ""
+
+
+ASKED_OF_NOBODY = AskedOf()
 
 
 @dataclass(frozen=True)
@@ -81,10 +95,12 @@ class SemanticCache:
         lane: Lane = Lane.LIVE,
         introduction: str = "",
         groups: Sequence[str] = (),
+        asked_of: AskedOf = ASKED_OF_NOBODY,
     ) -> LookupResult:
         """Look up the answer of an equivalent question; a failure is a miss, never an error.
 
-        `groups` are the asker's: only the questions of askers in the same groups are looked up.
+        `groups` are the asker's: only the questions of askers in the same groups are looked up, and only those that
+        were asked from pages of the same department; an answer of another department than the question's is not reused.
         Only the first live question of a conversation is looked up: later ones depend on the turns before.
         """
         began = time.perf_counter()
@@ -94,7 +110,7 @@ class SemanticCache:
             return LookupResult(reason="not the first question of the conversation, or its language is unknown")
         try:
             async with asyncio.timeout(SECONDS + (settings.model_seconds if settings.model else 0.0)):
-                result = await self._look(question, settings, tenant, pipeline, introduction, groups)
+                result = await self._look(question, settings, tenant, pipeline, introduction, groups, asked_of)
         except (AnswerbusError, TimeoutError) as error:
             telemetry.DEGRADED.labels(NAME).inc()
             result = LookupResult(reason=f"the lookup failed: {type(error).__name__}")
@@ -103,8 +119,12 @@ class SemanticCache:
         took_ms = round((time.perf_counter() - began) * 1000, 2)
         return LookupResult(result.reused, result.reason, result.decisions, took_ms)
 
-    async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: SemanticCacheSettings) -> None:
+    async def keep(
+        self, recorded: ExchangeRecorded, envelope: Envelope, settings: SemanticCacheSettings, *, page_of: str = ""
+    ) -> None:
         """Store the question of a reusable answer, with the version of the sources that the answer cites.
+
+        `page_of` is the department whose page it was asked from.
 
         Raises:
             TransientError: the store is unavailable.
@@ -114,7 +134,7 @@ class SemanticCache:
         try:
             version = await version_of_sources(recorded.reusable.sources, self._documents)
             if version:
-                await self._questions.keep(recorded.reusable, version, envelope, settings)
+                await self._questions.keep(recorded.reusable, version, envelope, settings, page_of=page_of)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
 
@@ -154,9 +174,10 @@ class SemanticCache:
         pipeline: PipelineRef,
         introduction: str,
         groups: Sequence[str],
+        asked_of: AskedOf,
     ) -> LookupResult:
         scope = scope_of(tenant, pipeline.name, pipeline.revision, question.language)
-        scope = limited_to(scope, question.collections, groups)
+        scope = limited_to(scope, question.collections, groups, asked_of.page_of)
         candidates = await self._questions.nearest(question, scope, settings)
         decision = decide(question.text, question.language, candidates, settings)
         if decision.match is None:
@@ -168,6 +189,9 @@ class SemanticCache:
             await self._questions.forget(decision.match.origin)
             return _miss(decision, objection)
         assert reply.exchange is not None
+        theirs = reply.exchange.context.department
+        if asked_of.department and theirs and asked_of.department != theirs:
+            return _miss(decision, f"its answer is of another department: {theirs}")
         return LookupResult(_reused(question, reply.exchange, decision), decision.reason, _explain(decision))
 
     async def _objection(
@@ -218,6 +242,7 @@ def _reused(question: Question, exchange: Exchange, decision: CacheDecision) -> 
         confidence=exchange.confidence,
         followups=exchange.followups,
         engine=exchange.engine,
+        context=exchange.context.of_department(),
     )
 
 

@@ -10,7 +10,8 @@ import structlog
 
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.ports import VectorIndex
-from services.retrieval.semantic_cache.cache import LookupResult, SemanticCache
+from services.retrieval.rankers.departments import match
+from services.retrieval.semantic_cache.cache import AskedOf, LookupResult, SemanticCache
 from services.retrieval.semantic_cache.deferred_deletion import DeferredDeletion
 from services.retrieval.semantic_cache.question_store import QuestionStore
 from services.retrieval.settings import RetrievalSettings
@@ -68,6 +69,7 @@ class CacheLookup:
             lane=envelope.lane,
             introduction=settings.project_introduction,
             groups=envelope.groups,
+            asked_of=_asked_of(cleared.question, settings),
         )
 
     async def of_search(self, request: SearchRequest, settings: RetrievalSettings) -> LookupResult:
@@ -85,13 +87,15 @@ class CacheLookup:
             pipeline=pipeline,
             introduction=settings.project_introduction,
             groups=request.groups,
+            asked_of=_asked_of(question, settings),
         )
 
     async def keep(self, recorded: ExchangeRecorded, envelope: Envelope, settings: RetrievalSettings) -> None:
         """Store an answered question whose answer can be reused, unless the question was erased."""
         if envelope.correlation_id in self._forgotten:
             return
-        await self._cache.keep(recorded, envelope, settings.semantic_cache)
+        page_of = settings.departments.of_page(recorded.reusable.referring_url) if recorded.reusable else ""
+        await self._cache.keep(recorded, envelope, settings.semantic_cache, page_of=page_of)
 
     async def dispute(self, given: FeedbackGiven, envelope: Envelope, settings: RetrievalSettings) -> None:
         """Stop reusing an answer that got negative feedback."""
@@ -117,6 +121,13 @@ class CacheLookup:
             self._forgotten.popitem(last=False)
         if not self._deletion.empty and await self._cache.forget(questions):
             self._deletion.mark()
+
+
+def _asked_of(question: Question, settings: RetrievalSettings) -> AskedOf:
+    """Whom the question is for, as far as its words and the page that it was asked from tell."""
+    page = question.referring_url
+    matched, _ = match(question.search_text, (), settings.departments, came_from=page)
+    return AskedOf(matched.department, settings.departments.of_page(page))
 
 
 def lookup_of(

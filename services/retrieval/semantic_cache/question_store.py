@@ -46,15 +46,25 @@ class QuestionStore:
             await self._index.close()
             self._opened = False
 
-    async def keep(self, reusable: Reusable, version: str, envelope: Envelope, settings: SemanticCacheSettings) -> None:
+    async def keep(
+        self,
+        reusable: Reusable,
+        version: str,
+        envelope: Envelope,
+        settings: SemanticCacheSettings,
+        *,
+        page_of: str = "",
+    ) -> None:
         """Store the question of an answer; `version` is that of the sources it cites (see `version_of_sources`).
+
+        `page_of` is the department whose page it was asked from, if any.
 
         Raises:
             UnavailableError: the index or the embeddings are unavailable.
         """
         await self._ready()
         scope = scope_of(envelope.tenant, envelope.pipeline.name, envelope.pipeline.revision, reusable.language)
-        scope = limited_to(scope, reusable.collections, envelope.groups)
+        scope = limited_to(scope, reusable.collections, envelope.groups, page_of)
         document = IndexedDocument(
             source=f"{_PREFIX}{envelope.correlation_id}",
             digest=reusable.answer,
@@ -160,11 +170,12 @@ def scope_of(tenant: str, pipeline: str, revision: int, language: str) -> str:
     return f"{tenant}/{pipeline}@{revision}/{language}"
 
 
-def limited_to(scope: str, collections: Sequence[str], groups: Sequence[str] = ()) -> str:
-    """The scope of questions that are limited to these collections, of askers in these groups: their answers serve no
-    others.
+def limited_to(scope: str, collections: Sequence[str], groups: Sequence[str] = (), page_of: str = "") -> str:
+    """The scope of questions that are limited to these collections, of askers in these groups, asked from a page of
+    this department: their answers serve no others.
     """
     limits: list[object] = [*sorted(set(collections)), *([{"groups": sorted(set(groups))}] if groups else [])]
+    limits += [{"page_of": page_of}] if page_of else []
     return f"{scope}/{json.dumps(limits)}" if limits else scope
 
 

@@ -77,9 +77,16 @@ def test_neighbouring_files_are_pulled_in_whole_or_by_lines(tmp_path: Path) -> N
     assert section.words == ("broom", "café")
 
 
+def test_a_table_is_pulled_in_as_what_its_yaml_holds(tmp_path: Path) -> None:
+    folder = written(tmp_path, "moderation:\n  words: !yaml words.txt\n", words="- broom\n- café\n")
+
+    assert read_pipeline(folder).sections["moderation"] == {"words": ["broom", "café"]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("moderation:\n  words: !yaml ../secret.txt\n", "lies outside the pipeline's folder"),
         ("moderation:\n  greeting: !file ../secret.txt\n", "lies outside the pipeline's folder"),
         ("moderation:\n  greeting: !file /etc/hostname\n", "lies outside the pipeline's folder"),
         ("moderation:\n  greeting: !file none.txt\n", "No such file"),

@@ -85,7 +85,7 @@ def test_every_ending_is_a_result_of_one_shape(fact: type[Fact]) -> None:
     result = last.data["result"]
     assert set(result) >= RESULT_KEYS
     assert result["outcome"] == outcome_of(event.payload).name
-    assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links", "state"}
+    assert set(result["answer"]) == {"content", "type", "sentences", "payload", "links", "state", "paragraphs"}
 
 
 @pytest.mark.parametrize(("name", "status"), [*STATUSES.items(), ("AnswerVerified", "COMPLETE")])

@@ -194,6 +194,26 @@ def test_department_is_known_by_the_page_the_asker_came_from() -> None:
     assert match("How long does it take?", [], DEPARTMENTS, came_from=longer)[0] == DepartmentMatch()
 
 
+def test_the_page_of_a_department_is_in_the_language_of_the_asker() -> None:
+    pages = {"en": "https://example.org/en", "fr": "https://example.org/fr"}
+    settings = DepartmentSettings(departments=(Department(code="PARKS", names=("parks",), url=pages),))
+
+    urls = [match("The parks?", [], settings, language=language)[0].url for language in ("fra", "eng", "deu")]
+
+    assert urls == [pages["fr"], pages["en"], pages["en"]]
+
+
+def test_a_department_is_named_by_its_code_with_a_topic_that_it_has() -> None:
+    assert DEPARTMENTS.named(" cra-arc ", "BENEFITS").topic == "benefits"
+    assert DEPARTMENTS.named("CRA-ARC", "fishing") == DEPARTMENTS.named("CRA-ARC")
+    assert DEPARTMENTS.named("NONE") == DepartmentMatch()
+
+
+def test_a_page_belongs_to_the_department_that_lists_it() -> None:
+    assert DEPARTMENTS.of_page("https://www.canada.ca/en/revenue-agency/forms.html") == "CRA-ARC"
+    assert DEPARTMENTS.of_page("https://example.org/") == DEPARTMENTS.of_page("") == ""
+
+
 def test_department_is_known_by_enough_pages_found_but_not_by_one() -> None:
     page = _passage(url="https://ircc.example/a")
     few = DEPARTMENTS.model_copy(update={"enough": 1.5})

@@ -12,6 +12,7 @@ from shared.contracts.facts import (
     Fact,
     QuestionAbandoned,
     QuestionEscalated,
+    QuestionRejected,
 )
 from shared.contracts.outcome import outcome_of
 from shared.contracts.pipelines import EndingSettings
@@ -92,3 +93,29 @@ def test_text_that_moderation_has_not_seen_is_in_no_link() -> None:
 def test_question_is_that_of_the_first_fact_that_has_one() -> None:
     assert question_of(QuestionAbandoned(stage="answer", kind="x", message="y"), verified()) == QUESTION
     assert question_of(QuestionAbandoned(stage="answer", kind="x", message="y")) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "url"),
+    [("too_short", "https://example.org/chercher?q=piscine%20%26%20parc"), ("pii", "https://example.org/fr")],
+)
+def test_a_rejection_links_the_search_only_for_a_question_that_is_too_short(kind: str, url: str) -> None:
+    rejected = QuestionRejected.model_validate(
+        {"kind": kind, "text": "piscine & parc", "message": "Non.", "language": "fra"}
+    )
+
+    assert [link.url for link in outcome_of(apply_endings(rejected, LINKED, None)).shown_answer.links] == [url]
+
+
+def test_a_rejection_that_is_silent_or_has_a_link_stays_as_it_is() -> None:
+    silent = QuestionRejected(kind="pii", text="a", message="", reply=False)
+    linked = QuestionRejected(kind="too_short", text="a", message="", link=Link(url="https://example.org/own"))
+
+    assert [apply_endings(one, LINKED, None) for one in (silent, linked)] == [silent, linked]
+
+
+def test_a_scope_is_no_effect_that_keeps_an_ending_from_being_silent() -> None:
+    answer = Answer(content="Ask your town.", type="not_found", payload={"scope": "pt-muni"})
+    fact = AnswerVerified(question=QUESTION, answer=answer, engine="chat")
+
+    assert not apply_endings(fact, ALL, QUESTION).reply

@@ -18,7 +18,7 @@ _NAMES = {"url": "link", "title": "title", "text": "snippet"}
 class GoogleSearch:
     """Asks the engine `engine` with an API key, which appears in no message."""
 
-    def __init__(self, key: str, engine: str, *, client: SafeClient | None = None, seconds: float = 3.0) -> None:
+    def __init__(self, key: str, engine: str, *, client: SafeClient | None = None, seconds: float = 10.0) -> None:
         self._key = key
         self._engine = engine
         policy = Policy(allow=(_HOST,), step_seconds=seconds, total_seconds=seconds, max_redirects=0)

@@ -19,8 +19,20 @@ async def request_json(client: SafeClient, engine: str, url: str, parameters: Ma
     Raises:
         UnavailableError: no answer, or no JSON object; the message contains neither the question nor the key.
     """
+    return await request_url(client, engine, f"{url}?{urlencode(parameters)}")
+
+
+async def request_url(
+    client: SafeClient, engine: str, url: str, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The same of an address with its parameters; `headers` are sent with it.
+
+    Raises:
+        UnavailableError: as `request_json`.
+    """
+    more: dict[str, Any] = {"headers": headers} if headers else {}
     try:
-        page = await client.get(f"{url}?{urlencode(parameters)}", max_bytes=_MAX_BYTES)
+        page = await client.get(url, max_bytes=_MAX_BYTES, **more)
     except RefusedError as error:
         raise UnavailableError(f"{engine}: {error}") from None
     if page.status != 200:

@@ -1,25 +1,31 @@
-"""The `web` retriever: results of a web search engine."""
+"""The `web` retriever: results of web search engines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from services.retrieval.ports import RetrieverQuery
-from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.retrievers.web.engines import SearchEngines
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError
 
 
 class WebRetriever:
-    """Asks the search engine that is configured; `engine` is None when there is none."""
+    """Asks the search engines that are configured; `engines` is None when there is none."""
 
     name = "web"
 
-    def __init__(self, engine: WebSearch | None) -> None:
-        self._engine = engine
+    def __init__(self, engines: SearchEngines | None) -> None:
+        self._engines = engines
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
         """Also raises ConfigurationError when no engine is set, so that the search reports the retriever as missing."""
-        if self._engine is None:
-            raise ConfigurationError("no search engine is set: ANSWERBUS_WEB_SEARCH_URL names a SearXNG instance")
-        return await self._engine.search(query.text, language=query.language, limit=query.web_limit)
+        if self._engines is None:
+            raise ConfigurationError("no search engine is set: ANSWERBUS_SEARCH_ENGINES or ANSWERBUS_WEB_SEARCH_URL")
+        return await self._engines.search(
+            query.text,
+            language=query.language,
+            limit=query.web_limit,
+            order=query.web_providers,
+            seconds=query.web_seconds,
+        )

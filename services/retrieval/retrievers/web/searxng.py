@@ -17,7 +17,7 @@ _NAMES = {"url": "url", "title": "title", "text": "content", "date": "publishedD
 class SearxngSearch:
     """Asks the instance at `url`; its host may lie inside one's own network, because the operator named it."""
 
-    def __init__(self, url: str, *, client: SafeClient | None = None, seconds: float = 3.0) -> None:
+    def __init__(self, url: str, *, client: SafeClient | None = None, seconds: float = 10.0) -> None:
         self._url = url.rstrip("/")
         host = urlsplit(url).hostname or ""
         policy = Policy(allow=(host,), inside=(host,), step_seconds=seconds, total_seconds=seconds, max_redirects=2)

@@ -1,0 +1,75 @@
+"""The search engines of the web by name, asked one after the other until one finds something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from services.retrieval.retrievers.web.ports import WebSearch
+from services.retrieval.settings import EVERY_ENGINE
+from shared.contracts.domain import Passage
+from shared.contracts.errors import UnavailableError
+from shared.observability.telemetry import SEARCH_ENGINES
+
+log = structlog.get_logger()
+
+
+class SearchEngines:
+    """Asks engines in the order that a pipeline or request wants; a port of the stage.
+
+    The name of the engine that found a passage stands last in `Passage.via`.
+    """
+
+    def __init__(self, engines: Mapping[str, WebSearch]) -> None:
+        self._engines = dict(engines)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The engines that there are, in the order in which they are configured."""
+        return tuple(self._engines)
+
+    async def open(self) -> None:
+        for engine in self._engines.values():
+            await engine.open()
+
+    async def close(self) -> None:
+        for engine in self._engines.values():
+            await engine.close()
+
+    async def search(
+        self, text: str, *, language: str = "und", limit: int = 5, order: Sequence[str] = (), seconds: float = 3.0
+    ) -> list[Passage]:
+        """What the first engine finds that finds anything; each has its share of the `seconds`.
+
+        Raises:
+            UnavailableError: every engine failed, or none of those that are named exists.
+        """
+        names = self.in_order(order)
+        faults: list[str] = []
+        for name in names:
+            try:
+                async with asyncio.timeout(seconds / len(names)):
+                    found = await self._engines[name].search(text, language=language, limit=limit)
+            except TimeoutError:
+                faults.append(f"{name}: took longer than {seconds / len(names):.2g} s")
+            except UnavailableError as error:
+                faults.append(f"{name}: {error}")
+            else:
+                SEARCH_ENGINES.labels(name, "found" if found else "nothing").inc()
+                if found:
+                    return [one.model_copy(update={"via": (*one.via, name)}) for one in found]
+                continue
+            SEARCH_ENGINES.labels(name, "failed").inc()
+            log.warning("a search engine failed", engine=name, reason=faults[-1])
+        if len(faults) == len(names):
+            raise UnavailableError("; ".join(faults) or f"no search engine is called {', '.join(order)}")
+        return []
+
+    def in_order(self, order: Sequence[str]) -> list[str]:
+        """The engines that are named, without those that do not exist; all where none is named."""
+        wanted: list[str] = []
+        for name in order or (EVERY_ENGINE,):
+            wanted += [one for one in self._engines if one not in order] if name == EVERY_ENGINE else [name]
+        return [name for name in dict.fromkeys(wanted) if name in self._engines]
