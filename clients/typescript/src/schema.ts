@@ -37,7 +37,7 @@ export interface paths {
          * Query
          * @description Ask a question and wait for its answer, or stream it where `Accept` asks for a stream.
          *
-         *     Where `Accept` has both a stream and JSON, an answer that is already there comes as JSON.
+         *     An answer that is already there comes as JSON where `Accept` has both, or the pipeline says so.
          */
         post: operations["questions_query"];
         delete?: never;
@@ -707,7 +707,7 @@ export interface paths {
         };
         /**
          * Pipelines
-         * @description List the pipelines that a question may name.
+         * @description List the pipelines that a question may name, with what they are for.
          */
         get: operations["operations_pipelines"];
         put?: never;
@@ -898,41 +898,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/graph-rag/{pipeline}/api/v1/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query
+         * @description Ask a question and wait for its answer. 500 where it was abandoned, 504 where it was not answered in time.
+         */
+        post: operations["graph_rag_query"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/graph-rag/{pipeline}/api/v1/ingest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ingest
+         * @description Index a document and wait until that is done. 422 where it cannot be read, 504 where it is not done in time.
+         */
+        post: operations["graph_rag_ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/graph-rag/{pipeline}/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Health
+         * @description The health of every stage; 503 where questions cannot be answered.
+         */
+        get: operations["graph_rag_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/graph-rag/{pipeline}/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stats
+         * @description How many documents, chunks, entities and relations are indexed, of all pipelines together.
+         */
+        get: operations["graph_rag_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * Answer
-         * @description An answer: `content` is what is shown, `sentences` the same text with its support, `payload` structured data.
-         *
-         *     `state` is what the conversation is about after it, where an engine with tools wrote it.
-         */
-        Answer: {
-            /** Content */
-            content: string;
-            /**
-             * Type
-             * @default normal
-             * @enum {string}
-             */
-            type?: "normal" | "not_found" | "clarification" | "refusal" | "emergency" | "structured";
-            /**
-             * Sentences
-             * @default []
-             */
-            sentences?: components["schemas"]["Sentence"][];
-            /** Payload */
-            payload?: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Links
-             * @default []
-             */
-            links?: components["schemas"]["Link"][];
-            state?: components["schemas"]["DialogueState"] | null;
-        };
         /**
          * ChatCompletionIn
          * @description The body of `POST /v1/chat/completions`.
@@ -1161,6 +1210,14 @@ export interface components {
              * @default []
              */
             groups?: string[];
+            /**
+             * Metadata
+             * @description Fields such as `category`, by which searches and questions are narrowed; `date` is the day from which it holds. Those that the document has itself (`metadata`) are kept.
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
             /** Text */
             text?: string | null;
             /** Base64 */
@@ -1338,12 +1395,176 @@ export interface components {
             status: string;
         };
         /**
+         * GraphAnswer
+         * @description The answer; `eval_score` is 0 where nothing was scored, as of a question that was refused.
+         */
+        GraphAnswer: {
+            /** Answer */
+            answer: string;
+            /**
+             * Citations
+             * @default []
+             */
+            citations?: components["schemas"]["GraphCitation"][];
+            /**
+             * Eval Score
+             * @default 0
+             */
+            eval_score?: number;
+            /**
+             * Sources Used
+             * @default 0
+             */
+            sources_used?: number;
+            /**
+             * Latency Ms
+             * @default 0
+             */
+            latency_ms?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+            /**
+             * Id
+             * @description For GET /api/v1/questions/{id}, which has everything else.
+             */
+            id: string;
+            /** Status */
+            status: string;
+            /** Outcome */
+            outcome: string;
+            /**
+             * Engine
+             * @default
+             */
+            engine?: string;
+            /**
+             * Attempts
+             * @default 1
+             */
+            attempts?: number;
+        };
+        /**
+         * GraphCitation
+         * @description A passage that the answer cites.
+         */
+        GraphCitation: {
+            /** Document Id */
+            document_id: string;
+            /** Chunk Id */
+            chunk_id: string;
+            /** Text Snippet */
+            text_snippet: string;
+            /** Source */
+            source: string;
+        };
+        /**
+         * GraphHealth
+         * @description `ok`, `degraded` (questions are answered) or `unavailable`; each service is `healthy` or `unhealthy`.
+         */
+        GraphHealth: {
+            /** Status */
+            status: string;
+            /**
+             * Version
+             * @default 1
+             */
+            version?: string;
+            /** Services */
+            services: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * GraphIngestIn
+         * @description One document: its text, or base64 of a PDF or Office document.
+         */
+        GraphIngestIn: {
+            /** Content */
+            content: string;
+            /** Filename */
+            filename: string;
+            /**
+             * Doc Type
+             * @description One of markdown, md, text, txt, plain, html, htm, code, python, py, javascript, js, typescript, ts, java, go, rst, csv, pdf, docx, pptx, xlsx.
+             * @default markdown
+             */
+            doc_type?: string;
+        };
+        /**
+         * GraphIngested
+         * @description What became of the document; a document that was indexed before just so has new chunks only.
+         */
+        GraphIngested: {
+            /** Document Id */
+            document_id: string;
+            /** Chunks Created */
+            chunks_created: number;
+            /** Entities Extracted */
+            entities_extracted: number;
+            /** Relations Extracted */
+            relations_extracted: number;
+            /**
+             * Duplicate
+             * @default false
+             */
+            duplicate?: boolean;
+        };
+        /**
+         * GraphQueryIn
+         * @description A question; what such clients send besides is ignored.
+         * @example {
+         *       "question": "What does Meridian depend on?"
+         *     }
+         */
+        GraphQueryIn: {
+            /** Question */
+            question: string;
+            /**
+             * Top K
+             * @description Passages to answer from; default: the pipeline's.
+             */
+            top_k?: number | null;
+            /**
+             * Engine
+             * @description Who plans and writes the answer.
+             * @default langgraph
+             * @enum {string}
+             */
+            engine?: "langgraph" | "crewai";
+        };
+        /**
+         * GraphStats
+         * @description How much is indexed; types are the kinds of the graph.
+         */
+        GraphStats: {
+            /** Total Entities */
+            total_entities: number;
+            /** Total Relations */
+            total_relations: number;
+            /** Total Documents */
+            total_documents: number;
+            /** Total Chunks */
+            total_chunks: number;
+            /** Entity Types */
+            entity_types: {
+                [key: string]: number;
+            };
+            /** Relation Types */
+            relation_types: {
+                [key: string]: number;
+            };
+        };
+        /**
          * IndexedDocument
          * @description An indexed document: `digest` is of its bytes, `version` of everything that shaped its passages.
          *
          *     `chunks` counts its passages, `indexed_at` is ISO 8601 in UTC; `date` is the day it was last changed
          *     (`YYYY-MM-DD`), `description` one line on what it is about. `prefix`, `origin` and `submission` are those of the
          *     document as submitted (`shared.contracts.domain.Document`). `groups` are those whom it is for; none: everybody.
+         *     `metadata` are its fields.
          */
         IndexedDocument: {
             /** Source */
@@ -1418,6 +1639,13 @@ export interface components {
              * @default []
              */
             groups?: string[];
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         /**
          * IngestIn
@@ -1426,6 +1654,12 @@ export interface components {
         IngestIn: {
             /** Documents */
             documents: components["schemas"]["DocumentIn"][];
+            /**
+             * Pipeline
+             * @description Whose settings say how they are cut and read; default: the server's.
+             * @default
+             */
+            pipeline?: string;
             /**
              * Wait
              * @description Reply when all are indexed or refused, or after `timeout`.
@@ -1514,6 +1748,20 @@ export interface components {
             error: components["schemas"]["ErrorOfOpenAI"];
         };
         /**
+         * PageFound
+         * @description A page that a search found; `text` is the beginning of the passage.
+         */
+        PageFound: {
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+            /** Source */
+            source: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * PartIn
          * @description A part of a message; only text can be asked.
          */
@@ -1532,7 +1780,8 @@ export interface components {
          *
          *     `score` is the fused score (higher is better, comparable within one search only); `via` names the retrievers that
          *     found it (`bm25`, `dense`, `graph`, `web`, `index`). `date` is the day its document was last changed, as
-         *     `YYYY-MM-DD`; empty when it is not known.
+         *     `YYYY-MM-DD`; empty when it is not known. `metadata` are the fields of its document
+         *     (`shared.contracts.document_metadata`).
          */
         Passage: {
             /** Id */
@@ -1581,6 +1830,13 @@ export interface components {
              * @default
              */
             date?: string;
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         /**
          * PipelineRef
@@ -1591,6 +1847,20 @@ export interface components {
             name: string;
             /** Revision */
             revision: number;
+        };
+        /**
+         * PipelineSummary
+         * @description A pipeline that a question may name; questions that name none come to the `default` one first.
+         */
+        PipelineSummary: {
+            /** Name */
+            name: string;
+            /** Revision */
+            revision: number;
+            /** Description */
+            description: string;
+            /** Default */
+            default: boolean;
         };
         /**
          * Problem
@@ -1669,7 +1939,33 @@ export interface components {
              * Engine
              * @description Who writes the answer, where the pipeline allows it; default: the pipeline's.
              */
-            engine?: ("extractive" | "chat" | "agent") | null;
+            engine?: ("extractive" | "chat" | "agent" | "crewai") | null;
+            /**
+             * Passages
+             * @description Return the passages that the answer was written from, where the pipeline allows it.
+             * @default false
+             */
+            passages?: boolean;
+            /**
+             * Metadata
+             * @description Answer from documents with this metadata only, where the pipeline allows it.
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string[];
+            };
+            /**
+             * Search Provider
+             * @description Search engine of the web to ask first, where the pipeline allows it; default: the pipeline's.
+             * @default
+             */
+            search_provider?: string;
+            /**
+             * Referring Url
+             * @description Page that the question is asked from, which tells whose it is; also as `client.referring_url`.
+             * @default
+             */
+            referring_url?: string;
             /**
              * Client
              * @description Context: referring_url, user.
@@ -1684,7 +1980,7 @@ export interface components {
             lane?: components["schemas"]["Lane"];
             /**
              * Turns
-             * @description Earlier turns, oldest first; only in the background.
+             * @description Earlier turns, oldest first: in the background, or where the pipeline allows it. Those of a live question are moderated; they count where its conversation is not known, and only by question and answer.
              * @default []
              */
             turns?: components["schemas"]["Turn"][];
@@ -1699,20 +1995,41 @@ export interface components {
              * @enum {string}
              */
             outcome: "answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn";
+            /**
+             * Question
+             * @description As it was answered: private data is masked.
+             * @default
+             */
+            question?: string;
             /** @description To be shown before the answer. */
             notice?: components["schemas"]["Notice"] | null;
-            answer: components["schemas"]["Answer"];
+            answer: components["schemas"]["ShownAnswer"];
             /** Citations */
             citations: components["schemas"]["Citation"][];
+            /**
+             * Citation Url
+             * @description The address of the first citation that has one.
+             * @default
+             */
+            citation_url?: string;
             /**
              * Confidence
              * @description 0 to 10.
              */
             confidence: number;
-            /** Context */
+            /**
+             * Context
+             * @description What was found out: `language`, `department`, `department_url`, `topic`, `search_provider`, …
+             */
             context: {
                 [key: string]: unknown;
             };
+            /**
+             * Search Results
+             * @description The pages that the answer was written from, best first.
+             * @default []
+             */
+            search_results?: components["schemas"]["PageFound"][];
             /** Reply */
             reply: boolean;
             /** Followups */
@@ -1723,6 +2040,8 @@ export interface components {
             reused?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Of a question that named no pipeline and was routed: why. */
+            route?: components["schemas"]["Route"] | null;
             /**
              * Timings
              * @description Milliseconds by stage, and `total_ms`.
@@ -1737,6 +2056,7 @@ export interface components {
             usage: {
                 [key: string]: unknown;
             };
+            metadata?: components["schemas"]["RunMetadata"] | null;
             /**
              * Tool Calls
              * @default []
@@ -1767,6 +2087,13 @@ export interface components {
             refuted?: {
                 [key: string]: unknown;
             }[];
+            /**
+             * Passages
+             * @description What the answer was written from, where the request has `passages`.
+             */
+            passages?: {
+                [key: string]: unknown;
+            }[] | null;
             /**
              * Error
              * @description Of an abandoned question: its kind and stage.
@@ -1967,6 +2294,41 @@ export interface components {
             hits?: components["schemas"]["RankedPassage"][];
         };
         /**
+         * Route
+         * @description Why a question that named no pipeline is answered by the one of its envelope.
+         *
+         *     `entry` is the pipeline whose routing decided, `question_class` the class that it found (empty: none). `by`: `rules`
+         *     (a phrase of the class), `examples` (likeness to questions of the class), `model`, `conversation` (the one before
+         *     was answered there) or `default` (no class was found). `confidence` is from 0 to 1. `failed` says why the decision
+         *     is the default one although more was to be tried: the model's error, or `not_allowed`, where the asker may not use
+         *     the pipeline of the class, or there is none of that name.
+         */
+        Route: {
+            /** Entry */
+            entry: string;
+            /**
+             * Question Class
+             * @default
+             */
+            question_class?: string;
+            /**
+             * By
+             * @default default
+             * @enum {string}
+             */
+            by?: "rules" | "examples" | "model" | "conversation" | "default";
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            /**
+             * Failed
+             * @default
+             */
+            failed?: string;
+        };
+        /**
          * RunIn
          * @description The body of `POST /api/v1/ag-ui`: the protocol's `RunAgentInput`.
          */
@@ -2002,6 +2364,20 @@ export interface components {
             content?: unknown;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * RunMetadata
+         * @description What an answer took: the model that wrote it (empty: none), its tools, milliseconds, the search engine asked.
+         */
+        RunMetadata: {
+            /** Model */
+            model: string;
+            /** Tools Used */
+            tools_used: string[];
+            /** Response Ms */
+            response_ms: number;
+            /** Search Provider */
+            search_provider: string;
         };
         /**
          * Scores
@@ -2087,6 +2463,14 @@ export interface components {
              */
             retrievers?: ("bm25" | "dense" | "graph" | "web")[];
             /**
+             * Metadata
+             * @description Only documents with this metadata: for each field the values of which a document has one.
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string[];
+            };
+            /**
              * Explain
              * @description Include what each retriever found and each ranking step changed.
              * @default false
@@ -2130,6 +2514,40 @@ export interface components {
              * @default []
              */
             citations?: number[];
+        };
+        /**
+         * ShownAnswer
+         * @description An answer, and its text as paragraphs.
+         */
+        ShownAnswer: {
+            /** Content */
+            content: string;
+            /**
+             * Type
+             * @default normal
+             * @enum {string}
+             */
+            type?: "normal" | "not_found" | "clarification" | "refusal" | "emergency" | "structured";
+            /**
+             * Sentences
+             * @default []
+             */
+            sentences?: components["schemas"]["Sentence"][];
+            /** Payload */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Links
+             * @default []
+             */
+            links?: components["schemas"]["Link"][];
+            state?: components["schemas"]["DialogueState"] | null;
+            /**
+             * Paragraphs
+             * @default []
+             */
+            paragraphs?: string[];
         };
         /**
          * SourceIndexEntry
@@ -2220,6 +2638,16 @@ export interface components {
             status: "submitted" | "indexed" | "unchanged" | "refused";
             /** Chunks */
             chunks?: number | null;
+            /**
+             * Entities
+             * @description In the graph, of a document that was indexed now.
+             */
+            entities?: number | null;
+            /**
+             * Relations
+             * @description Between its entities.
+             */
+            relations?: number | null;
             /** Seconds */
             seconds?: number | null;
             /** Reason */
@@ -2631,8 +3059,12 @@ export interface operations {
                 url?: string;
                 language?: string;
                 collection?: string;
+                /** @description Whose settings say how it is cut and read. */
+                pipeline?: string;
                 /** @description Only for askers in these. */
                 group?: string[] | null;
+                /** @description Fields, as NAME=VALUE. */
+                metadata?: string[] | null;
             };
             header?: never;
             path?: never;
@@ -3598,9 +4030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    }[];
+                    "application/json": components["schemas"]["PipelineSummary"][];
                 };
             };
             /** @description An error; its text says what to send instead. */
@@ -3910,6 +4340,142 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_rag_query: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pipeline that answers, reads and cuts. */
+                pipeline: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphQueryIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphAnswer"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_rag_ingest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pipeline that answers, reads and cuts. */
+                pipeline: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphIngestIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphIngested"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_rag_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pipeline that answers, reads and cuts. */
+                pipeline: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphHealth"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_rag_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pipeline that answers, reads and cuts. */
+                pipeline: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphStats"];
                 };
             };
             /** @description An error; its text says what to send instead. */
