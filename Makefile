@@ -48,8 +48,9 @@ lint: $(STAMP) ## ruff and mypy
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
 
-clients: docs ## Generate the types of the TypeScript client from the OpenAPI document and build it; needs Node
+clients: docs ## Build the TypeScript client and the chat page, with types generated from the OpenAPI document; needs Node 20
 	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate && npm run build
+	cd clients/web && npm ci --no-fund --no-audit && npm run build
 
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench

@@ -258,7 +258,7 @@ def _print_ready(platform: LocalPlatform, url: str, seconds: float) -> None:
         file=sys.stderr,
     )
     print(
-        f'  ask:    answerbus ask "..." --url {url}\n  docs:   {url}/docs\n  stop:   Ctrl-C\n',
+        f'  ask:    answerbus ask "..." --url {url}\n  chat:   {url}/\n  docs:   {url}/docs\n  stop:   Ctrl-C\n',
         file=sys.stderr,
         flush=True,
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse
 from starlette.routing import Route
 
-from services.gateway import browsers, openapi, problems
+from services.gateway import browsers, openapi, problems, web_pages
 from services.gateway.body_limit import BodyLimit
 from services.gateway.mcp.authorization import PATH
 from services.gateway.mcp.endpoint import McpEndpoint
@@ -71,11 +70,7 @@ def application(gateway: Gateway) -> FastAPI:
 
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
-
-    @app.get("/", include_in_schema=False)
-    async def root() -> RedirectResponse:
-        return RedirectResponse("/docs")
-
+    app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins))
     return app
 
 

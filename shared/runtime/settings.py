@@ -254,6 +254,11 @@ class Settings(BaseSettings):
         default=(),
         description="Origins of web pages that may call the gateway (https://app.example.org), by commas; empty: none.",
     )
+    widget_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins of web pages that may show the chat page in a frame (https://app.example.org), by commas; "
+        "empty: none.",
+    )
     key_groups: Annotated[dict[str, tuple[str, ...]], NoDecode] = Field(
         default_factory=dict,
         description="Groups of API keys as name:group, separated by commas; a name may have several groups. Without "
@@ -472,7 +477,7 @@ class Settings(BaseSettings):
         """`example.org, *.example.org` -> ("example.org", "*.example.org")."""
         return host_list(value) if isinstance(value, str | list | tuple) else value
 
-    @field_validator("cors_origins", mode="before")
+    @field_validator("cors_origins", "widget_origins", mode="before")
     @classmethod
     def _read_origins(cls, value: object) -> object:
         """`https://app.example.org, http://localhost:3000` -> a tuple of them."""

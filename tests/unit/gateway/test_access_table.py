@@ -109,6 +109,9 @@ INITIALIZE = {
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
 ROUTES: dict[str, Access] = {
     "GET /": entry("anybody"),
+    "GET /widget.js": entry("anybody"),
+    "GET /icon.svg": entry("anybody"),
+    "GET /assets/{name}": entry("anybody", found=404),
     "GET /docs": entry("anybody"),
     "GET /docs/oauth2-redirect": entry("anybody"),
     "GET /openapi.json": entry("anybody"),

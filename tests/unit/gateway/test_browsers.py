@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -161,3 +162,29 @@ async def test_answer_that_is_there_comes_as_json_where_the_client_accepts_that_
             only = await here.http.post(path, json=question, headers={**both, "Accept": "text/event-stream"})
             assert only.headers["content-type"].startswith("text/event-stream")
             assert "event: result" in only.text
+
+
+async def test_the_chat_page_has_a_strict_policy_and_its_files_a_long_life() -> None:
+    async with running_gateway(widget_origins=APP) as here:
+        page = await here.http.get("/")
+        again = await here.http.get("/", headers={"If-None-Match": page.headers["etag"]})
+        script = re.search(r'src="\./(assets/[^"]+\.js)"', page.text)
+        assert script
+        asset = await here.http.get(f"/{script[1]}")
+        missing = await here.http.get("/assets/../sources.sha256")
+
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert policy.endswith(f"frame-ancestors {APP}")
+    assert "<style" not in page.text
+    assert again.status_code == 304
+    assert asset.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in asset.headers["cache-control"]
+    assert missing.status_code == 404
+
+
+async def test_without_allowed_sites_nobody_shows_the_chat_page_in_a_frame() -> None:
+    async with running_gateway() as here:
+        page = await here.http.get("/")
+    assert page.headers["content-security-policy"].endswith("frame-ancestors 'none'")

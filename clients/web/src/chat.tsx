@@ -1,0 +1,171 @@
+/** The chat: the conversations of this device, the one that is shown, and the question that runs. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { leave, startSession, type Access } from "./access";
+import { failureOf, follow } from "./asking";
+import { Composer } from "./components/composer";
+import type { Rate } from "./components/feedback";
+import { Icon } from "./components/icons";
+import { Sidebar } from "./components/sidebar";
+import { TurnView } from "./components/turn";
+import { loadConversations, newConversation, newTurn, saveConversations, type Conversation, type Turn } from "./conversations";
+import type { Language, Texts } from "./texts";
+
+interface Props {
+  access: Access;
+  setAccess: (access: Access | null) => void;
+  language: Language;
+  setLanguage: (language: Language) => void;
+  texts: Texts;
+  /** Whether the page stands inside another one. */
+  embedded: boolean;
+}
+
+export function Chat({ access, setAccess, language, setLanguage, texts, embedded }: Props) {
+  const [conversations, setConversations] = useState<Conversation[]>(() => loadConversations(localStorage));
+  const [chosen, setChosen] = useState(() => conversations[0]?.local ?? "");
+  const [open, setOpen] = useState(false);
+  const [online, setOnline] = useState(navigator.onLine);
+  const runs = useRef(new Map<string, AbortController>());
+  const end = useRef<HTMLDivElement>(null);
+  const conversation = conversations.find((one) => one.local === chosen) ?? null;
+  const last = conversation?.turns.at(-1);
+  const running = last?.phase === "sending" || last?.phase === "running";
+
+  useEffect(() => saveConversations(localStorage, conversations), [conversations]);
+  useEffect(() => {
+    const heard = (): void => setOnline(navigator.onLine);
+    addEventListener("online", heard);
+    addEventListener("offline", heard);
+    return () => {
+      removeEventListener("online", heard);
+      removeEventListener("offline", heard);
+    };
+  }, []);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "end" });
+  }, [conversation?.turns.length, last?.phase]);
+  // What was running when the page was left, or the connection was lost, goes on.
+  useEffect(() => {
+    for (const one of online ? conversations : []) {
+      const turn = one.turns.at(-1);
+      const lost = turn?.failure?.kind === "connection";
+      if (turn && (turn.phase === "sending" || turn.phase === "running" || lost)) void run(one.local, one.id, turn);
+    }
+  }, [access, online]);
+
+  const change = (local: string, apply: (one: Conversation) => Conversation): void =>
+    setConversations((all) => all.map((one) => (one.local === local ? apply(one) : one)));
+
+  const show = (local: string) => (turn: Turn) =>
+    change(local, (one) => ({ ...one, turns: one.turns.map((other) => (other.key === turn.key ? turn : other)) }));
+
+  const run = async (local: string, id: string, turn: Turn): Promise<void> => {
+    if (runs.current.has(turn.key)) return;
+    const abort = new AbortController();
+    runs.current.set(turn.key, abort);
+    const stored = (given: string): void => change(local, (one) => ({ ...one, id: given }));
+    try {
+      await follow(access.client, turn, access.conversation || id, show(local), abort.signal, stored);
+    } finally {
+      runs.current.delete(turn.key);
+    }
+  };
+
+  const ask = (question: string): void => {
+    const turn = newTurn(question);
+    const asked = conversation ?? newConversation();
+    const changed = { ...asked, title: asked.title || question, changed: Date.now(), turns: [...asked.turns, turn] };
+    setConversations((all) => [changed, ...all.filter((one) => one.local !== changed.local)]);
+    setChosen(changed.local);
+    void run(changed.local, changed.id, turn);
+  };
+
+  /** Go on with a question that could not be followed to its end; ask one that has ended again, as a new question. */
+  const retry = (turn: Turn): void => {
+    if (turn.phase === "done") ask(turn.question);
+    else if (conversation) void run(conversation.local, conversation.id, turn);
+  };
+
+  const stop = async (): Promise<void> => {
+    if (!conversation || !last) return;
+    if (last.id) await access.client.withdraw(last.id).catch(() => runs.current.get(last.key)?.abort());
+    else runs.current.get(last.key)?.abort();
+    if (!last.id) show(conversation.local)({ ...last, phase: "failed", failure: failureOf(new Error(texts.withdrawn)) });
+  };
+
+  const rate = (turn: Turn): Rate => async (rating, details) => {
+    const sent = await access.client.rate(turn.id, rating, details).then(
+      () => true,
+      () => false,
+    );
+    if (sent && conversation) show(conversation.local)({ ...turn, rating });
+    return sent;
+  };
+
+  const begin = async (): Promise<void> => {
+    if (access.conversation) {
+      const fresh = await startSession(sessionStorage);
+      if (fresh) setAccess(fresh);
+    }
+    setChosen("");
+    setOpen(false);
+  };
+
+  const remove = (local: string): void => {
+    for (const turn of conversations.find((one) => one.local === local)?.turns ?? []) runs.current.get(turn.key)?.abort();
+    setConversations((all) => all.filter((one) => one.local !== local));
+    if (chosen === local) setChosen("");
+  };
+
+  return (
+    <div class={`layout ${open ? "open" : ""} ${embedded ? "embedded" : ""}`}>
+      <header class="bar">
+        <button type="button" class="quiet menu" aria-expanded={open} aria-controls="conversations" aria-label={open ? texts.hideConversations : texts.showConversations} onClick={() => setOpen(!open)}>
+          <Icon name={open ? "close" : "menu"} />
+        </button>
+        <h1>{texts.title}</h1>
+        <button type="button" class="quiet" aria-label={texts.newConversation} onClick={() => void begin()}>
+          <Icon name="plus" /> <span class="wide">{texts.newConversation}</span>
+        </button>
+        <label>
+          <span class="hidden">{texts.language}</span>
+          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value as Language)}>
+            <option value="en">English</option>
+            <option value="fr">Français</option>
+          </select>
+        </label>
+        {access.byKey && (
+          <button type="button" class="quiet" onClick={() => (leave(sessionStorage), setAccess(null))}>
+            {texts.leave}
+          </button>
+        )}
+      </header>
+      <Sidebar conversations={conversations} chosen={chosen} texts={texts} choose={(local) => (setChosen(local), setOpen(false))} remove={remove} />
+      <main aria-label={texts.title}>
+        {!online && (
+          <p class="banner" role="alert">
+            {texts.offline}
+          </p>
+        )}
+        {!conversation?.turns.length && (
+          <section class="empty">
+            <h2>{texts.emptyTitle}</h2>
+            <p>{texts.emptyText}</p>
+          </section>
+        )}
+        {conversation?.turns.map((turn) => (
+          <TurnView key={turn.key} turn={turn} texts={texts} language={language} ask={running ? null : ask} retry={() => retry(turn)} rate={rate(turn)} />
+        ))}
+        {/* Read out once, when it is whole: a text that grows word by word cannot be listened to. */}
+        <p class="hidden" aria-live="polite">
+          {last?.phase === "done" && last.result?.reply !== false ? `${texts.answer}: ${last.result?.answer.content ?? ""}` : ""}
+        </p>
+        <div ref={end} />
+      </main>
+      <footer>
+        <Composer texts={texts} running={running} send={ask} stop={() => void stop()} />
+      </footer>
+    </div>
+  );
+}

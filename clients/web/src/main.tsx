@@ -1,0 +1,57 @@
+/** Starts the page: chooses its language, finds out with what it may ask, and shows the chat. */
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { enter, openAccess, type Access } from "./access";
+import { Chat } from "./chat";
+import { Login } from "./components/login";
+import { preferredLanguage, textsOf, type Language } from "./texts";
+
+const LANGUAGE = "answerbus.language";
+
+function Page() {
+  const [language, setLanguage] = useState(() => preferredLanguage(localStorage.getItem(LANGUAGE), navigator.languages));
+  const [access, setAccess] = useState<Access | null | "opening" | "unreachable">("opening");
+  const texts = textsOf(language);
+
+  const open = (): void => {
+    setAccess("opening");
+    openAccess(sessionStorage).then(setAccess, () => setAccess("unreachable"));
+  };
+  useEffect(open, []);
+  useEffect(() => {
+    if (access !== "unreachable") return undefined;
+    addEventListener("online", open);
+    return () => removeEventListener("online", open);
+  }, [access]);
+  useEffect(() => {
+    document.documentElement.lang = language;
+    document.title = texts.title;
+  }, [language]);
+
+  const choose = (wanted: Language): void => {
+    localStorage.setItem(LANGUAGE, wanted);
+    setLanguage(wanted);
+  };
+  const tryKey = async (key: string): Promise<boolean> => {
+    const found = await enter(sessionStorage, key);
+    if (found) setAccess(found);
+    return found !== null;
+  };
+  if (access === "opening") return <main class="empty"><p role="status">{texts.loading}</p></main>;
+  if (access === "unreachable") {
+    return (
+      <main class="empty">
+        <p role="alert">{texts.errors.connection}</p>
+        <button type="button" onClick={open}>
+          {texts.tryAgain}
+        </button>
+      </main>
+    );
+  }
+  if (access === null) return <Login texts={texts} enter={tryKey} />;
+  const embedded = new URLSearchParams(location.search).has("embedded");
+  return <Chat access={access} setAccess={setAccess} language={language} setLanguage={choose} texts={texts} embedded={embedded} />;
+}
+
+render(<Page />, document.getElementById("page")!);

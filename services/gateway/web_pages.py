@@ -1,0 +1,102 @@
+"""The chat page and the widget that puts it into pages of other sites: static files under a strict policy.
+
+The files are built from `clients/web` and ship with the program; a running platform builds nothing and loads nothing
+from elsewhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shared.contracts.errors import NotFoundError
+
+FOLDER = Path(__file__).parent / "web"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+#: The names of files under `assets/` contain a hash of what is in them.
+_FOREVER, _CHECKED = "public, max-age=31536000, immutable", "no-cache"
+
+
+@dataclass(frozen=True)
+class WebFile:
+    """A file as it is sent."""
+
+    content: bytes
+    media_type: str
+    cache: str
+    compressed: bytes = field(init=False)
+    etag: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "compressed", gzip.compress(self.content, 9, mtime=0))
+        object.__setattr__(self, "etag", f'"{hashlib.sha256(self.content).hexdigest()[:20]}"')
+
+
+def routes(widget_origins: tuple[str, ...], folder: Path = FOLDER) -> list[Route]:
+    """`/` is the page itself, which pages of `widget_origins` may show in a frame."""
+    files, policy = _files(folder), content_policy(widget_origins)
+
+    async def send(request: Request) -> Response:
+        file = files.get(request.url.path.removeprefix("/") or "index.html")
+        if file is None:
+            raise NotFoundError("the page has no such file; load it again")
+        return _reply(request, file, policy)
+
+    paths = ("/", "/widget.js", "/icon.svg", "/assets/{name}")
+    return [Route(path, send, methods=["GET"], include_in_schema=False) for path in paths]
+
+
+def content_policy(widget_origins: tuple[str, ...]) -> str:
+    """The Content-Security-Policy: everything comes from the gateway itself, and no script or style from the page."""
+    ancestors = " ".join(widget_origins) or "'none'"
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            f"frame-ancestors {ancestors}",
+        )
+    )
+
+
+def _files(folder: Path) -> dict[str, WebFile]:
+    found = {}
+    for path in sorted(one for one in folder.rglob("*") if one.suffix in _TYPES):
+        name = path.relative_to(folder).as_posix()
+        cache = _FOREVER if name.startswith("assets/") else _CHECKED
+        found[name] = WebFile(path.read_bytes(), _TYPES[path.suffix], cache)
+    return found
+
+
+def _reply(request: Request, file: WebFile, policy: str) -> Response:
+    headers = {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        # Scripts and styles may be loaded by the pages that show the widget.
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Cache-Control": file.cache,
+        "ETag": file.etag,
+        "Vary": "Accept-Encoding",
+    }
+    if request.headers.get("if-none-match") == file.etag:
+        return Response(status_code=304, headers=headers)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(file.content, headers=headers, media_type=file.media_type)
+    return Response(file.compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.media_type)
