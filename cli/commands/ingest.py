@@ -33,16 +33,18 @@ AllowedHosts = Annotated[
     typer.Option("--allow-host", help="Private host or network that may be fetched from; repeatable."),
 ]
 
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        help="JSON lines: PART=KEY with PART title, text, url, id, language, date, groups, metadata; repeatable.",
+    ),
+]
+
 
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Files, folders, or - for standard input.")] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--field",
-            help="JSON lines: PART=KEY with PART title, text, url, id, language, date, groups, metadata; repeatable.",
-        ),
-    ] = None,
+    field: Fields = None,
     urls: Annotated[str, typer.Option("--urls", help="File with the URL of one page per line.")] = "",
     sitemap: Annotated[list[str] | None, typer.Option("--sitemap", help="URL of a sitemap; repeatable.")] = None,
     allowed_hosts: AllowedHosts = None,
