@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from services.retrieval.retrievers.web.request import request_url
+from services.retrieval.retrievers.web.request import client_of, request_url
 from services.retrieval.retrievers.web.results import passages
 from services.retrieval.retrievers.web.settings import FIELDS
 from shared.contracts.domain import Passage
 from shared.text.languages import code2
 from shared.web.client import SafeClient
-from shared.web.policy import Policy
 
 
 class JsonSearch:
@@ -36,9 +35,7 @@ class JsonSearch:
         self._name, self._url, self._key = name, url, key
         self._results = results.split(".")
         self._fields = {**FIELDS, **(fields or {})}
-        host = urlsplit(url).hostname or ""
-        policy = Policy(allow=(host,), inside=(host,), step_seconds=seconds, total_seconds=seconds, max_redirects=2)
-        self._client = client or SafeClient(policy)
+        self._client = client or client_of(url, seconds)
 
     async def open(self) -> None:
         """Nothing is asked yet."""

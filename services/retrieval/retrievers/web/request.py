@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import SafeClient
+from shared.web.policy import Policy
 
 _MAX_BYTES = 2 * 2**20
+
+
+def client_of(url: str, seconds: float) -> SafeClient:
+    """A client for this engine alone, which may lie inside one's own network, because the operator named it."""
+    host = urlsplit(url).hostname or ""
+    limits = Policy(allow=(host,), inside=(host,), step_seconds=seconds, total_seconds=seconds, max_redirects=2)
+    return SafeClient(limits)
 
 
 async def request_json(client: SafeClient, engine: str, url: str, parameters: Mapping[str, str]) -> dict[str, Any]:

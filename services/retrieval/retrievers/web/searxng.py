@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from services.retrieval.retrievers.web.request import request_json
+from services.retrieval.retrievers.web.request import client_of, request_json
 from services.retrieval.retrievers.web.results import passages
 from shared.contracts.domain import Passage
 from shared.text.languages import code2
 from shared.web.client import SafeClient
-from shared.web.policy import Policy
 
 _NAMES = {"url": "url", "title": "title", "text": "content", "date": "publishedDate"}
 
 
 class SearxngSearch:
-    """Asks the instance at `url`; its host may lie inside one's own network, because the operator named it."""
+    """Asks the instance at `url`."""
 
     def __init__(self, url: str, *, client: SafeClient | None = None, seconds: float = 10.0) -> None:
         self._url = url.rstrip("/")
-        host = urlsplit(url).hostname or ""
-        policy = Policy(allow=(host,), inside=(host,), step_seconds=seconds, total_seconds=seconds, max_redirects=2)
-        self._client = client or SafeClient(policy)
+        self._client = client or client_of(url, seconds)
 
     async def open(self) -> None:
-        """Nothing is parameters yet."""
+        """Nothing is asked yet."""
 
     async def close(self) -> None:
         await self._client.close()
