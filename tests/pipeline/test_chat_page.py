@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from shared.contracts.requests.directory import LoadRequest
 from shared.runtime.settings import Settings
 from tests.pipeline.test_effects_of_tools import ANSWER, FOUND, SLOTS, SMITH
-from tests.support.browser import barriers, open_page, running_browser
+from tests.support.browser import barriers, open_page, picture, running_browser
 from tests.support.chromium import page_server
 from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform, tags
 from tests.support.model_server import Scripted, ScriptedReply
@@ -80,6 +80,7 @@ async def test_an_answer_can_be_read_checked_and_rated_in_both_languages_and_the
         await page.locator(".cite").first.click()
         await expect(page.locator(".sources blockquote")).to_contain_text("forty euros")
         assert await barriers(page) == []
+        await picture(page, f"chat-answer-{locale[:2]}-{theme}")
 
         await page.get_by_role("button", name=words["bad"]).click()
         await page.locator("input[value=incomplete]").check()
@@ -127,6 +128,7 @@ async def test_a_narrow_page_needs_no_sideways_scrolling(browser: Browser, tmp_p
         await page.get_by_role("button", name="Show conversations").click()
         await expect(page.locator(".sidebar .title")).to_contain_text(RENT)
         assert await barriers(page) == []
+        await picture(page, "chat-narrow")
 
 
 async def test_options_of_a_clarification_are_buttons_that_answer_it(browser: Browser, tmp_path: Path) -> None:
@@ -136,6 +138,7 @@ async def test_options_of_a_clarification_are_buttons_that_answer_it(browser: Br
         await ended(page)
         await expect(page.get_by_role("heading", name="Which one do you mean?")).to_be_visible()
         assert await barriers(page) == []
+        await picture(page, "chat-clarification")
         await page.get_by_role("button", name="small").click()
         await ended(page, 2)
         await expect(page.locator(".question").last).to_contain_text("small")
@@ -155,6 +158,7 @@ async def test_free_times_are_cards_and_a_booking_is_confirmed(browser: Browser,
         await ended(page, 2)
         await expect(page.locator(".card.confirmed")).to_contain_text("Dr. Joel Smith")
         assert await barriers(page) == []
+        await picture(page, "chat-booking")
 
 
 async def test_experts_that_were_found_are_cards(browser: Browser, tmp_path: Path) -> None:
@@ -175,6 +179,7 @@ async def test_an_emergency_stands_first_and_is_an_alert(browser: Browser, tmp_p
         await expect(alert.get_by_role("heading")).to_have_text("If you need help now")
         assert await alert.get_by_role("link").count() > 0
         assert await barriers(page) == []
+        await picture(page, f"chat-emergency-{theme}")
 
 
 async def test_a_draft_that_is_withdrawn_disappears(browser: Browser, tmp_path: Path) -> None:
@@ -222,6 +227,7 @@ async def test_too_many_questions_are_told_with_the_time_to_wait(browser: Browse
         await expect(alert).to_contain_text("Too many questions for now.")
         await expect(alert.get_by_role("button")).to_be_disabled()
         assert await barriers(page) == []
+        await picture(page, "chat-limit")
 
 
 async def test_visitors_ask_without_a_key_where_sessions_are_enabled(browser: Browser, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.async_playwright import Axe
@@ -51,6 +53,12 @@ async def open_page(browser: Browser, address: str, **options: Any) -> AsyncIter
         assert not faults
     finally:
         await context.close()
+
+
+async def picture(page: Page, name: str) -> None:
+    """Write what the page looks like into the folder that PICTURES names; nothing without it."""
+    if folder := os.environ.get("PICTURES"):
+        await page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 async def barriers(page: Page) -> list[str]:
