@@ -79,7 +79,7 @@ class IngestReport:
 
     def line(self) -> str:
         """The figures as one line."""
-        made = ", ".join(f"{self.made[name]} {name}" for name in MADE if self.made[name])
+        made = ", ".join(f"{name}: {self.made[name]}" for name in MADE if self.made[name])
         parts = [
             f"{count} {status}{f' ({made})' if status == 'indexed' and made else ''}"
             for status, count in sorted(self.counts.items())

@@ -45,7 +45,8 @@ def test_folders_with_equal_names_are_kept_apart_listed_shown_and_removed(tmp_pa
     # When each is ingested into a collection of its own, the second one with what disappeared removed
     for language in ("en", "fr"):
         done = _cli(data, "ingest", str(tmp_path / language), "--collection", language, "--sync")
-        assert (done.returncode, done.stdout.strip()) == (0, "1 indexed"), done.stderr
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("1 indexed (chunks: 1")
     # Then both are there
     assert _ids(data) == ["kb:en/pool.md", "kb:fr/pool.md"]
     shown = _json(data, "documents", "show", "kb:fr/pool.md")

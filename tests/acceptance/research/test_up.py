@@ -12,6 +12,8 @@ from tests.acceptance.research.research_model import FOLDER, QUESTION
 from tests.support.platform import Platform, cli, running
 from tests.support.speed import limit
 
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
