@@ -16,7 +16,7 @@ import pytest
 from services.retrieval.graph.document_links import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.neo4j import Neo4jGraph
-from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, Relation
+from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, KindCounts, Relation
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.graph.sqlite_writer import GraphWriter
 from services.retrieval.retrievers.graph import GraphWalker
@@ -77,6 +77,17 @@ async def test_graph_joins_a_mention_to_the_passage_that_defines_the_name(graph:
     }
     assert counted == Counts(entities=1, relations=1, passages=1, mentions=1)
     assert await graph.relations("river gauge") == [Relation("flood warning", "uses", "river gauge")]
+
+
+async def test_graph_counts_its_entities_and_relations_by_kind(graph: Graph) -> None:
+    assert await graph.kinds() == KindCounts({}, {})
+    first = await _put(graph, "River Gauge", "Measures the level of water.")
+    second = await _put(graph, "Flood Warning", "It uses the river gauge of every town.")
+
+    counted = await graph.kinds()
+    assert counted.relations == {"uses": 1}
+    assert sum(counted.entities.values()) == first.entities + second.entities
+    assert all(kind for kind in counted.entities)
 
 
 async def test_graph_knows_the_version_that_was_put_last(graph: Graph) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Error, Page, async_playwright
+from playwright.async_api import Browser, Error, Page, async_playwright, expect
 
 from tests.support.chromium import chromium
 from tests.support.servers import missing
@@ -43,6 +43,7 @@ async def open_page(browser: Browser, address: str, **options: Any) -> AsyncIter
     """A page in a profile of its own; errors of its scripts, and what its policy forbids, fail the test."""
     context = await browser.new_context(**options)
     context.set_default_timeout(limit(PATIENCE) * 1e3)
+    expect.set_options(timeout=limit(PATIENCE) * 1e3)
     page = await context.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
