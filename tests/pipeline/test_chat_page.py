@@ -200,6 +200,31 @@ async def test_a_running_question_can_be_stopped(browser: Browser, tmp_path: Pat
         await expect(page.get_by_text("You stopped this question.")).to_be_visible()
 
 
+async def test_a_question_that_was_not_stored_yet_can_be_stopped_and_asked_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with chat(browser, tmp_path) as (page, _):
+        await page.route("**/api/v1/questions", lambda route: None)  # it never arrives
+        await ask(page)
+        await page.get_by_role("button", name="Stop").click()
+        await expect(page.get_by_role("alert")).to_contain_text("You stopped this question.")
+        await page.unroute("**/api/v1/questions")
+        await page.get_by_role("button", name="Try again").click()
+        await expect(page.locator(".prose")).to_contain_text("forty euros")
+
+
+async def test_words_of_a_draft_are_not_written_to_the_disk_of_the_asker(browser: Browser, tmp_path: Path) -> None:
+    async with chat(browser, tmp_path, ScriptedReply(tags(GOOD), token=0.05)) as (page, _):
+        await page.evaluate(
+            "() => { window.writes = 0; const set = Storage.prototype.setItem;"
+            "Storage.prototype.setItem = function (...of) { window.writes += 1; set.apply(this, of); }; }"
+        )
+        await ask(page)
+        await ended(page)
+        # Asked, stored, running, ended
+        assert await page.evaluate("window.writes") <= 4
+
+
 async def test_a_question_goes_on_after_the_page_was_loaded_again(browser: Browser, tmp_path: Path) -> None:
     slow = ScriptedReply(tags(GOOD), token=0.2)
     async with chat(browser, tmp_path, slow) as (page, _):

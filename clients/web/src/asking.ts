@@ -1,6 +1,6 @@
 /** Asks a question and follows it to its end; every change of its turn goes to `show`. */
 
-import { ConnectionFailedError, ResponseError, type Answerbus, type StreamEvent } from "@answerbus/client";
+import { ResponseError, type Answerbus, type StreamEvent } from "@answerbus/client";
 import { ended, type Failure, type Turn } from "./conversations";
 
 export type Show = (turn: Turn) => void;
@@ -62,11 +62,10 @@ function changesOf(event: StreamEvent, turn: Turn, draft: string): Partial<Turn>
 }
 
 /** What went wrong, as far as the asker can do something about it. */
-export function failureOf(error: unknown): Failure {
+function failureOf(error: unknown): Failure {
   if (error instanceof ResponseError) {
     const kind = ({ 401: "key", 403: "denied", 429: "limit", 503: "busy" } as const)[error.status] ?? "other";
     return { kind, detail: error.detail, seconds: error.retryAfter };
   }
-  if (error instanceof ConnectionFailedError) return { kind: "connection", detail: "", seconds: null };
-  return { kind: "connection", detail: error instanceof Error ? error.message : String(error), seconds: null };
+  return { kind: "connection", detail: "", seconds: null };
 }

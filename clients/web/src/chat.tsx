@@ -2,13 +2,13 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { leave, startSession, type Access } from "./access";
-import { failureOf, follow } from "./asking";
+import { follow } from "./asking";
 import { Composer } from "./components/composer";
 import type { Rate } from "./components/feedback";
 import { Icon } from "./components/icons";
 import { Sidebar } from "./components/sidebar";
 import { TurnView } from "./components/turn";
-import { loadConversations, newConversation, newTurn, saveConversations, type Conversation, type Turn } from "./conversations";
+import { keptState, loadConversations, newConversation, newTurn, saveConversations, type Conversation, type Turn } from "./conversations";
 import type { Language, Texts } from "./texts";
 
 interface Props {
@@ -32,7 +32,7 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
   const last = conversation?.turns.at(-1);
   const running = last?.phase === "sending" || last?.phase === "running";
 
-  useEffect(() => saveConversations(localStorage, conversations), [conversations]);
+  useEffect(() => saveConversations(localStorage, conversations), [keptState(conversations)]);
   useEffect(() => {
     const heard = (): void => setOnline(navigator.onLine);
     addEventListener("online", heard);
@@ -89,9 +89,10 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
 
   const stop = async (): Promise<void> => {
     if (!conversation || !last) return;
-    if (last.id) await access.client.withdraw(last.id).catch(() => runs.current.get(last.key)?.abort());
-    else runs.current.get(last.key)?.abort();
-    if (!last.id) show(conversation.local)({ ...last, phase: "failed", failure: failureOf(new Error(texts.withdrawn)) });
+    const { client } = access;
+    if (last.id && (await client.withdraw(last.id).then(() => true, () => false))) return; // its stream tells the ending
+    runs.current.get(last.key)?.abort();
+    show(conversation.local)({ ...last, phase: "failed", failure: { kind: "stopped", detail: "", seconds: null } });
   };
 
   const rate = (turn: Turn): Rate => async (rating, details) => {

@@ -7,7 +7,7 @@ export type Phase = "sending" | "running" | "done" | "failed";
 
 /** Why a question could not be asked or read on; `seconds` after which it may be tried again. */
 export interface Failure {
-  kind: "limit" | "busy" | "connection" | "denied" | "key" | "other";
+  kind: "limit" | "busy" | "connection" | "denied" | "key" | "stopped" | "other";
   detail: string;
   seconds: number | null;
 }
@@ -89,6 +89,12 @@ export function loadConversations(storage: Storage): Conversation[] {
   } catch {
     return []; // of another version, or storage is not allowed
   }
+}
+
+/** Changes with what is kept of the conversations, and so not with every word of a draft. */
+export function keptState(conversations: readonly Conversation[]): string {
+  const turn = (one: Turn): string => [one.key, one.phase, one.id, one.rating].join();
+  return conversations.map((one) => [one.local, one.id, one.changed, ...one.turns.map(turn)].join()).join(";");
 }
 
 /** Keep them; what there is no room for is left out from the oldest on. */

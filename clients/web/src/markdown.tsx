@@ -1,6 +1,7 @@
 /** The text of an answer as elements: Markdown without HTML, and its citation numbers as buttons. */
 
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 import { marked, type Token, type Tokens } from "marked";
 
 const MARKER = /\[(\d{1,2})\]/;
@@ -12,7 +13,9 @@ interface Props {
 }
 
 export function Markdown({ text, cite }: Props) {
-  return <div class="prose">{blocks(marked.lexer(text), cite)}</div>;
+  // Every word of one draft draws all answers anew: only what has changed is read again.
+  const tokens = useMemo(() => marked.lexer(text), [text]);
+  return <div class="prose">{blocks(tokens, cite)}</div>;
 }
 
 /** Only web addresses become links. */

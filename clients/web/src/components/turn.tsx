@@ -109,7 +109,7 @@ function FailureView({ failure, texts, retry }: { failure: Failure; texts: Texts
   return (
     <div class="failure" role="alert">
       <p>
-        {texts.errors[failure.kind]} {failure.kind === "other" && failure.detail}
+        {failure.kind === "stopped" ? texts.withdrawn : texts.errors[failure.kind]} {failure.kind === "other" && failure.detail}
       </p>
       <button type="button" disabled={seconds > 0} onClick={retry}>
         {seconds > 0 ? texts.tryIn(seconds) : texts.tryAgain}
