@@ -16,10 +16,11 @@ from shared.contracts.answer_cache import (
     place_of,
     written,
 )
-from shared.contracts.domain import Lane, Reusable
+from shared.contracts.domain import Lane, Question, Reusable
 from shared.contracts.envelope import Envelope
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
+from shared.contracts.outcome import Outcome, outcome_of
 from shared.observability import telemetry
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
@@ -77,30 +78,39 @@ class AnswerCache:
 
 
 def cacheable_answer(ending: Fact, envelope: Envelope, settings: PersistenceSettings) -> KeptAnswer | None:
-    """The answer to store, or None. It must be plain text, verified, confident, and independent of the asker.
-
-    Excluded are answers from tools or web pages, which change unnoticed, and questions from which moderation removed
-    something, as their key belongs to another text.
-    """
-    if isinstance(ending, AnswerVerified) and ending.question.notice is not None:
-        return None  # the services that help depend on the asker's region
+    """The answer to store, or None; see `kept_answer`."""
     if not isinstance(ending, AnswerVerified) or not envelope.reuse_key or envelope.lane is not Lane.LIVE:
         return None
-    answer = ending.answer
-    plain = answer.type == "normal" and answer.payload is None and not ending.tool_calls
-    confident = not ending.best_effort and ending.confidence >= settings.reuse_confidence
-    lasting = bool(ending.citations) and not any(one.source.startswith("web:") for one in ending.citations)
-    if not (plain and confident and lasting and is_about(envelope.reuse_key, ending.question.text)):
+    question = ending.question.model_copy(update={"turns": ()})
+    return kept_answer(outcome_of(ending), question, envelope.reuse_key, envelope.correlation_id, settings)
+
+
+def kept_answer(
+    outcome: Outcome, question: Question, key: str, origin: str, settings: PersistenceSettings
+) -> KeptAnswer | None:
+    """The answer of an outcome as it may be given again under that key, or None.
+
+    It must be plain text, verified, confident, and independent of the asker. Excluded are answers from tools or web
+    pages, which change unnoticed, those beside which help is offered, as the services depend on the asker's region, and
+    questions from which moderation removed something, as their key belongs to another text.
+    """
+    answer = outcome.answer
+    if outcome.name != "answered" or answer is None or outcome.notice is not None or not outcome.reply:
+        return None
+    plain = answer.type == "normal" and answer.payload is None and not outcome.tool_calls
+    confident = not outcome.best_effort and outcome.confidence >= settings.reuse_confidence
+    lasting = bool(outcome.citations) and not any(one.source.startswith("web:") for one in outcome.citations)
+    if not (plain and confident and lasting and is_about(key, outcome.question)):
         return None
     return KeptAnswer(
-        question=ending.question.model_copy(update={"turns": ()}),
+        question=question,
         answer=answer,
-        citations=ending.citations,
-        followups=ending.followups,
-        confidence=ending.confidence,
-        engine=ending.engine,
-        origin=envelope.correlation_id,
-        context=ending.context.of_department(),
+        citations=outcome.citations,
+        followups=outcome.followups,
+        confidence=outcome.confidence,
+        engine=outcome.engine,
+        origin=origin,
+        context=outcome.context.of_department(),
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from services.persistence.answer_cache import AnswerCache
+from services.persistence.answer_cache import AnswerCache, kept_answer
 from services.persistence.ports import Record
 from services.persistence.settings import PersistenceSettings
-from shared.contracts.answer_cache import KeptAnswer, is_about
 from shared.contracts.domain import PipelineRef, Question
 from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import Sections
-from shared.contracts.requests.persistence import Exchange, KeptAnswerReply, KeptAnswerRequest
+from shared.contracts.requests.persistence import KeptAnswerReply, KeptAnswerRequest
 
 
 class KeptAnswers:
@@ -37,30 +36,9 @@ class KeptAnswers:
         except PipelineError:  # the revision is not kept any more
             return KeptAnswerReply()
         left = timedelta(days=settings.reuse_days) - (datetime.now(UTC) - exchange.ended_at)
-        kept = kept_answer_of(exchange, settings)
+        question = Question(text=exchange.question, language=exchange.language)
+        kept = kept_answer(exchange.to_outcome(), question, exchange.reuse_key, exchange.id, settings)
         if kept is None or left <= timedelta():
             return KeptAnswerReply()
         await self._cache.restore(request.key, kept, request.tenant, left.total_seconds())
         return KeptAnswerReply(kept=kept)
-
-
-def kept_answer_of(exchange: Exchange, settings: PersistenceSettings) -> KeptAnswer | None:
-    """The recorded answer if it may be reused, by the rules of `cacheable_answer`; else None."""
-    answer, details = exchange.answer, exchange.details
-    if answer is None or answer.type != "normal" or answer.payload is not None:
-        return None
-    if details.get("tool_calls") or details.get("best_effort") or details.get("notice") or not exchange.shown:
-        return None
-    lasting = bool(exchange.citations) and not any(one.source.startswith("web:") for one in exchange.citations)
-    confident = exchange.confidence >= settings.reuse_confidence
-    if not (lasting and confident and is_about(exchange.reuse_key, exchange.question)):
-        return None
-    return KeptAnswer(
-        question=Question(text=exchange.question, language=exchange.language),
-        answer=answer,
-        citations=exchange.citations,
-        followups=exchange.followups,
-        confidence=exchange.confidence,
-        engine=exchange.engine,
-        origin=exchange.id,
-    )

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from services.persistence.answer_cache import AnswerCache, cacheable_answer
+from services.persistence import projection
+from services.persistence.answer_cache import AnswerCache, cacheable_answer, kept_answer
 from services.persistence.settings import PersistenceSettings
 from shared.contracts.answer_cache import (
     GENERATION,
@@ -17,7 +18,7 @@ from shared.contracts.answer_cache import (
     read_kept,
     reuse_key,
 )
-from shared.contracts.domain import Answer, Lane, PipelineRef, Question, Turn
+from shared.contracts.domain import Answer, Context, Lane, PipelineRef, Question, Turn
 from shared.contracts.envelope import Event
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import (
@@ -127,6 +128,16 @@ def test_an_answer_that_is_unsure_personal_or_made_of_what_changes_is_not_kept(c
 )
 def test_only_a_live_answer_with_a_key_is_kept(event: Event[Any]) -> None:
     assert cacheable_answer(event.payload, event, SETTINGS) is None
+
+
+def test_the_record_gives_the_same_answer_with_its_department() -> None:
+    event = ended(context=Context(standalone_question=TEXT, department="library", topic="cards", read_on="/cards"))
+    recorded = projection.exchange(event.payload, event).to_outcome()
+
+    stored = cacheable_answer(event.payload, event, SETTINGS)
+    assert stored is not None
+    assert stored.context == Context(department="library", topic="cards", read_on="/cards")
+    assert kept_answer(recorded, stored.question, KEY, question_id(), SETTINGS) == stored
 
 
 async def test_a_disliked_answer_is_gone_and_does_not_come_back_when_its_ending_is_heard_again() -> None:
