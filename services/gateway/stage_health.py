@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Literal, NamedTuple
+
+from shared.contracts.errors import UnavailableError
 
 #: Stages without which questions are answered all the same: what they are to do waits in the log.
 FOLLOWING = frozenset({"persistence"})
@@ -12,14 +15,36 @@ FOLLOWING = frozenset({"persistence"})
 CACHE_SECONDS = 2.0
 
 
+class PlatformHealth(NamedTuple):
+    """Whether questions can be answered now; `not_ready` are the stages that cannot work, None while NATS is away."""
+
+    state: Literal["ok", "degraded", "unavailable"]
+    not_ready: tuple[str, ...] | None
+
+
 class StageHealth:
     """Caches the stages that are not ready, because anybody may ask for the gateway's health."""
 
-    def __init__(self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]]) -> None:
+    def __init__(
+        self, stages_not_ready: Callable[[], Awaitable[dict[str, str]]], is_connected: Callable[[], bool]
+    ) -> None:
         self._stages_not_ready = stages_not_ready
+        self._is_connected = is_connected
         self._lock = asyncio.Lock()
         self._names: tuple[str, ...] = ()
         self._until = 0.0
+
+    async def platform(self) -> PlatformHealth:
+        """The health of all stages together; `degraded` while only those are missing that follow the answers."""
+        try:
+            missing = await self.not_ready() if self._is_connected() else None
+        except UnavailableError:
+            missing = None
+        if missing is None:
+            return PlatformHealth("unavailable", None)
+        if not missing:
+            return PlatformHealth("ok", ())
+        return PlatformHealth("degraded" if FOLLOWING.issuperset(missing) else "unavailable", missing)
 
     async def not_ready(self) -> tuple[str, ...]:
         """The names of the stages without a ready worker; the reasons, which may name servers, are for operators.

@@ -85,7 +85,7 @@ def gateway_of(context: StageContext) -> Gateway:
         feed=feed,
         authenticator=Authenticator(context.settings, _tokens(context.settings), sessions),
         admission=admission,
-        stage_health=StageHealth(context.stages_not_ready),
+        stage_health=StageHealth(context.stages_not_ready, context.is_connected),
         streams=StreamLimit(context.settings.streams_per_key),
         limits=limits,
         sessions=sessions,

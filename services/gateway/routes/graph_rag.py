@@ -27,9 +27,8 @@ from services.gateway.graph_rag import (
 from services.gateway.presenter import question_json
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
-from services.gateway.stage_health import FOLLOWING
 from services.gateway.state import CurrentGateway
-from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.pipelines import pipeline_for
 from shared.contracts.requests.retrieval import IndexStatsRequest
@@ -82,14 +81,9 @@ def _named(pipeline: PipelineName) -> str:
 @router.get("/health", dependencies=[Depends(_named)])
 async def health(gateway: CurrentGateway, response: Response) -> GraphHealth:
     """The health of every stage; 503 where questions cannot be answered."""
-    try:
-        missing = await gateway.stage_health.not_ready() if gateway.context.is_connected() else None
-    except UnavailableError:
-        missing = None
-    degraded = missing is not None and FOLLOWING.issuperset(missing)
-    state = "ok" if missing == () else "degraded" if degraded else "unavailable"
+    state, not_ready = await gateway.stage_health.platform()
     response.status_code = 503 if state == "unavailable" else 200
-    return health_of(state, missing)
+    return health_of(state, not_ready)
 
 
 @router.get("/stats")

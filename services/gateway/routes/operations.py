@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -13,8 +13,7 @@ from services.gateway.frames import accepts_json
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.replies import PipelineSummary
-from services.gateway.stage_health import FOLLOWING
-from services.gateway.state import CurrentGateway, Gateway
+from services.gateway.state import CurrentGateway
 from shared.contracts.errors import NotFoundError, UnavailableError
 from shared.contracts.pipelines import pipelines_for
 from shared.contracts.requests.persistence import ConversationRequest, StatsRequest
@@ -47,24 +46,13 @@ async def health(gateway: CurrentGateway, request: Request) -> Response:
     `degraded` (200) names those that follow the answers, such as persistence. Plain text, or `{"status", "detail"}`
     where `Accept` asks for JSON.
     """
-    state, detail = await _health(gateway)
+    state, not_ready = await gateway.stage_health.platform()
     status = 503 if state == "unavailable" else 200
+    missing = f"not ready: {', '.join(not_ready)}" if not_ready else ""
+    detail = "NATS is unavailable" if not_ready is None else missing
     if accepts_json(request):
         return JSONResponse({"status": state, "detail": detail}, status)
     return PlainTextResponse(f"{detail or state}\n", status)
-
-
-async def _health(gateway: Gateway) -> tuple[Literal["ok", "degraded", "unavailable"], str]:
-    """Whether questions can be answered now, and what does not work."""
-    try:
-        stages = await gateway.stage_health.not_ready() if gateway.context.is_connected() else None
-    except UnavailableError:
-        stages = None
-    if stages is None:
-        return "unavailable", "NATS is unavailable"
-    if not stages:
-        return "ok", ""
-    return "degraded" if FOLLOWING.issuperset(stages) else "unavailable", f"not ready: {', '.join(stages)}"
 
 
 @router.get("/api/v1/caller")

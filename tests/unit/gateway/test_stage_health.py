@@ -87,7 +87,7 @@ async def test_workers_are_asked_once_however_often_health_is_read() -> None:
         asked += 1
         return {"retrieval": REASON}
 
-    health = StageHealth(ask)
+    health = StageHealth(ask, lambda: True)
     for _ in range(5):
         assert await health.not_ready() == ("retrieval",)
     assert asked == 1
