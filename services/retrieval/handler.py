@@ -376,7 +376,11 @@ class DocumentHandler:
         return await self._generation.track(embed(), unchanged=lambda reply: not reply.embedded)
 
     async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
-        """Answers `ask.retrieval.stats`: how much is indexed."""
+        """Answers `ask.retrieval.stats`: how much is indexed, and what the graph has."""
+        return (await self.index_stats()).model_copy(update=await self._kinds())
+
+    async def index_stats(self) -> IndexStatsReply:
+        """How much is indexed, without the graph: counting that reads all of it."""
         languages = await self._index.languages()
         documents = await self._index.documents()
         model = self._embeddings.name if self._embeddings else ""
@@ -388,7 +392,6 @@ class DocumentHandler:
             store="server" if self._index.shared else "embedded",
             model=model,
             embedded=await self._index.embedded() if announced else 0,
-            **await self._kinds(),
         )
 
     async def _kinds(self) -> dict[str, dict[str, int]]:
@@ -449,7 +452,7 @@ class VectorCheck:
         self._tenant = tenant
 
     async def open(self) -> None:
-        if warning := (await self._documents.stats(IndexStatsRequest(tenant=self._tenant))).warning:
+        if warning := (await self._documents.index_stats()).warning:
             log.warning("vectors are missing", detail=warning, tenant=self._tenant)
 
     async def close(self) -> None:

@@ -92,7 +92,7 @@ def test_listed_engines_come_before_those_of_settings_of_their_own() -> None:
     engines = create_web_search(Settings(search_engines=SecretStr(SITE), web_search_url="http://127.0.0.1:1", **google))
 
     assert engines is not None
-    assert engines.names == ("site", "searxng", "google")
+    assert engines.in_order(()) == ["site", "searxng", "google"]
 
 
 def test_engines_are_read_from_a_file_with_their_keys_from_the_environment(

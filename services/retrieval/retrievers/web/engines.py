@@ -25,11 +25,6 @@ class SearchEngines:
     def __init__(self, engines: Mapping[str, WebSearch]) -> None:
         self._engines = dict(engines)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The engines that there are, in the order in which they are configured."""
-        return tuple(self._engines)
-
     async def open(self) -> None:
         for engine in self._engines.values():
             await engine.open()
@@ -68,7 +63,7 @@ class SearchEngines:
         return []
 
     def in_order(self, order: Sequence[str]) -> list[str]:
-        """The engines that are named, without those that do not exist; all where none is named."""
+        """The engines that are named, without those that do not exist; all, as they are configured, where none is."""
         wanted: list[str] = []
         for name in order or (EVERY_ENGINE,):
             wanted += [one for one in self._engines if one not in order] if name == EVERY_ENGINE else [name]

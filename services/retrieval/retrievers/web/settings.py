@@ -9,7 +9,7 @@ from typing import Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError, model_validator
 
-from shared.contracts.errors import ConfigurationError
+from shared.contracts.errors import ConfigurationError, first_fault
 from shared.text.urls import well_formed
 
 VARIABLE = "ANSWERBUS_SEARCH_ENGINES"
@@ -78,8 +78,7 @@ def read_engines(text: str) -> tuple[SearchEngineSettings, ...]:
     except yaml.YAMLError:
         raise ConfigurationError(f"{VARIABLE} is not valid YAML or JSON") from None
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise ConfigurationError(f"{VARIABLE}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ConfigurationError(f"{VARIABLE}: {first_fault(error)}") from None
     names = [one.name for one in engines]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"{VARIABLE}: two search engines have the same name")
