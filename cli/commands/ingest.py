@@ -132,13 +132,10 @@ def _groups(names: list[str] | None) -> tuple[str, ...]:
 
 def _metadata(given: list[str] | None) -> dict[str, str]:
     from cli.output import fail
-    from shared.contracts.document_metadata import checked_metadata
+    from shared.contracts.document_metadata import metadata_of
 
-    pairs = [one.partition("=") for one in given or ()]
     try:
-        if not all(separator for _, separator, _ in pairs):
-            raise ValueError("expected NAME=VALUE, for example --metadata category=travel")
-        return checked_metadata({name: value for name, _, value in pairs})
+        return metadata_of(given or (), "expected NAME=VALUE, for example --metadata category=travel")
     except ValueError as error:
         fail(f"--metadata: {error}", 2)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,19 +28,14 @@ _TYPES = {
 _FOREVER, _CHECKED = "public, max-age=31536000, immutable", "no-cache"
 
 
-@dataclass(frozen=True)
-class WebFile:
-    """A file as it is sent."""
+class WebFile(NamedTuple):
+    """A file as it is sent, also `compressed`."""
 
     content: bytes
+    compressed: bytes
     media_type: str
     cache: str
-    compressed: bytes = field(init=False)
-    etag: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compressed", gzip.compress(self.content, 9, mtime=0))
-        object.__setattr__(self, "etag", f'"{hashlib.sha256(self.content).hexdigest()[:20]}"')
+    etag: str
 
 
 def routes(widget_origins: tuple[str, ...], folder: Path = FOLDER) -> list[Route]:
@@ -78,8 +73,14 @@ def _files(folder: Path) -> dict[str, WebFile]:
     found = {}
     for path in sorted(one for one in folder.rglob("*") if one.suffix in _TYPES):
         name = path.relative_to(folder).as_posix()
-        cache = _FOREVER if name.startswith("assets/") else _CHECKED
-        found[name] = WebFile(path.read_bytes(), _TYPES[path.suffix], cache)
+        content = path.read_bytes()
+        found[name] = WebFile(
+            content,
+            gzip.compress(content, 9, mtime=0),
+            _TYPES[path.suffix],
+            _FOREVER if name.startswith("assets/") else _CHECKED,
+            f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+        )
     return found
 
 

@@ -40,6 +40,18 @@ def checked_metadata(fields: Mapping[str, str]) -> dict[str, str]:
     return checked
 
 
+def metadata_of(pairs: Iterable[str], expected: str) -> dict[str, str]:
+    """The fields of texts such as `category=travel`; `expected` is what to say to whoever sent something else.
+
+    Raises:
+        ValueError: one has no `=`, or as `checked_metadata`.
+    """
+    parts = [one.partition("=") for one in pairs]
+    if not all(separator for _, separator, _ in parts):
+        raise ValueError(expected)
+    return checked_metadata({name: value for name, _, value in parts})
+
+
 def labels(metadata: Mapping[str, str]) -> list[str]:
     """The fields as an index filters by them: one label for each value, `category=travel`."""
     return sorted({label for name, value in metadata.items() for label in _labels_of(name, value.split(","))})

@@ -24,7 +24,7 @@ from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
-from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata
+from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata, metadata_of
 from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
@@ -363,11 +363,8 @@ def _fields(given: Sequence[str]) -> dict[str, str]:
     Raises:
         HttpProblem: 422 for one that is none.
     """
-    pairs = [one.partition("=") for one in given]
     try:
-        if not all(separator for _, separator, _ in pairs):
-            raise ValueError("send metadata=NAME=VALUE, for example metadata=category=travel")
-        return checked_metadata({name: value for name, _, value in pairs})
+        return metadata_of(given, "send metadata=NAME=VALUE, for example metadata=category=travel")
     except ValueError as error:
         raise HttpProblem(422, f"metadata: {error}") from None
 
