@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
 const HERE = import.meta.dirname;
-const SOURCES = ["index.html", "package-lock.json", "vite.config.ts", "public", "src", "../typescript/src"];
+const SOURCES = ["index.html", "console.html", "package-lock.json", "vite.config.ts", "public", "src", "../typescript/src"];
 
 /** Names the sources that were built, so that a test notices files that are older than their sources. */
 function digest(): Plugin {
@@ -32,7 +32,7 @@ export default defineConfig({
     target: "es2022",
     modulePreload: { polyfill: false },
     rollupOptions: {
-      input: { index: resolve(HERE, "index.html"), widget: resolve(HERE, "src/widget.ts") },
+      input: { index: resolve(HERE, "index.html"), console: resolve(HERE, "console.html"), widget: resolve(HERE, "src/widget.ts") },
       output: {
         entryFileNames: (chunk) => (chunk.name === "widget" ? "widget.js" : "assets/[name]-[hash].js"),
         assetFileNames: "assets/[name]-[hash][extname]",

@@ -1,4 +1,4 @@
-"""The chat page and the widget that puts it into pages of other sites: static files under a strict policy.
+"""The chat page, its widget for pages of other sites, and the console: static files under a strict policy.
 
 The files are built from `clients/web` and ship with the program; a running platform builds nothing and loads nothing
 from elsewhere.
@@ -18,6 +18,8 @@ from starlette.routing import Route
 from shared.contracts.errors import NotFoundError
 
 FOLDER = Path(__file__).parent / "web"
+CONSOLE = "/console"
+PAGES = {"/": "index.html", CONSOLE: "console.html"}
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -39,16 +41,17 @@ class WebFile(NamedTuple):
 
 
 def routes(widget_origins: tuple[str, ...], folder: Path = FOLDER) -> list[Route]:
-    """`/` is the page itself, which pages of `widget_origins` may show in a frame."""
-    files, policy = _files(folder), content_policy(widget_origins)
+    """`/` is the chat page, which pages of `widget_origins` may show in a frame; `/console` no page may."""
+    files, policy, console_policy = _files(folder), content_policy(widget_origins), content_policy(())
 
     async def send(request: Request) -> Response:
-        file = files.get(request.url.path.removeprefix("/") or "index.html")
+        path = request.url.path
+        file = files.get(PAGES.get(path, path.removeprefix("/")))
         if file is None:
             raise NotFoundError("the page has no such file; load it again")
-        return _reply(request, file, policy)
+        return _reply(request, file, console_policy if path == CONSOLE else policy)
 
-    paths = ("/", "/widget.js", "/icon.svg", "/assets/{name}")
+    paths = (*PAGES, "/widget.js", "/icon.svg", "/assets/{name}")
     return [Route(path, send, methods=["GET"], include_in_schema=False) for path in paths]
 
 

@@ -1,4 +1,4 @@
-"""The built files of the chat page are those of its sources."""
+"""The built files of the chat page and the console are those of their sources."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from services.gateway.web_pages import FOLDER
 
 CLIENTS = Path(__file__).resolve().parents[2] / "clients"
 #: As `clients/web/vite.config.ts` names them.
-SOURCES = ("index.html", "package-lock.json", "vite.config.ts", "public", "src", "../typescript/src")
+SOURCES = ("index.html", "console.html", "package-lock.json", "vite.config.ts", "public", "src", "../typescript/src")
 
 
-def test_the_chat_page_was_built_from_its_sources() -> None:
+def test_the_pages_were_built_from_their_sources() -> None:
     web = CLIENTS / "web"
     paths = []
     for source in SOURCES:

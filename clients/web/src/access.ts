@@ -12,6 +12,12 @@ export interface Access {
   conversation: string;
 }
 
+export interface Caller {
+  name: string;
+  role: string;
+  tenant: string;
+}
+
 interface Session {
   token: string;
   conversation_id: string;
@@ -20,19 +26,28 @@ interface Session {
 
 /** The access there is; null if a key must be entered. */
 export async function openAccess(storage: Storage): Promise<Access | null> {
-  const key = storage.getItem(KEY) ?? "";
+  const key = kept(storage);
   if (await known(key)) return accessBy(key);
   storage.removeItem(KEY);
-  const kept = keptSession(storage);
-  if (kept && (await known(kept.token))) return visitor(kept);
+  const session = keptSession(storage);
+  if (session && (await known(session.token))) return visitor(session);
   return startSession(storage);
 }
 
 /** The access of a key that was entered; null if the server does not know it. */
 export async function enter(storage: Storage, key: string): Promise<Access | null> {
   if (!(await known(key))) return null;
-  storage.setItem(KEY, key);
+  keep(storage, key);
   return accessBy(key);
+}
+
+/** The key that was entered in this tab; empty where there is none. */
+export function kept(storage: Storage): string {
+  return storage.getItem(KEY) ?? "";
+}
+
+export function keep(storage: Storage, key: string): void {
+  storage.setItem(KEY, key);
 }
 
 export function leave(storage: Storage): void {
@@ -68,6 +83,11 @@ function keptSession(storage: Storage): Session | null {
 }
 
 async function known(key: string): Promise<boolean> {
+  return (await recognise(key)) !== null;
+}
+
+/** Who this key is, with the role; null if the server does not know it. */
+export async function recognise(key: string): Promise<Caller | null> {
   const reply = await fetch("/api/v1/caller", { headers: key ? { Authorization: `Bearer ${key}` } : {} });
-  return reply.ok;
+  return reply.ok ? ((await reply.json()) as Caller) : null;
 }

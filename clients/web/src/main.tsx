@@ -5,12 +5,10 @@ import { useEffect, useState } from "preact/hooks";
 import { enter, openAccess, type Access } from "./access";
 import { Chat } from "./chat";
 import { Login } from "./components/login";
-import { preferredLanguage, textsOf, type Language } from "./texts";
-
-const LANGUAGE = "answerbus.language";
+import { keepLanguage, keptLanguage, textsOf, type Language } from "./texts";
 
 function Page() {
-  const [language, setLanguage] = useState(() => preferredLanguage(localStorage.getItem(LANGUAGE), navigator.languages));
+  const [language, setLanguage] = useState(keptLanguage);
   const [access, setAccess] = useState<Access | null | "opening" | "unreachable">("opening");
   const texts = textsOf(language);
 
@@ -30,7 +28,7 @@ function Page() {
   }, [language]);
 
   const choose = (wanted: Language): void => {
-    localStorage.setItem(LANGUAGE, wanted);
+    keepLanguage(wanted);
     setLanguage(wanted);
   };
   const tryKey = async (key: string): Promise<boolean> => {

@@ -189,6 +189,17 @@ export function textsOf(language: Language): Texts {
   return TEXTS[language];
 }
 
+const KEPT = "answerbus.language";
+
+/** The language of this page. */
+export function keptLanguage(): Language {
+  return preferredLanguage(localStorage.getItem(KEPT), navigator.languages);
+}
+
+export function keepLanguage(language: Language): void {
+  localStorage.setItem(KEPT, language);
+}
+
 /** The language chosen before on this device, else the browser's. */
 export function preferredLanguage(stored: string | null, browser: readonly string[]): Language {
   const wanted = [stored ?? "", ...browser].map((one) => one.slice(0, 2).toLowerCase());

@@ -109,6 +109,7 @@ INITIALIZE = {
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
 ROUTES: dict[str, Access] = {
     "GET /": entry("anybody"),
+    "GET /console": entry("anybody"),
     "GET /widget.js": entry("anybody"),
     "GET /icon.svg": entry("anybody"),
     "GET /assets/{name}": entry("anybody", found=404),

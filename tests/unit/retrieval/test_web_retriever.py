@@ -31,7 +31,7 @@ def test_engine_is_the_one_the_settings_name(tmp_path: Path) -> None:
     google = create_web_search(Settings(google_search_engine="abc", google_search_key=SecretStr("0123456789")))
     assert searxng is not None
     assert google is not None
-    assert (searxng.names, google.names) == (("searxng",), ("google",))
+    assert (searxng.in_order(()), google.in_order(())) == (["searxng"], ["google"])
 
 
 def test_engine_of_google_without_a_key_names_the_setting() -> None:

@@ -1,0 +1,90 @@
+/** The HTTP API as the console calls it: JSON in, JSON out, streams that are resumed. */
+
+import { ConnectionFailedError, errorOf, ResponseError } from "@answerbus/client";
+import { FrameParser } from "../../../typescript/src/frames";
+import { pauseBefore, wait } from "../../../typescript/src/pauses";
+
+/** Values of a query; empty ones are left out. */
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/** An event of a stream. */
+export interface ServerEvent {
+  event: string;
+  data: unknown;
+}
+
+export class Api {
+  constructor(private readonly key: string) {}
+
+  /** @throws ResponseError the server refuses; ConnectionFailedError it cannot be reached */
+  get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+    return this.send<T>("GET", addressOf(path, query), undefined, signal);
+  }
+
+  /** @throws as `get`; a body that is a `FormData` or `Blob` is sent as it is, any other as JSON */
+  async send<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    const reply = await this.request(method, path, body, signal);
+    return (reply.status === 204 ? undefined : await reply.json()) as T;
+  }
+
+  /** The whole reply, for files. */
+  async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+    const raw = body instanceof FormData || body instanceof Blob;
+    const headers = { ...this.headers(), ...(body === undefined || raw ? {} : { "Content-Type": "application/json" }) };
+    const content = body === undefined ? null : raw ? body : JSON.stringify(body);
+    let reply: Response;
+    try {
+      reply = await fetch(path, { method, headers, body: content, signal: signal ?? null, cache: "no-store" });
+    } catch (failure) {
+      if (signal?.aborted) throw failure;
+      throw new ConnectionFailedError(String(failure), { cause: failure });
+    }
+    if (!reply.ok) throw await errorOf(reply);
+    return reply;
+  }
+
+  /**
+   * The events of a stream for as long as the signal lasts; a connection that breaks is opened again.
+   *
+   * `state` is told whether the stream is connected. Events during a lost connection are missing unless the stream
+   * itself goes on at `Last-Event-ID`.
+   *
+   * @throws ResponseError the server refuses for good
+   */
+  async *follow(path: string, query: Query, signal: AbortSignal, state: (connected: boolean) => void = () => {}): AsyncGenerator<ServerEvent> {
+    let last = "";
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        const headers = { ...this.headers(), Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) };
+        const reply = await fetch(addressOf(path, query), { headers, signal, cache: "no-store" });
+        if (!reply.ok || !reply.body) throw await errorOf(reply);
+        state(true);
+        const reader = reply.body.getReader();
+        const parser = new FrameParser();
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+          for (const frame of parser.feed(part.value)) {
+            last = frame.id || last;
+            failures = 0;
+            if (frame.data !== null) yield { event: frame.event, data: JSON.parse(frame.data) as unknown };
+          }
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ResponseError && !error.temporary) throw error;
+      }
+      state(false);
+      failures += 1;
+      await wait(pauseBefore(Math.min(failures, 5), null) ?? 1000, signal).catch(() => undefined);
+    }
+  }
+
+  private headers(): Record<string, string> {
+    return this.key ? { Authorization: `Bearer ${this.key}` } : {};
+  }
+}
+
+function addressOf(path: string, query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
+}
