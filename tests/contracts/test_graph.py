@@ -26,8 +26,6 @@ from shared.contracts.requests.retrieval import IndexedDocument
 from tests.support.neo4j import neo4j_server
 from tests.support.servers import free_port
 
-pytestmark = pytest.mark.timeout(900)  # the first run fetches Neo4j
-
 NOTHING = Counts(entities=0, relations=0, passages=0, mentions=0)
 
 

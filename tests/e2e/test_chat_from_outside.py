@@ -13,7 +13,7 @@ from tests.support.browser import open_page, running_browser
 from tests.support.platform import Platform, running_with_keys
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 CLIENT, OPERATOR = "client-key-0123456789", "operator-key-012345"
 RENT = "What is the rent of a garden plot?"

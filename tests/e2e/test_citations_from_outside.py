@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.platform import Platform, cli, running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 GARDEN = """---
 url: {site}/dead/garden

@@ -16,7 +16,7 @@ from tests.support.http_client import ask, wait_result
 from tests.support.platform import Platform, cli, running, write_corpus, write_pipeline
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 RENT = "What is the rent of a garden plot?"
 READS = 100

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.platform import cli, running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.support.platform import Platform, cli, running, write_corpus
 from tests.support.reassembly import Reassembled, follow
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
 DIRECTORY = ROOT / "deploy" / "pipelines" / "support" / "directory.yaml"

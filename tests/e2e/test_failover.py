@@ -17,7 +17,7 @@ from tests.support.model_server import ModelServer
 from tests.support.platform import Platform, cli, running, write_corpus
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 RENT = "What is the rent of a garden plot?"
 TEXT = "<answer><s-1>The rent of a garden plot is forty euros. [1]</s-1></answer><confidence>9</confidence>"

@@ -26,7 +26,7 @@ from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corp
 from tests.support.reassembly import follow
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 PROBLEM = "application/problem+json"
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.platform import cli, running, write_corpus
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 KEYS = "web:client:client-key-0123456789,ops:operator:operator-key-012345"
 OPERATOR = {"Authorization": "Bearer operator-key-012345"}

@@ -21,7 +21,7 @@ from tests.support.platform import Platform, cli, running, write_corpus, write_p
 from tests.support.reassembly import Reassembled, follow
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 QUESTIONS = 300
 #: Seconds; a worker's events come to another one (here: again to itself) after the ack wait of 6.

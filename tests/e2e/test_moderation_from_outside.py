@@ -14,7 +14,7 @@ import pytest
 from tests.support.platform import Platform, cli, running
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.e2e
 
 MAIL = "zebulon.quaint@example.org"
 

@@ -17,7 +17,7 @@ from tests.support.platform import Platform, cli, running, write_corpus
 from tests.support.servers import PostgresServer, postgres_server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.e2e
 
 QUESTIONS = 60
 #: Seconds for which PostgreSQL is away.

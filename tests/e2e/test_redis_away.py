@@ -16,7 +16,7 @@ from tests.support.platform import cli, running, write_corpus
 from tests.support.servers import Server, redis_server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 RENT = "What is the rent of a garden plot?"
 QUESTIONS, AT_ONCE = 60, 8

@@ -13,7 +13,7 @@ from tests.support.model_server import Asked, ModelServer, Scripted
 from tests.support.platform import cli, running
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 FRONT = """\
 name: default

@@ -25,7 +25,7 @@ from tests.support.platform import Platform, running_with_keys
 from tests.support.reassembly import Reassembled
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 KEY, OPERATOR = "client-key-0123456789", "operator-key-012345"
 HEADERS = {"Authorization": f"Bearer {KEY}"}

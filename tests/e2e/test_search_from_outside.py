@@ -20,7 +20,7 @@ from tests.support.child import default_signals
 from tests.support.platform import ANSWERBUS, Platform, cli, running, write_corpus
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 PIPELINES = {
     "web": "retrievers: [bm25, web]\n  web_seconds: 5\n",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.platform import cli, running
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 KEYS = {
     "acme": "acme-key-0123456789",

@@ -16,7 +16,7 @@ from tests.support.qdrant import qdrant_server
 from tests.support.servers import Server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 QUESTION = "When is the library open on weekdays?"
 PER_SECOND = 5

@@ -17,7 +17,7 @@ from shared.runtime.settings import Settings
 from tests.chaos.log_crashes import compressed, crash, provision
 from tests.support.cluster import cluster, until
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.integration
 
 
 @pytest.mark.parametrize("nodes", [3, 1])

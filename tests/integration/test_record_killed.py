@@ -27,7 +27,7 @@ from tests.support.platform import ROOT
 from tests.support.records import said, verified
 from tests.support.servers import nats_server
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.integration
 
 #: A worker that is gone at its first commit: before it, or after it and before the acknowledgement.
 KILLED = """

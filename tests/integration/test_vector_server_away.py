@@ -25,7 +25,7 @@ from tests.support.qdrant import qdrant_server
 from tests.support.servers import Server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.integration
 
 TEXT = "The harbour office opens at eight."
 QUERY = RetrieverQuery("harbour office", "eng")

@@ -18,7 +18,7 @@ from shared.contracts.facts import QuestionAsked
 from tests.support.ag_ui import read_run
 from tests.support.faces import KEYS, Faces, running_faces
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 CARD = "How long does it take to replace a lost library card?"

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.chromium import chromium, page_server, report_of
 from tests.support.cutting_proxy import cutting_proxy, growing
 from tests.support.faces import running_faces
 from tests.support.http_client import SseEvent, SseParser
 from tests.support.reassembly import Reassembled
-
-pytestmark = pytest.mark.timeout(240)
 
 RENT = "What is the rent of a garden plot?"
 #: It never closes the stream: the server ends it. Every event is kept, also one that would come twice.

@@ -42,7 +42,7 @@ from tests.support.platform import ANSWERBUS
 from tests.support.servers import free_port
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 

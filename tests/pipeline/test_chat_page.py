@@ -20,7 +20,7 @@ from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform,
 from tests.support.model_server import Scripted, ScriptedReply
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SLOTS_OF = ScriptedReply(calls=(("get_expert_availability", {"expert": "Dr. Smith"}),))
 BOOKING = ScriptedReply(calls=(("book_session", {"expert": "Dr. Smith", "slot": "smith-0"}),))

@@ -15,7 +15,7 @@ from tests.support.browser import barriers, open_page, picture, running_browser
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CLIENT, EDITOR, OPERATOR = "client-key-0123456789", "editor-key-0123456789", "operator-key-0123456"
 KEYS = f"app:client:{CLIENT},desk:editor:{EDITOR},ops:operator:{OPERATOR}"

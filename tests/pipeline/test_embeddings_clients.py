@@ -16,7 +16,7 @@ from shared.contracts.requests.retrieval import VECTOR_CHARS, VECTOR_TEXTS
 from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.tiny_onnx import write_model
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORDS = {"tax": [1.0, 0.0, 0.0], "form": [0.0, 1.0, 0.0], "dog": [-1.0, 0.0, 0.5]}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from cli.host.catalogue import STAGES, builder
 from services.gateway.http_server import HttpServer
 from shared.runtime.settings import Settings
@@ -17,7 +15,6 @@ from tests.support.http_fuzz import fuzz
 EXAMPLES = 6
 
 
-@pytest.mark.timeout(600)
 async def test_no_request_is_answered_with_an_internal_error(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, port=0, web_deny=("*.example", "*.com", "*.org"))
     sections = {"gateway": {"deadline_seconds": 5}}

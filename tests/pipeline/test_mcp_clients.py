@@ -19,7 +19,7 @@ from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.platform import ANSWERBUS
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 CLIENT_TOOLS = {"ask", "search", "get_answer", "feedback", "health"}

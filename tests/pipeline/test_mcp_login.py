@@ -23,7 +23,7 @@ from tests.support.authorization_server import AuthorizationServer, authorizatio
 from tests.support.faces import Faces, running_faces
 from tests.support.servers import free_port
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 REDIRECT = "http://127.0.0.1:9/callback"

@@ -23,7 +23,7 @@ from tests.support.faces import Faces, running_faces
 from tests.support.http_client import SseParser
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 VERSION = "2025-06-18"

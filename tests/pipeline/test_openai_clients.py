@@ -23,7 +23,7 @@ from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.platform import write_corpus
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 CARD = "How long does it take to replace a lost library card?"

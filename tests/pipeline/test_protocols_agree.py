@@ -14,7 +14,7 @@ from tests.support.agreement import compare, faces_with_models, mcp_client, prot
 from tests.support.faces import KEYS, Faces
 from tests.support.varied_questions import FEW, QUESTIONS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 

@@ -33,7 +33,7 @@ from tests.support.cutting_proxy import cutting_proxy
 from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.http_client import SseEvent, stream
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from tests.support.cutting_proxy import cutting_proxy, growing
 from tests.support.faces import KEYS, Faces, running_faces
 from tests.support.typescript import ROOT, SOURCE, Package, build
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RENT = "What is the rent of a garden plot?"
 OPENAPI = ROOT / "docs" / "openapi.json"

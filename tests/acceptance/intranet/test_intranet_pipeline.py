@@ -17,7 +17,7 @@ from shared.runtime.pipelines import read_pipeline
 from tests.acceptance.intranet.conftest import FOLDER, Desk, until
 from tests.acceptance.intranet.scripted_model import ASKED_BACK, FAST, MAIN, OPTIONS, block
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 PARKING = "What does a parking permit cost?"
 TRAVEL = "How do I submit a travel reimbursement claim?"

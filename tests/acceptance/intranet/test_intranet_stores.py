@@ -16,7 +16,7 @@ from tests.support.platform import cli, running
 from tests.support.qdrant import qdrant_server
 from tests.support.servers import redis_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(800)]
+pytestmark = pytest.mark.e2e
 
 PARKING = "What does a parking permit cost?"
 RATED = "What is the purchasing card for?"

@@ -12,7 +12,7 @@ from tests.acceptance.research.research_model import FOLDER, QUESTION
 from tests.support.platform import Platform, cli, running
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")

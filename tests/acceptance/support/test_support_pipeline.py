@@ -20,7 +20,7 @@ from tests.support.ag_ui import read_run
 from tests.support.model_server import ModelServer
 from tests.support.platform import Platform
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 DANGER = "I want to kill myself"
 #: A message for each type of payload.

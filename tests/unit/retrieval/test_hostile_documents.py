@@ -27,7 +27,6 @@ from tests.support.hostile_documents import KINDS, LIMIT, docx, hostile, pdf, xl
 from tests.support.hostile_run import run
 
 
-@pytest.mark.timeout(600)
 async def test_thirty_six_hostile_documents_harm_nothing() -> None:
     done = await run(36, 1, Settings(reader_seconds=2, reader_memory_mb=256))
 
