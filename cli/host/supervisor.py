@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from shared.contracts.errors import UnavailableError
 from shared.runtime.parent_death import signal_at_parent_death
 
 #: Seconds between a crash and the restart: doubled after each crash, reset after a minute without one.
 FIRST_BACKOFF = 0.2
 LONGEST_BACKOFF = 10.0
 BACKOFF_RESET_AFTER = 60.0
+#: The exit code of a process that could not be started, as shells have it.
+CANNOT_START = 127
 
 #: Takes the name of a process and a line of its output.
 Print = Callable[[str, str], None]
 
 
+class WorkerProcess(Protocol):
+    """What a supervisor needs of a process, as of `asyncio.subprocess.Process`; its errors go to `stdout` too."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    @property
+    def stdout(self) -> asyncio.StreamReader | None: ...
+
+    async def wait(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass
 class Child:
-    """One worker process, restarted under the same name and environment."""
+    """One worker process; when it ends, another is started under the same name."""
 
     name: str
-    command: list[str]
-    environment: dict[str, str]
+    launch: Callable[[], Awaitable[WorkerProcess]]
     log_line: Print
     restarts: int = 0
-    process: asyncio.subprocess.Process | None = None
+    process: WorkerProcess | None = None
     _stopping: bool = False
     _supervision: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -75,20 +96,33 @@ class Child:
             backoff = min(backoff * 2, LONGEST_BACKOFF)
 
     async def _run_once(self) -> int:
-        self.process = await asyncio.create_subprocess_exec(
-            *self.command,
-            env={**os.environ, **self.environment},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            # A session of its own: Ctrl-C reaches only the supervisor, which stops its children in order.
-            start_new_session=True,
-            preexec_fn=end_with_parent,
-        )
+        try:
+            self.process = await self.launch()
+        except (OSError, UnavailableError) as error:
+            self.log_line(self.name, str(error))
+            return CANNOT_START
         assert self.process.stdout is not None
         async for line in _lines(self.process.stdout):
             self.log_line(self.name, line)
         return await self.process.wait()
+
+
+async def execute(command: list[str], environment: dict[str, str]) -> WorkerProcess:
+    """A process that runs this command in this environment.
+
+    Raises:
+        OSError: there is no such program.
+    """
+    return await asyncio.create_subprocess_exec(
+        *command,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        # A session of its own: Ctrl-C reaches only the supervisor, which stops its children in order.
+        start_new_session=True,
+        preexec_fn=end_with_parent,
+    )
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:

@@ -8,17 +8,18 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, stages
 from cli.host.control_socket import ControlSocket
 from cli.host.data_dir import DataDir, Running
+from cli.host.forked_workers import MALLOC_ARENAS, ROOT, ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
-from cli.host.supervisor import Child, Print, printer
+from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
 from cli.operations.credentials import issue_embedded, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.runtime.settings import Settings
@@ -43,6 +44,7 @@ class LocalPlatform:
     wait: float = READY_TIMEOUT
     #: The Python that runs the answer workers: CrewAI has an environment of its own.
     answer_python: str = sys.executable
+    forks: ForkedWorkers = field(default_factory=ForkedWorkers)
 
     def workers(self, stage: str) -> list[Child]:
         """The stage's processes, oldest first."""
@@ -105,6 +107,7 @@ async def up(
         platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
+            await platform.forks.open()
             if nats:
                 await nats.start()
                 settings.nats_url = nats.url
@@ -158,12 +161,14 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
         "ANSWERBUS_DEFAULT_PIPELINE": settings.default_pipeline,
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        # glibc keeps memory that was freed for each thread; with two arenas a worker keeps less after large documents.
-        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+        "PYTHONPATH": str(ROOT),
+        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", MALLOC_ARENAS),
     }
-    python = platform.answer_python if stage == "answer" else sys.executable
-    child = Child(name, [python, "-m", f"services.{stage}.app"], environment, platform.log_line)
+    environment = {**os.environ, **environment}
+    launch: Callable[[], Awaitable[WorkerProcess]] = partial(platform.forks.start, stage, environment)
+    if stage == "answer" and platform.answer_python != sys.executable:  # of another Python nothing can be forked
+        launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"], environment)
+    child = Child(name, launch, platform.log_line)
     platform.children.append(child)
     child.start()
 
@@ -284,5 +289,6 @@ async def _stop(platform: LocalPlatform) -> None:
     gateways = [child for child in platform.children if child.name.startswith("gateway")]
     for group in (gateways, [child for child in platform.children if child not in gateways]):
         await asyncio.gather(*(child.stop(timeout) for child in group))
+    await platform.forks.close()
     if platform.nats:
         await platform.nats.stop()

@@ -49,6 +49,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/text/readers/rst_nodes.py",
     ),
     "pypdf": ("shared/text/readers/pdf.py",),
+    "setproctitle": ("cli/host/fork_server.py",),
     "selectolax": ("shared/text/readers/html.py", "shared/web/page.py"),
     "ahocorasick": ("services/moderation/lexicon.py",),
     "presidio_analyzer": ("services/moderation/adapters.py",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -33,7 +34,7 @@ async def compare(*, rounds: int, quick: bool, say: Say) -> list[Section]:
             ingested = cli("ingest", str(documents), "--url", platform.url, "--json", timeout=600)
             say(f"platform: ready in {ready:.1f} s; {ingested.stdout.strip()[:60]!r}")
             speed = await _speed(platform, questions, rounds, quick, say)
-            held = _resident(platform)
+            held = _memory(platform)
         return [speed, _footprint(root / "data", ready, held, say)]
 
 
@@ -63,7 +64,7 @@ def _footprint(data: Path, ready: float, held: float, say: Say) -> Section:
     section = Section(
         name="footprint",
         title="Starting and holding",
-        measures=("up ready s", "resident MB", "--help s", "ask --in-process s"),
+        measures=("up ready s", "memory MB (PSS)", "--help s", "ask --in-process s"),
         baselines=(),
     )
     helped = min(_seconds([str(ANSWERBUS), "--help"]) for _ in range(3))
@@ -84,16 +85,16 @@ def corpus(root: Path) -> tuple[list[str], Path]:
     return read_questions(asked), ROOT / "docs"
 
 
-def _resident(platform: Platform) -> float:
-    """Resident memory of the workers and the bus in MB (shared pages are counted for each process)."""
+def _memory(platform: Platform) -> float:
+    """Memory of the workers, of the process they are forked from, and of the bus, in MB; shared pages count in parts.
+
+    "Proportional set size": a page that n processes share counts for each of them as an nth.
+    """
     total = 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-        except OSError:
-            continue
-        if int(fields["PPid"]) == platform.process.pid:
-            total += int(fields.get("VmRSS", "0 kB").split()[0])
+    for pid in (*platform.processes(), *platform.servers()):
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total / 1024
 
 

@@ -61,7 +61,7 @@ async def _frozen(platform: Platform, find: Callable[[], int]) -> None:
 
 
 async def rolling_restart(platform: Platform) -> None:
-    """Every stage is asked to stop, and its supervisor starts what is on the disk then; one after another."""
+    """Every stage is asked to stop, and its supervisor starts it again; one after another."""
     for stage in STAGES:
         old = await _running(lambda stage=stage: platform.worker(stage))  # type: ignore[misc]
         os.kill(old, signal.SIGTERM)

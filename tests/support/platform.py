@@ -23,6 +23,7 @@ from tests.support.speed import limit
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERBUS = Path(sys.executable).parent / "answerbus"
 READY = 60.0
+FORK_SERVER = "cli.host.fork_server"
 
 
 CORPUS = {
@@ -79,6 +80,10 @@ class Platform:
     def processes(self) -> list[int]:
         """The pids of all its workers and of its bus."""
         return [pid for pid, _ in _children(self.process.pid)]
+
+    def servers(self) -> list[int]:
+        """The pid of the process that its workers are forked from."""
+        return [pid for pid, command in _direct_children(self.process.pid) if FORK_SERVER in command]
 
     def kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
@@ -170,7 +175,14 @@ def running_with_keys(root: Path, *, client: str, operator: str, deadline_second
 
 
 def _children(parent: int) -> list[tuple[int, str]]:
-    """Children of a process with their command lines (Linux)."""
+    """Workers and bus of a platform with their command lines (Linux): its children, and those of its fork server."""
+    found = []
+    for pid, command in _direct_children(parent):
+        found += _direct_children(pid) if FORK_SERVER in command else [(pid, command)]
+    return found
+
+
+def _direct_children(parent: int) -> list[tuple[int, str]]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):

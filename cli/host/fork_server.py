@@ -1,0 +1,156 @@
+"""A process that has imported every stage once and forks a worker from itself for each request.
+
+A worker that is executed imports for one and a half seconds of processor time, and seven do so at once; a fork has
+everything already, and shares that memory with the others until one of them writes to it. The server has one thread
+and opens nothing, so that a fork inherits no lock, no connection and no secret: each worker gets its environment with
+the request.
+
+A request is one line of JSON, `{"stage", "environment"}`, with the file descriptor of the worker's output. The server
+replies `{"pid"}` in the order of the requests, and says `{"ended", "code"}` when a worker has ended (`code` as of
+`subprocess`: negative for a signal). When its connection closes, it ends the workers and itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from typing import NamedTuple
+
+from setproctitle import getproctitle, setproctitle
+
+from cli.host.catalogue import STAGES
+from shared.runtime import worker
+from shared.runtime.parent_death import signal_at_parent_death
+
+#: The longest request in bytes: an environment has at most 128 KB per variable, and ours are far below.
+MOST_BYTES = 2**20
+#: What stages import only when they start, with the settings that most platforms have.
+PRELOADED = ("uvloop", "services.persistence.sql", "services.persistence.migrations", "services.retrieval.graph.sqlite")
+
+
+class ForkRequest(NamedTuple):
+    """The worker to start, and where its output goes."""
+
+    stage: str
+    environment: dict[str, str]
+    output: int
+
+
+class ForkServer:
+    """Answers requests over a connected socket until it is closed."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._workers: set[int] = set()
+        self._received = b""
+
+    def serve(self) -> ForkRequest | None:
+        """The request that this process has been forked for; None in the server itself, at its end."""
+        woken, waker = socket.socketpair()
+        for one in (woken, waker):
+            one.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler nothing is written for `set_wakeup_fd`
+        signal.set_wakeup_fd(waker.fileno())
+        signal.signal(signal.SIGTERM, lambda *_: self._connection.shutdown(socket.SHUT_RD))
+        while True:
+            readable, _, _ = select.select([self._connection, woken], [], [])
+            if woken in readable:
+                with contextlib.suppress(BlockingIOError):
+                    woken.recv(4096)
+                self._report_ended()
+            if self._connection in readable:
+                request = self._next()
+                if request is None:
+                    self._end_workers()
+                    return None
+                if self._fork(request):
+                    signal.set_wakeup_fd(-1)
+                    for one in (woken, waker, self._connection):
+                        one.close()
+                    return request
+
+    def _next(self) -> ForkRequest | None:
+        """The next request; None if the connection was closed."""
+        output = -1
+        while b"\n" not in self._received:
+            try:
+                part, descriptors, _, _ = socket.recv_fds(self._connection, MOST_BYTES, 1)
+            except OSError:
+                return None
+            output = descriptors[0] if descriptors else output
+            if not part:
+                return None
+            self._received += part
+        line, _, self._received = self._received.partition(b"\n")
+        asked = json.loads(line)
+        return ForkRequest(asked["stage"], asked["environment"], output)
+
+    def _fork(self, request: ForkRequest) -> bool:
+        """Whether this process is the new worker."""
+        pid = os.fork()
+        if pid == 0:
+            return True
+        os.close(request.output)
+        self._workers.add(pid)
+        self._say({"pid": pid})
+        return False
+
+    def _report_ended(self) -> None:
+        for pid in list(self._workers):
+            found, status = os.waitpid(pid, os.WNOHANG)
+            if found:
+                self._workers.discard(pid)
+                self._say({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+
+    def _end_workers(self) -> None:
+        for pid in self._workers:
+            os.kill(pid, signal.SIGTERM)
+
+    def _say(self, message: dict[str, int]) -> None:
+        with contextlib.suppress(OSError):  # whoever started the server has ended; the next read tells
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def become_worker(request: ForkRequest) -> None:
+    """Turn this fork into the process that `python -m services.STAGE.app` would be."""
+    parent = os.getppid()
+    os.setsid()  # Ctrl-C reaches only the supervisor, which stops its children in order
+    signal_at_parent_death(signal.SIGTERM)
+    if os.getppid() != parent:
+        sys.exit("the server of this worker has ended")
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for descriptor in (sys.stdout.fileno(), sys.stderr.fileno()):
+        os.dup2(request.output, descriptor)
+    os.close(request.output)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    setproctitle(f"{sys.executable} -m services.{request.stage}.app")  # what `ps` and `top` show
+
+
+def main() -> None:
+    """The entry point: `python -m cli.host.fork_server FD`, with the descriptor of a connected Unix socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    getproctitle()  # finds the place of the title in memory, which needs the environment as it was
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    for name in (*(f"services.{stage}.app" for stage in STAGES), *PRELOADED):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a collection in a worker would write to each of these objects, and so copy their memory
+    request = ForkServer(connection).serve()
+    if request:
+        become_worker(request)
+        worker.run(importlib.import_module(f"services.{request.stage}.app").build)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The supervisor's side of the fork server: starts workers there, and waits for them like for children of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections import deque
+from pathlib import Path
+from typing import BinaryIO
+
+from cli.host.supervisor import end_with_parent
+from shared.contracts.errors import UnavailableError
+
+#: Seconds for the imports of every stage, on a busy machine too.
+START_SECONDS = 120.0
+ROOT = Path(__file__).resolve().parents[2]
+#: glibc keeps memory that was freed for each thread; with two arenas a worker keeps less after large documents.
+MALLOC_ARENAS = "2"
+_LOST = "the process that starts workers has ended"
+
+
+class ForkedWorker:
+    """A worker that the fork server has started; a `WorkerProcess`."""
+
+    def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
+        self.pid = pid
+        self.stdout = stdout
+        self.returncode: int | None = None
+        self._ended = asyncio.Event()
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended; negative for a signal."""
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Raises ProcessLookupError if it has ended."""
+        if self.returncode is not None:
+            raise ProcessLookupError(self.pid)
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def end(self, code: int) -> None:
+        self.returncode = code
+        self._ended.set()
+
+
+class _Server:
+    """One run of the fork server."""
+
+    def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
+        self.process = process
+        self._connection = connection
+        self._workers: dict[int, ForkedWorker] = {}
+        #: Those that were requested, in order, each with the reader of its output.
+        self._asked: deque[tuple[asyncio.Future[ForkedWorker], asyncio.StreamReader]] = deque()
+        self._reading = asyncio.create_task(self._read())
+        self._sending = asyncio.Lock()
+
+    @property
+    def runs(self) -> bool:
+        return not self._reading.done()
+
+    async def start(self, stage: str, environment: dict[str, str]) -> ForkedWorker:
+        reading, writing = os.pipe()
+        try:
+            output = await _reader(os.fdopen(reading, "rb", 0))
+            request = json.dumps({"stage": stage, "environment": environment}).encode() + b"\n"
+            loop = asyncio.get_running_loop()
+            answer: asyncio.Future[ForkedWorker] = loop.create_future()
+            async with self._sending:
+                if not self.runs:
+                    raise UnavailableError(_LOST)
+                self._asked.append((answer, output))
+                # The descriptor goes with the first byte; the server has the whole line before it looks for another.
+                socket.send_fds(self._connection, [request[:1]], [writing])
+                await loop.sock_sendall(self._connection, request[1:])
+                return await answer
+        except OSError as error:
+            raise UnavailableError(f"{_LOST}: {error}") from None
+        finally:
+            os.close(writing)
+
+    async def close(self) -> None:
+        """End the server and its workers."""
+        self._connection.shutdown(socket.SHUT_RDWR)
+        await asyncio.gather(self._reading, return_exceptions=True)
+        self._connection.close()
+        await self.process.wait()
+
+    async def _read(self) -> None:
+        loop, received = asyncio.get_running_loop(), b""
+        with contextlib.suppress(OSError):
+            while part := await loop.sock_recv(self._connection, 65_536):
+                *lines, received = (received + part).split(b"\n")
+                for line in lines:
+                    self._take(json.loads(line))
+        # Its workers have been told to end. Whoever reads the output of one sees its end when it has.
+        for worker in self._workers.values():
+            worker.end(-signal.SIGTERM)
+        for answer, _ in self._asked:
+            answer.set_exception(UnavailableError(_LOST))
+
+    def _take(self, message: dict[str, int]) -> None:
+        if "pid" in message:
+            answer, output = self._asked.popleft()
+            self._workers[message["pid"]] = worker = ForkedWorker(message["pid"], output)
+            if not answer.done():
+                answer.set_result(worker)
+        else:
+            self._workers.pop(message["ended"]).end(message["code"])
+
+
+class ForkedWorkers:
+    """Starts workers in a fork server, which is started again when it has ended; its workers end with it."""
+
+    def __init__(self) -> None:
+        self._server: _Server | None = None
+        self._starting = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Start the server; it imports while the caller goes on."""
+        async with self._starting:
+            if self._server is None or not self._server.runs:
+                self._server = await _start_server()
+
+    async def close(self) -> None:
+        if self._server:
+            await self._server.close()
+
+    async def start(self, stage: str, environment: dict[str, str]) -> ForkedWorker:
+        """A worker of the stage with this environment and no other.
+
+        Raises:
+            UnavailableError: the server does not start, or has ended meanwhile.
+        """
+        await self.open()
+        assert self._server is not None
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                return await self._server.start(stage, environment)
+        except TimeoutError:
+            raise UnavailableError("the process that starts workers does not reply") from None
+
+
+async def _start_server() -> _Server:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "cli.host.fork_server", str(theirs.fileno())),
+            env=_environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+    ours.setblocking(False)
+    return _Server(process, ours)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing that is for one worker, and what the C library reads when a process is executed."""
+    general = {name: value for name, value in os.environ.items() if not name.startswith("ANSWERBUS_")}
+    return {"MALLOC_ARENA_MAX": MALLOC_ARENAS, **general, "PYTHONPATH": str(ROOT)}
+
+
+async def _reader(pipe: BinaryIO) -> asyncio.StreamReader:
+    """Reads the pipe to its end, and closes it."""
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader

@@ -1,0 +1,113 @@
+"""Workers that are forked from a process that has imported every stage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from cli.host.forked_workers import ForkedWorker, ForkedWorkers
+from shared.contracts.errors import UnavailableError
+from tests.support.servers import free_port
+from tests.support.speed import limit
+
+
+@asynccontextmanager
+async def forks() -> AsyncIterator[ForkedWorkers]:
+    running = ForkedWorkers()
+    await running.open()
+    try:
+        yield running
+    finally:
+        await running.close()
+
+
+def environment(folder: Path, **values: str) -> dict[str, str]:
+    """Of a worker that looks for NATS where none is, until it is stopped."""
+    nats = f"nats://127.0.0.1:{free_port()}"
+    return {"PATH": os.environ["PATH"], "ANSWERBUS_NATS_URL": nats, "ANSWERBUS_DATA_DIR": str(folder), **values}
+
+
+async def output_of(worker: ForkedWorker) -> str:
+    return (await asyncio.wait_for(worker.stdout.read(), limit(30))).decode()
+
+
+async def ended(worker: ForkedWorker) -> int:
+    return await asyncio.wait_for(worker.wait(), limit(30))
+
+
+async def test_a_worker_has_the_environment_of_its_request_and_its_output_and_exit_code_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERBUS_RAW_TTL_SECONDS", "not a number either")
+    async with forks() as running:
+        wrong = await running.start("answer", environment(tmp_path, ANSWERBUS_PROBE_PORT="no number"))
+        said = await output_of(wrong)
+        assert await ended(wrong) == 1
+    assert "probe_port" in said.lower()
+    assert "raw_ttl" not in said.lower()
+
+
+async def test_workers_of_one_server_are_separate_processes_that_say_what_they_are(tmp_path: Path) -> None:
+    async with forks() as running:
+        workers = [await running.start(stage, environment(tmp_path)) for stage in ("answer", "verifier")]
+        titles = [await _title(one.pid) for one in workers]
+        sessions = {os.getsid(one.pid) for one in workers}
+    assert [title.rpartition(" ")[2] for title in titles] == ["services.answer.app", "services.verifier.app"]
+    assert sessions == {one.pid for one in workers}
+    assert [one.returncode for one in workers] == [-signal.SIGTERM, -signal.SIGTERM]
+
+
+async def test_a_worker_that_was_killed_is_told_from_one_that_was_stopped(tmp_path: Path) -> None:
+    async with forks() as running:
+        killed, stopped = [await running.start("answer", environment(tmp_path)) for _ in range(2)]
+        await _title(stopped.pid)
+        killed.kill()
+        assert await ended(killed) == -signal.SIGKILL
+        stopped.send_signal(signal.SIGTERM)
+        assert await ended(stopped) in {0, -signal.SIGTERM}
+        with pytest.raises(ProcessLookupError):
+            killed.kill()
+
+
+async def test_workers_end_with_their_server_and_the_next_one_has_a_new_server(tmp_path: Path) -> None:
+    async with forks() as running:
+        first = await running.start("answer", environment(tmp_path))
+        await _title(first.pid)
+        server = _parent(first.pid)
+        os.kill(server, signal.SIGKILL)
+        assert await ended(first) == -signal.SIGTERM
+        await output_of(first)  # it ends when the process has
+        second = await running.start("answer", environment(tmp_path))
+        assert _parent(second.pid) not in {server, os.getpid()}
+
+
+async def test_a_server_that_cannot_start_is_an_error_and_not_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    running = ForkedWorkers()
+    with pytest.raises(UnavailableError, match="the process that starts workers has ended"):
+        await running.start("answer", {})
+    await running.close()
+
+
+async def _title(pid: int) -> str:
+    """The command line that `ps` shows, once the fork has become a worker."""
+    async with asyncio.timeout(limit(30)):
+        while True:
+            text = _command_line(pid)
+            if "services." in text:
+                return text
+            await asyncio.sleep(0.01)
+
+
+def _command_line(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
