@@ -19,7 +19,7 @@ from cli.host.control_socket import ControlSocket
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, printer
-from cli.operations.credentials import issue_embedded, settings_for_user
+from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
@@ -151,6 +151,7 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
         "ANSWERBUS_NATS_URL": settings.nats_url,
         # Only its own seed: each process can publish only what its stage declares.
         "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
+        "ANSWERBUS_OPERATOR_CREDENTIALS": operator_rights(settings) if stage == "gateway" else "",
         "ANSWERBUS_DATA_DIR": str(settings.data_dir),
         "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
