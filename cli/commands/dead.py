@@ -13,8 +13,8 @@ import typer
 from cli.options import DATA, Data, Json, NatsUrl, Yes, bus_settings, duration_seconds, lane_option
 
 if TYPE_CHECKING:
-    from cli.operations.dead_letters import DeadLetterManager
     from shared.bus.ports import DeadLetter, DeadLetterFilter, DeadLetters
+    from shared.operations.dead_letters import DeadLetterManager
 
 app = typer.Typer(help="Dead letters: events that no worker could process.", no_args_is_help=True)
 
@@ -136,7 +136,7 @@ def retry(
 
     A step of a question becomes a question of its own, because the original question has ended for its asker.
     """
-    from cli.operations.dead_letters import RetryOptions
+    from shared.operations.dead_letters import RetryOptions
 
     options = RetryOptions(lane_option(lane), newest, deadline)
 
@@ -250,7 +250,7 @@ def _confirm(verb: str, letters: list[DeadLetter], yes: bool) -> None:
 def _read_letters(
     nats_url: str, data: Path, work: Callable[[DeadLetters], Awaitable[list[DeadLetter]]]
 ) -> list[DeadLetter]:
-    from cli.operations.dead_letters import dead_letter_reader
+    from cli.operations.operator_session import dead_letter_reader
     from cli.output import run
 
     async def connected() -> list[DeadLetter]:
@@ -261,7 +261,7 @@ def _read_letters(
 
 
 def _with_manager(nats_url: str, data: Path, work: Callable[[DeadLetterManager], Awaitable[Any]]) -> Any:
-    from cli.operations.dead_letters import dead_letter_manager
+    from cli.operations.operator_session import dead_letter_manager
     from cli.output import run
 
     async def connected() -> Any:

@@ -13,11 +13,11 @@ from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_s
 
 if TYPE_CHECKING:
     from cli.client import GatewayClient
-    from cli.operations.bulk_replay import ReplayReport
-    from cli.operations.replay import Replayer, ReplayOptions
     from shared.contracts.envelope import Event
     from shared.contracts.facts import Fact
     from shared.history.export import ExportedQuestion
+    from shared.operations.bulk_replay import ReplayReport
+    from shared.operations.replay import Replayer, ReplayOptions
     from shared.runtime.settings import Settings
 
 app = typer.Typer(help="Events of questions: inspect, export, compare, replay, inject.", no_args_is_help=True)
@@ -204,16 +204,16 @@ def replay(
 
     A replay changes nothing for the asker, and nothing in caches, sessions and statistics.
     """
-    from cli.operations.pipeline_choice import PipelineChoice
-    from cli.operations.replay import ReplayOptions
+    from cli.operations.recordings import pipeline_choice
     from cli.output import fail
+    from shared.operations.replay import ReplayOptions
 
     if bool(which) == bool(since):
         fail("name either one question (an id or a file) or a period, such as --since 2h", 2)
     if since and edit:
         fail("--edit changes one question and cannot be combined with --since", 2)
     fact, values = _read_edit(edit) if edit else ("", None)
-    choice = PipelineChoice(pipeline, tuple(changes or ()))
+    choice = pipeline_choice(pipeline, changes or ())
     options = ReplayOptions(start=start or fact, pipeline=choice, edit=values)
     settings = bus_settings(nats_url, data)
     if since:
@@ -281,13 +281,14 @@ def _print_events(filters: dict[str, Any], pattern: str, url: str, data: Path, *
 
 
 def _replay_one(settings: Settings, which: str, options: ReplayOptions, *, wait: bool, as_json: bool) -> None:
-    from cli.operations.replay import open_replayer
+    from cli.operations.operator_session import open_replayer
+    from cli.operations.recordings import recording_of
     from cli.output import fail, print_json, run
     from cli.views.differences import show_difference
 
     async def work() -> Any:
         async with open_replayer(settings) as replayer:
-            return await replayer.replay(await replayer.recording(which), options, wait=wait)
+            return await replayer.replay(await recording_of(replayer, which), options, wait=wait)
 
     replayed = run(work)
     event = replayed.event
@@ -313,10 +314,10 @@ def _replay_many(
     """Replay a sample of the questions of the last `period` seconds and print a report, also when interrupted."""
     from datetime import UTC, datetime, timedelta
 
-    from cli.operations.bulk_replay import ReplayReport, replay_many, sampled
-    from cli.operations.replay import open_replayer
+    from cli.operations.operator_session import open_replayer
     from cli.output import print_json, run
     from cli.views.differences import progress, show_report
+    from shared.operations.bulk_replay import ReplayReport, replay_many, sampled
 
     async def replay_sample(replayer: Replayer, report: ReplayReport) -> None:
         ids = await replayer.ended_since(datetime.now(UTC) - timedelta(seconds=period))

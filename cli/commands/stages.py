@@ -12,8 +12,9 @@ import typer
 from cli.options import DATA, Data, Json, NatsUrl, Url, bus_settings, duration_seconds, lane_option
 
 if TYPE_CHECKING:
-    from cli.operations.stage_control import StageControl, StageDurable
+    from shared.bus.ports import StageDurable
     from shared.contracts.domain import Lane
+    from shared.operations.stage_control import StageControl
 
 app = typer.Typer(help="Pending and running work of each stage, its speed, and how to pause and scale it.")
 
@@ -125,15 +126,14 @@ def _lanes(lane: str) -> list[Lane]:
 def _control(
     nats_url: str, data: Path, as_json: bool, work: Callable[[StageControl], Awaitable[list[StageDurable]]]
 ) -> None:
-    from cli.operations import bus
-    from cli.operations.stage_control import StageControl
+    from cli.operations.operator_session import stage_control
     from cli.output import print_json, run, table
 
     settings = bus_settings(nats_url, data)
 
     async def connected() -> list[StageDurable]:
-        async with bus.connected(settings, "stages") as client:
-            return await work(StageControl(client))
+        async with stage_control(settings) as control:
+            return await work(control)
 
     durables = run(connected)
     if as_json:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cli.operations.replay import Recording, Replayed, Replayer, ReplayOptions
 from shared.contracts.errors import RefusedError
 from shared.history.export import ExportedQuestion, read_export
 from shared.history.replay_plan import differing, essences
+from shared.operations.replay import Recording, Replayed, Replayer, ReplayOptions
 
 Outcome = Literal["same", "changed", "accepted", "unfinished", "refused"]
 

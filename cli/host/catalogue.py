@@ -10,20 +10,18 @@ from typing import Any, NoReturn, cast
 from shared.bus.ports import EventLog, FactPublisher
 from shared.contracts.domain import Passage, PipelineRef, Question
 from shared.contracts.errors import PipelineError, UnavailableError
-from shared.contracts.facts import FACTS
+from shared.contracts.facts import stage_names
 from shared.contracts.pipelines import Pipeline, PipelineSource, Section
 from shared.contracts.stage import Stage
 from shared.llm.none import NoModels
+from shared.operations.sections import KnownSections
 from shared.runtime.context import StageContext, Stores
 from shared.runtime.settings import Settings
 from shared.runtime.worker import Build
 from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
 
-_steps = [fact for fact in FACTS.values() if not fact.terminal and not fact.out_of_band]
-#: Every stage that a fact names, in flow order: those of the steps of a question first.
-STAGES: tuple[str, ...] = tuple(
-    dict.fromkeys(stage for fact in (*_steps, *FACTS.values()) for stage in (*fact.published_by, *fact.consumed_by))
-)
+#: Every stage, in flow order.
+STAGES: tuple[str, ...] = stage_names()
 
 
 class _Offline:
@@ -88,17 +86,6 @@ def moderation_needs(pipeline: Pipeline) -> list[tuple[str, str, str]]:
     from services.moderation.settings import ModerationSettings
 
     return list(needs(pipeline.section("moderation", ModerationSettings)))
-
-
-def question_seconds(pipeline: Pipeline) -> float:
-    """The deadline of a question of this pipeline, in seconds.
-
-    Raises:
-        PipelineError: the gateway's section is invalid.
-    """
-    from services.gateway.settings import GatewaySettings
-
-    return pipeline.section("gateway", GatewaySettings).deadline_seconds
 
 
 def question_router(
@@ -196,3 +183,8 @@ def openapi_document() -> dict[str, Any]:
 def section_kinds() -> dict[str, type[Section] | None]:
     """The pipeline section type of every stage; None for a stage without one."""
     return {stage.name: stage.settings for stage in stages()}
+
+
+def pipeline_sections() -> KnownSections:
+    """What checks the sections of a pipeline in a command; the stages are built when the first one is checked."""
+    return KnownSections(section_kinds)

@@ -20,7 +20,7 @@ from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, builder, stages
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats
-from cli.operations.credentials import issue_embedded, settings_for_user
+from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
 from services.gateway.http_server import HttpServer
 from shared.llm.fallback import FallbackModels
 from shared.observability.logging import configure_logging
@@ -78,6 +78,7 @@ async def platform(
                 await nats.start()
                 settings.nats_url = nats.url
             await prepare(settings)
+            settings.operator_credentials = operator_rights(settings)
             workers = [Worker(builder(name), settings_for_user(settings, name), models, watchdog) for name in STAGES]
             await asyncio.gather(*(worker.start() for worker in workers))
             face = next(p for p in workers[0].stage.ports if isinstance(p, HttpServer))

@@ -20,7 +20,7 @@ from cli.host.data_dir import DataDir, Running
 from cli.host.forked_workers import MALLOC_ARENAS, ROOT, ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
-from cli.operations.credentials import issue_embedded, settings_for_user
+from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
@@ -154,6 +154,7 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
         "ANSWERBUS_NATS_URL": settings.nats_url,
         # Only its own seed: each process can publish only what its stage declares.
         "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
+        "ANSWERBUS_OPERATOR_CREDENTIALS": operator_rights(settings) if stage == "gateway" else "",
         "ANSWERBUS_DATA_DIR": str(settings.data_dir),
         "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),

@@ -389,7 +389,7 @@ async def _durable(
     config.deliver_policy = before.deliver_policy
     config.opt_start_seq = before.opt_start_seq
     config.opt_start_time = before.opt_start_time
-    config.pause_until = before.pause_until  # set by an operator, see cli.operations.stage_control
+    config.pause_until = before.pause_until  # set by an operator, see shared.operations.stage_control
     after = (await jetstream.add_consumer(subjects.STREAM, config)).config
     return ProvisionedResource("durable", name, "unchanged" if _essence(before) == _essence(after) else "updated")
 

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from shared.bus.credentials import SUFFIX
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.stage import Stage
+from shared.runtime.operator_access import OWN
 from shared.runtime.permissions import INJECTOR, OPERATOR, Permissions, users
 from shared.runtime.settings import Settings
 
@@ -57,6 +58,18 @@ def settings_for_user(settings: Settings, user: str) -> Settings:
     if not folder or not Path(folder).is_dir():
         return settings
     return settings.model_copy(update={"nats_seed": SecretStr(str(Path(folder) / f"{user}{SUFFIX}"))})
+
+
+def operator_rights(settings: Settings) -> str:
+    """What `operator_credentials` is for the gateway of a platform on this machine: as configured, else all rights.
+
+    Those are the folder of seeds with which this process itself operates, or the gateway's own login where NATS has no
+    users. A seed or a password that is one user's gives the gateway nothing.
+    """
+    folder = settings.nats_seed.get_secret_value()
+    if settings.operator_credentials or (folder and not Path(folder).is_dir()):
+        return settings.operator_credentials
+    return folder or ("" if settings.nats_user else OWN)
 
 
 def seeds_of(data_dir: Path) -> Path:

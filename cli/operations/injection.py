@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cli.host.catalogue import pipeline_sections
 from cli.operations.operator_session import OperatorSession
-from cli.operations.pipeline_choice import ChosenPipeline
 from shared.bus.ports import PublishResult
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, PipelineRef
@@ -181,7 +181,7 @@ async def inject_into(
     ref = session.pipelines.current(pipeline)
     if ref is None:
         raise NotFoundError(f"unknown pipeline {pipeline}; stored pipelines: {', '.join(session.pipelines.names())}")
-    deadline_seconds = ChosenPipeline(await session.pipelines.pipeline(ref), ref).deadline_seconds
+    deadline_seconds = await pipeline_sections().deadline_seconds(await session.pipelines.pipeline(ref))
     events = injections(text, target, pipeline=ref, deadline_seconds=deadline_seconds, tenant=tenant)
     for event in events:
         await _publish(session, event)

@@ -1,8 +1,8 @@
-"""A session in which an operator's command publishes facts.
+"""What a command needs to operate a platform, on connections of its own that end with the command.
 
 `replay`, `import` and `inject` publish facts of every stage, under `bg.` (an injection also under `qa.`, if requested),
 and pipelines for replays into the bucket `candidates`. If NATS has users, they log in as `injector`; all other commands
-only read.
+are the user `operator`.
 """
 
 from __future__ import annotations
@@ -11,53 +11,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NatsTimeoutError
-from nats.js.errors import APIError
-
+from cli.host.catalogue import pipeline_sections
 from cli.operations import bus
+from shared.bus.dead_letters import NatsDeadLetters, NatsDeadLetterStore
 from shared.bus.event_log import NatsEventLog
-from shared.bus.ports import EventLog, FactPublisher, PublishResult
-from shared.bus.publisher import PUBLISH_TIMEOUT, WRONG_LAST_SEQUENCE, storage_headers
-from shared.contracts import subjects
-from shared.contracts.envelope import Event
-from shared.contracts.errors import RefusedError, UnavailableError
-from shared.contracts.facts import Fact
+from shared.bus.operator_publisher import OperatorPublisher
+from shared.bus.ports import DeadLetters, EventLog, FactPublisher
+from shared.bus.stage_durables import NatsStageDurables
+from shared.operations.dead_letters import DeadLetterManager
+from shared.operations.replay import Replayer
+from shared.operations.stage_control import StageControl
 from shared.runtime.permissions import INJECTOR
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
-
-class OperatorPublisher:
-    """A `FactPublisher` on a plain connection; it tries once, and a failure is raised to the command."""
-
-    def __init__(self, client: Client, raw_ttl: int) -> None:
-        self._jetstream = client.jetstream(timeout=PUBLISH_TIMEOUT)
-        self._raw_ttl = raw_ttl
-
-    async def publish(self, event: Event[Fact], *, first: bool = False) -> PublishResult:
-        """Store the event.
-
-        Raises:
-            UnavailableError: NATS did not confirm in time; it is unavailable, or this user may not publish the fact.
-            RefusedError: NATS refuses the event.
-        """
-        headers = storage_headers(event, raw_ttl=self._raw_ttl, first=first)
-        try:
-            ack = await self._jetstream.publish(
-                event.subject, event.encode(), headers=headers, stream=subjects.STREAM, timeout=PUBLISH_TIMEOUT
-            )
-        except APIError as error:
-            if error.err_code == WRONG_LAST_SEQUENCE:
-                return PublishResult.REJECTED
-            raise RefusedError(f"NATS refused {event.fact}: {error.description}") from None
-        except (TimeoutError, NatsTimeoutError):
-            reason = "NATS is unavailable, or this user may not publish it"
-            raise UnavailableError(f"{event.fact} was not stored: {reason}") from None
-        except NatsError as error:
-            raise UnavailableError(f"{event.fact} was not stored: {error}") from None
-        return PublishResult.DUPLICATE if ack.duplicate else PublishResult.NEW
+#: Seconds for one request to the dead letters.
+TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
@@ -80,8 +49,67 @@ async def operator_session(settings: Settings) -> AsyncIterator[OperatorSession]
         pipelines = NatsPipelines(client.jetstream)
         await pipelines.open()
         try:
-            yield OperatorSession(
-                OperatorPublisher(client, settings.raw_ttl_seconds), NatsEventLog(lambda: client), pipelines
-            )
+            facts = OperatorPublisher(client.jetstream, settings.raw_ttl_seconds)
+            yield OperatorSession(facts, NatsEventLog(lambda: client), pipelines)
         finally:
             await pipelines.close()
+
+
+@asynccontextmanager
+async def open_replayer(settings: Settings) -> AsyncIterator[Replayer]:
+    """A replayer on a session of its own.
+
+    Raises:
+        UnavailableError: NATS is unavailable or not provisioned.
+    """
+    async with operator_session(settings) as session:
+        replayer = Replayer(session.log, session.facts, session.pipelines, pipeline_sections())
+        await replayer.open()
+        try:
+            yield replayer
+        finally:
+            await replayer.close()
+
+
+@asynccontextmanager
+async def dead_letter_reader(settings: Settings) -> AsyncIterator[DeadLetters]:
+    """A reader of the dead letters.
+
+    Raises:
+        UnavailableError: NATS is unavailable.
+    """
+    async with bus.connected(settings, "dead") as operator:
+        yield NatsDeadLetters(lambda: operator.jetstream(timeout=TIMEOUT))
+
+
+@asynccontextmanager
+async def dead_letter_manager(settings: Settings) -> AsyncIterator[DeadLetterManager]:
+    """A manager of the dead letters, with a second connection for facts: only the user `injector` may publish them.
+
+    Raises:
+        UnavailableError: NATS is unavailable or not provisioned.
+    """
+    async with (
+        bus.connected(settings, "dead") as operator,
+        bus.connected(settings, "dead-again", INJECTOR) as injector,
+    ):
+        pipelines = NatsPipelines(lambda: operator.jetstream())
+        await pipelines.open()
+        try:
+            raw_ttl = settings.raw_ttl_seconds
+            letters = NatsDeadLetterStore(lambda: operator.jetstream(timeout=TIMEOUT))
+            facts = OperatorPublisher(injector.jetstream, raw_ttl)
+            yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl)
+        finally:
+            await pipelines.close()
+
+
+@asynccontextmanager
+async def stage_control(settings: Settings) -> AsyncIterator[StageControl]:
+    """Control of the stages.
+
+    Raises:
+        UnavailableError: NATS is unavailable.
+    """
+    async with bus.connected(settings, "stages") as client:
+        yield StageControl(NatsStageDurables(lambda: client))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from cli.operations.bulk_replay import ReplayReport
 from cli.output import table
 from shared.history.diff import Difference, RunSummary
+from shared.operations.bulk_replay import ReplayReport
 from shared.text.sanitizer import visible
 
 _PLAIN, _RED, _GREEN, _STRUCK = "\x1b[0m", "\x1b[31m", "\x1b[32m", "\x1b[9m"

@@ -7,6 +7,7 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
 from shared.contracts import facts
 from shared.contracts.requests import moderation, persistence, retrieval
+from shared.contracts.requests.sections import section_request
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import (
@@ -22,6 +23,7 @@ from shared.contracts.subjects import (
 )
 from shared.runtime.context import StageContext
 
+NAME = "gateway"
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
     keeps=(SECRETS_BUCKET, LIMITS_BUCKET, TICKETS_BUCKET),
@@ -43,6 +45,7 @@ ACCESS = Access(
         persistence.KeptAnswerRequest,
         moderation.InspectRequest,
         moderation.ClassifyRequest,
+        *(section_request(stage) for stage in facts.stage_names() if stage != NAME),
     ),
     follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
     log=True,
@@ -52,11 +55,12 @@ ACCESS = Access(
 
 
 def build(context: StageContext) -> Stage:
-    stage = Stage("gateway", settings=GatewaySettings, access=ACCESS)
+    stage = Stage(NAME, settings=GatewaySettings, access=ACCESS)
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
     stage.opens(gateway.admission)
+    stage.opens(gateway.operations)
     stage.opens(HttpServer(gateway))
     return stage
 

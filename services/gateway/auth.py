@@ -249,6 +249,8 @@ async def caller_of(request: Request) -> Caller:
 
 #: What is said to a session that wants something else.
 ANONYMOUS = "An anonymous session may ask in its conversation, and read, stream and rate its own questions."
+#: What is said to an operator of one tenant who wants something that is of all.
+PLATFORM_ONLY = "This is of all tenants together: send a key of all tenants, and name none."
 
 
 class RoleCheck:
@@ -275,7 +277,7 @@ class RoleCheck:
         if ROLE_RANK[caller.role] < ROLE_RANK[self.role]:
             raise HttpProblem(403, f"Send a key with the role {self.role}; yours is {caller.role}.")
         if self.platform and not caller.every_tenant:
-            raise HttpProblem(403, "This is of all tenants together: send a key of all tenants, and name none.")
+            raise HttpProblem(403, PLATFORM_ONLY)
         return caller
 
 

@@ -13,6 +13,7 @@ from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.mcp.sessions import McpSessions
+from services.gateway.operations import GatewayOperations
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
@@ -44,6 +45,7 @@ class Gateway:
     sessions: AnonymousSessions
     tickets: StreamTickets
     mcp_sessions: McpSessions
+    operations: GatewayOperations
 
     @property
     def erasures(self) -> ErasureService:
@@ -91,6 +93,7 @@ def gateway_of(context: StageContext) -> Gateway:
         sessions=sessions,
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),
+        operations=GatewayOperations(context),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
@@ -172,17 +173,29 @@ class Connection:
 
     async def _closed(self) -> None:
         if not self.closing:
-            log.error("NATS connection closed for good; this worker exits so that it can be restarted")
-            os._exit(EXIT_CONNECTION_CLOSED)
+            self._end("NATS connection closed for good")
 
     async def _error(self, error: Exception) -> None:
         self._login_monitor.observe(error)
         if self._logged_in and not self.closing and "authorization" in str(error).lower():
             # The user's key has changed: nats-py would neither reconnect nor close. A restart reads the new key.
-            log.error(
-                "NATS does not accept this login any more; this worker exits",
-                advice=login_advice(self.permission_errors.user),
-            )
-            os._exit(EXIT_CONNECTION_CLOSED)
+            self._end("NATS does not accept this login any more", advice=login_advice(self.permission_errors.user))
         if not self.permission_errors.observe(error):
             log.error("NATS error", error=type(error).__name__, detail=str(error)[:200])
+
+    def _end(self, reason: str, **details: str) -> None:
+        """The connection will never be usable again: end the process, so that it is restarted."""
+        log.error(f"{reason}; this worker exits so that it can be restarted", **details)
+        os._exit(EXIT_CONNECTION_CLOSED)
+
+
+class OptionalConnection(Connection):
+    """A connection without which its process goes on; `lost` is set when it will never be usable again."""
+
+    def __init__(self, settings: BusSettings, name: str, user: str = "") -> None:
+        super().__init__(settings, name, user)
+        self.lost = asyncio.Event()
+
+    def _end(self, reason: str, **details: str) -> None:
+        log.warning(reason, connection=self.name, **details)
+        self.lost.set()

@@ -1,4 +1,7 @@
-"""Reads the stream of dead letters, one message per request, as that is all that its readers are permitted."""
+"""Reads the stream of dead letters, one message per request, as that is all that its readers are permitted.
+
+An operator also adds and deletes letters.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError
@@ -13,10 +17,12 @@ from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter
 from shared.contracts import subjects
-from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 
 #: The server's error code if the stream itself does not exist.
 NO_STREAM = 10059
+#: Seconds that NATS has to store or delete a letter.
+TIMEOUT = 5.0
 
 
 class NatsDeadLetters:
@@ -58,6 +64,35 @@ class NatsDeadLetters:
             return None
         except (NatsError, APIError, OSError):
             raise UnavailableError("the dead letters could not be read: NATS is unavailable") from None
+
+
+class NatsDeadLetterStore(NatsDeadLetters):
+    """`DeadLetterStore` on the stream `DEAD`, for a connection of the user `operator`."""
+
+    async def add(self, letter: DeadLetter, *, ttl: int = 0) -> int:
+        tokens = letter.subject.split(".")
+        attempt = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdecimal() else 0
+        subject = subjects.dead(letter.stage, letter.correlation_id or "unknown", attempt)
+        headers = letter.headers | ({"Nats-TTL": f"{ttl}s"} if ttl else {})
+        try:
+            ack = await self._jetstream().publish(
+                subject, letter.data, headers=headers, stream=subjects.DEAD_STREAM, timeout=TIMEOUT
+            )
+        except APIError as error:
+            raise RefusedError(f"NATS refused {subject}: {error.description}") from None
+        except (TimeoutError, NatsTimeoutError, NatsError, OSError):
+            raise UnavailableError(
+                f"{subject} was not stored: NATS is unavailable, or this user may not publish it"
+            ) from None
+        return int(ack.seq)
+
+    async def delete(self, number: int) -> None:
+        try:
+            await self._jetstream().delete_msg(subjects.DEAD_STREAM, number)
+        except NatsNotFoundError:
+            raise NotFoundError(f"dead letter {number} has already been deleted") from None
+        except (NatsError, APIError, OSError):
+            raise UnavailableError(f"dead letter {number} could not be deleted; NATS is unavailable") from None
 
 
 def _letter(message: RawStreamMsg) -> DeadLetter:

@@ -207,6 +207,65 @@ class DeadLetters(Protocol):
         """
 
 
+class DeadLetterStore(DeadLetters, Protocol):
+    """Reads dead letters, and changes them as an operator."""
+
+    async def add(self, letter: DeadLetter, *, ttl: int = 0) -> int:
+        """Store a letter under a new number, which is returned, whatever its own is; it expires after `ttl` seconds.
+
+        With `ttl` 0 it is kept as long as any other.
+
+        Raises:
+            RefusedError: NATS refuses it.
+            UnavailableError: NATS is unavailable.
+        """
+
+    async def delete(self, number: int) -> None:
+        """Delete a letter permanently.
+
+        Raises:
+            NotFoundError: it has already been deleted.
+            UnavailableError: NATS is unavailable.
+        """
+
+
+@dataclass(frozen=True)
+class StageDurable:
+    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused)."""
+
+    durable: str
+    stage: str
+    lane: str
+    pending: int
+    in_flight: int
+    paused_seconds: float | None
+
+
+class StageDurables(Protocol):
+    """The durable consumers of all stages, which an operator can pause."""
+
+    async def all(self) -> list[StageDurable]:
+        """Those that provisioning has created, by name.
+
+        Raises:
+            UnavailableError: NATS is unavailable or not provisioned.
+        """
+
+    async def pause_until(self, durable: StageDurable, until: datetime) -> None:
+        """Deliver no more of its events until then, by the clock of `server_time`.
+
+        Raises:
+            UnavailableError: it was not changed; NATS is unavailable.
+        """
+
+    async def server_time(self, durable: StageDurable) -> datetime:
+        """The clock by which its pause ends.
+
+        Raises:
+            UnavailableError: NATS is unavailable.
+        """
+
+
 class PublishResult(Enum):
     """The result of publishing a fact."""
 
@@ -226,6 +285,18 @@ class FactPublisher(Protocol):
         Raises:
             UnavailableError: NATS did not store it in time.
             RefusedError: NATS will never store it.
+        """
+
+
+class OperatorFacts(FactPublisher, Protocol):
+    """Publishes facts for an operator: any fact, also one that the log already has."""
+
+    async def publish_again(self, event: Event[Fact], message_id: str) -> None:
+        """Store the event as it is under another message id, so that its consumers are given it once more.
+
+        Raises:
+            RefusedError: NATS refuses it.
+            UnavailableError: NATS is unavailable, or this user may not publish it.
         """
 
 

@@ -123,6 +123,16 @@ def first_fault(error: ValidationError, *within: str) -> str:
 
     `within` are the keys under which the validated document stands.
     """
-    first = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(map(str, (*within, *first["loc"]))) or "the whole document"
-    return f"{place}: {'there is no such key' if first['type'] == 'extra_forbidden' else first['msg']}"
+    place, problem = faults(error, *within)[0]
+    return f"{place or 'the whole document'}: {problem}"
+
+
+def faults(error: ValidationError, *within: str) -> list[tuple[str, str]]:
+    """Everything that does not fit, as pairs of `place.of.the.key` (empty: the whole document) and what is wrong."""
+    return [
+        (
+            ".".join(map(str, (*within, *one["loc"]))),
+            "there is no such key" if one["type"] == "extra_forbidden" else one["msg"],
+        )
+        for one in error.errors(include_input=False, include_url=False)
+    ]

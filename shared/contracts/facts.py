@@ -482,3 +482,11 @@ Ending = (
     | QuestionAbandoned
     | QuestionWithdrawn
 )
+
+
+def stage_names() -> tuple[str, ...]:
+    """Every stage that a fact names, in flow order: those of the steps of a question first."""
+    steps = [fact for fact in FACTS.values() if not fact.terminal and not fact.out_of_band]
+    return tuple(
+        dict.fromkeys(stage for fact in (*steps, *FACTS.values()) for stage in (*fact.published_by, *fact.consumed_by))
+    )

@@ -111,7 +111,7 @@ class Pipeline(BaseModel):
             return kind.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
-            hint = _similar_key(kind, first["loc"]) if first["type"] == "extra_forbidden" else ""
+            hint = similar_key(kind, first["loc"]) if first["type"] == "extra_forbidden" else ""
             raise PipelineError(f"pipeline {self.name}: {first_fault(error, stage)}{hint}") from None
 
     def is_for(self, tenant: str) -> bool:
@@ -131,7 +131,7 @@ class Pipeline(BaseModel):
         return cls.model_validate_json(data)
 
 
-def _similar_key(kind: type[BaseModel], place: tuple[int | str, ...]) -> str:
+def similar_key(kind: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """A hint at the key that was probably meant by the last one of `place`; empty where none is like it."""
     found: type[BaseModel] | None = kind
     for key in place[:-1]:

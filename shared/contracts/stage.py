@@ -28,6 +28,7 @@ from shared.contracts.envelope import Envelope, Event
 from shared.contracts.facts import TERMINAL, Fact, QuestionAbandoned
 from shared.contracts.pipelines import Section
 from shared.contracts.requests.request import Request
+from shared.contracts.requests.sections import SectionReply, SectionRequest, answer_section, section_request
 from shared.contracts.signals import Signal
 
 Handler = Callable[..., Awaitable[Fact | None]]
@@ -161,6 +162,15 @@ class Stage:
     also_publishes: tuple[type[Fact], ...] = ()
     #: What the stage uses on the bus beside its facts.
     access: Access = field(default_factory=Access)
+
+    def __post_init__(self) -> None:
+        """Let operators' tools ask whether a section is valid; not the stage itself that asks the others so."""
+        if self.settings is not None and not any(issubclass(one, SectionRequest) for one in self.access.asks):
+            self.request_handlers.append(RequestHandler(section_request(self.name), self._check_section))
+
+    async def _check_section(self, request: SectionRequest) -> SectionReply:
+        assert self.settings is not None
+        return answer_section(self.settings, request)
 
     def on(self, handler: Handler, *, concurrency: int = 0) -> None:
         """Consume the fact that the handler's first parameter names, and publish what it returns.

@@ -12,6 +12,7 @@ from shared.contracts.requests.request import RequestClient
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.observability.worker_status import StageReport
+from shared.runtime.operator_access import NoOperatorAccess, OperatorAccess
 from shared.runtime.settings import Settings
 from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
 
@@ -54,5 +55,7 @@ class StageContext:
     stages_not_ready: Callable[[], Awaitable[dict[str, str]]]
     #: Whether the connection to NATS is up.
     is_connected: Callable[[], bool]
+    #: An operator's ports, where this process was given an operator's login; the stage opens and closes it.
+    operator: OperatorAccess = field(default_factory=NoOperatorAccess)
     #: Language models by role.
     models: Models = field(default_factory=NoModels)

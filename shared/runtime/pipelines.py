@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,37 +142,47 @@ def with_setting(pipeline: Pipeline, given: str) -> Pipeline:
     return _validated(document, f"--set {given[:60]}")
 
 
+def check_stages(pipeline: Pipeline, stages: Collection[str]) -> None:
+    """Check that every section is one of these stages'.
+
+    Raises:
+        PipelineError: one is not.
+    """
+    if unknown := sorted(set(pipeline.sections) - set(stages)):
+        raise PipelineError(
+            f"pipeline {pipeline.name}: no stage is called {unknown[0]}; stages: {', '.join(sorted(stages))}"
+        )
+
+
 def check_pipeline(pipeline: Pipeline, kinds: dict[str, type[Section] | None]) -> None:
     """Validate every section against the settings class of its stage (`kinds`, by the stage's name).
 
     Raises:
         PipelineError: a section of no stage, the first invalid setting, or settings that contradict each other.
     """
-    unknown = sorted(set(pipeline.sections) - set(kinds))
-    if unknown:
-        raise PipelineError(
-            f"pipeline {pipeline.name}: no stage is called {unknown[0]}; stages: {', '.join(sorted(kinds))}"
-        )
+    check_stages(pipeline, kinds)
     sections = {stage: pipeline.section(stage, kind) for stage, kind in kinds.items() if kind is not None}
-    _check_turns(pipeline.name, sections)
+    check_turns(pipeline, {stage: section.model_dump(include={"turns"}) for stage, section in sections.items()})
 
 
-def _check_turns(name: str, sections: dict[str, Section]) -> None:
+def check_turns(pipeline: Pipeline, sections: Mapping[str, Mapping[str, Any]]) -> None:
     """A session keeps `persistence.turns`, a question carries `gateway.turns` of them: the smaller one would count.
+
+    `sections` are those of the document with their defaults, by stage.
 
     Raises:
         PipelineError: a number that the document names is larger than the other one, and so without effect.
     """
     numbers = {}
     for stage in _TURNS_OF:
-        if not isinstance(number := getattr(sections.get(stage), "turns", None), int) or number == 0:
+        if not isinstance(number := sections.get(stage, {}).get("turns"), int) or number == 0:
             return
         numbers[stage] = number
     for stage, other in (_TURNS_OF, _TURNS_OF[::-1]):
-        if "turns" in sections[stage].model_fields_set and numbers[stage] > numbers[other]:
+        if "turns" in pipeline.sections.get(stage, {}) and numbers[stage] > numbers[other]:
             raise PipelineError(
-                f"pipeline {name}: {stage}.turns: {numbers[stage]} earlier turns need {other}.turns: {numbers[stage]}, "
-                f"which is {numbers[other]}"
+                f"pipeline {pipeline.name}: {stage}.turns: {numbers[stage]} earlier turns need {other}.turns: "
+                f"{numbers[stage]}, which is {numbers[other]}"
             )
 
 

@@ -79,6 +79,12 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="Instead of a password: the nkey seed of the user, a file with it, or a folder of such files.",
     )
+    operator_credentials: str = Field(
+        default="",
+        description="Lets a gateway change what operators change (replays, dead letters, stages, pipelines): a folder "
+        "with the seeds `operator.nk` and `injector.nk`, or `own`: its own login, where NATS has no users. Empty or "
+        "`off`: it may not; `answerbus up` gives its gateway its own seeds if this is empty.",
+    )
     nats_tls_ca: str = Field(
         default="", description="CA file to verify the NATS servers' certificates; empty: the CAs of the system."
     )

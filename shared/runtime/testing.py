@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -26,7 +26,15 @@ from faststream.nats import NatsMessage
 from shared.bus import Publisher
 from shared.bus.delivery import Delivery
 from shared.bus.message_processor import MessageProcessor
-from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter, ErasureCounts, PublishResult, StoredEvent
+from shared.bus.ports import (
+    PAGE,
+    DeadLetter,
+    DeadLetterFilter,
+    ErasureCounts,
+    PublishResult,
+    StageDurable,
+    StoredEvent,
+)
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.withdrawals import Withdrawals
 from shared.contracts import subjects
@@ -43,6 +51,7 @@ from shared.llm.ports import Models
 from shared.observability import telemetry
 from shared.observability.worker_status import StageReport
 from shared.runtime.context import StageContext
+from shared.runtime.operator_access import OFF, NoOperatorAccess, OperatorPorts
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryKeyValue, MemoryObjects, MemoryPipelines
 
@@ -53,7 +62,7 @@ F = TypeVar("F", bound=Fact)
 
 
 class MemoryLog:
-    """An `EventLog` and a `FactPublisher` over one list; with `unavailable` set, both fail as without NATS.
+    """An `EventLog` and an `OperatorFacts` over one list; with `unavailable` set, both fail as without NATS.
 
     `rejected` are terminal (and first) facts that were not stored because another was first; `dead` are dead letters.
     """
@@ -64,6 +73,7 @@ class MemoryLog:
         self.dead: list[KeptDeadLetter] = []
         self.unavailable = False
         self._ids: set[str] = set()
+        self._letters = 0
         self._sequence = 0
         self._followers: list[tuple[str, Callback]] = []
 
@@ -77,16 +87,29 @@ class MemoryLog:
         if (first and self._of(event.correlation_id)) or (event.payload.terminal and self._ending(event)):
             self.rejected.append(event)
             return PublishResult.REJECTED
-        self._ids.add(event.event_id)
-        self._sequence += 1
-        sequence = self._sequence
-        self.stored.append(StoredEvent(event.subject, sequence, datetime.now(UTC), event.encode()))
-        self.republish(self.stored[-1])
+        self._store(event, event.event_id)
         return PublishResult.NEW
+
+    async def publish_again(self, event: Event[Fact], message_id: str) -> None:
+        self._check_available()
+        if message_id not in self._ids:
+            self._store(event, message_id)
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Store an event that could not be processed."""
-        self.dead.append(KeptDeadLetter(subject, data, headers))
+        self.keep_letter(subject, data, headers)
+
+    def keep_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> int:
+        """Store a dead letter under the next number, which is returned."""
+        self._letters += 1
+        self.dead.append(KeptDeadLetter(self._letters, subject, data, headers))
+        return self._letters
+
+    def _store(self, event: Event[Fact], message_id: str) -> None:
+        self._ids.add(message_id)
+        self._sequence += 1
+        self.stored.append(StoredEvent(event.subject, self._sequence, datetime.now(UTC), event.encode()))
+        self.republish(self.stored[-1])
 
     def republish(self, event: StoredEvent) -> None:
         """Pass a stored event to the followers of its live subject, as the server's republish does."""
@@ -141,8 +164,9 @@ _OF_ENVELOPE = ("correlation_id", "conversation_id", "lane", "tenant", "groups",
 
 @dataclass(frozen=True)
 class KeptDeadLetter:
-    """A stored dead letter: the subject it is stored under, the event's bytes, and headers that say why."""
+    """A stored dead letter: its number, the subject it is stored under, the event's bytes, and headers that say why."""
 
+    number: int
     subject: str
     data: bytes
     headers: dict[str, str]
@@ -176,8 +200,9 @@ class MemoryBus:
         self._key_values: dict[str, MemoryKeyValue] = {}
         self._objects: dict[str, MemoryObjects] = {}
         self._waiting: deque[tuple[Subscription, _Message]] = deque()
-        self._in_work = 0
+        self._in_work: list[tuple[Subscription, str]] = []
         self._arrived = asyncio.Event()
+        self.durables = MemoryDurables(self)
         self._withdrawals: list[Withdrawals] = []
         self._processors: dict[str, MessageProcessor] = {}
         self.stages = [build(self.context()) for build in builds]
@@ -192,7 +217,7 @@ class MemoryBus:
             signals=self,
             requests=self,
             log=self.log,
-            dead=MemoryDeadLetters(lambda: [(one.subject, one.headers, one.data) for one in self.log.dead]),
+            dead=MemoryDeadLetters(self.log),
             eraser=MemoryEraser(self.log),
             pipelines=self.pipelines,
             facts=lambda _: self.log,
@@ -200,6 +225,7 @@ class MemoryBus:
             oldest_waiting=self._oldest_waiting,
             stages_not_ready=self._stages_not_ready,
             is_connected=lambda: not self.log.unavailable,
+            operator=NoOperatorAccess() if self.settings.operator_credentials in ("", OFF) else MemoryOperator(self),
             models=self.models,
         )
 
@@ -230,15 +256,19 @@ class MemoryBus:
         return event
 
     async def run(self) -> None:
-        """Process all waiting events and those that follow from them."""
-        while self._waiting:
-            subscription, message = self._waiting.popleft()
+        """Process all waiting events and those that follow from them, except those of a paused stage."""
+        while work := next((one for one in self._waiting if not self._is_paused(*one)), None):
+            self._waiting.remove(work)
+            subscription, message = work
             # In its own task, as in a worker: a withdrawal cancels it.
-            self._in_work += 1
-            await asyncio.create_task(
-                self._processors[subscription.stage].process(Delivery(subscription, cast("NatsMessage", message)))
-            )
-            self._in_work -= 1
+            at_work = (subscription, message.stored.subject)
+            self._in_work.append(at_work)
+            try:
+                await asyncio.create_task(
+                    self._processors[subscription.stage].process(Delivery(subscription, cast("NatsMessage", message)))
+                )
+            finally:
+                self._in_work.remove(at_work)
             if message.delay is not None:
                 self.retries.append((subscription.name, message.delay))
                 self._waiting.append((subscription, _Message(message.stored, message.delivery + 1)))
@@ -254,6 +284,22 @@ class MemoryBus:
     def idle(self) -> bool:
         """Whether no event waits or is being processed; for tests that run `serve` as a task."""
         return not self._waiting and not self._in_work
+
+    def wake(self) -> None:
+        """Let `serve` look again what it may process."""
+        self._arrived.set()
+
+    def load(self, subscription: Subscription, lane: Lane) -> tuple[int, int]:
+        """The events of a subscription on a lane that wait, and those that are being processed."""
+        waiting = [(one, message.stored.subject) for one, message in self._waiting]
+        pending, in_flight = (
+            sum(one is subscription and _matches(subscription.filter(lane), subject) for one, subject in among)
+            for among in (waiting, self._in_work)
+        )
+        return pending, in_flight
+
+    def _is_paused(self, subscription: Subscription, message: _Message) -> bool:
+        return self.durables.paused_seconds(subscription, message.stored.subject) is not None
 
     def history(self, correlation_id: str) -> list[Event[Fact]]:
         """The events of a question, in order, decoded from their bytes."""
@@ -373,9 +419,9 @@ def _matches(pattern: str, subject: str) -> bool:
 
 
 class MemoryDeadLetters:
-    """`DeadLetters` over a list of (subject, headers, bytes), numbered from 1."""
+    """A `DeadLetterStore` over the letters of a log in memory; letters do not expire."""
 
-    def __init__(self, kept: Callable[[], Sequence[tuple[str, Mapping[str, str], bytes]]]) -> None:
+    def __init__(self, kept: _LettersInMemory) -> None:
         self._kept = kept
         self._since = datetime.now(UTC)
 
@@ -388,8 +434,92 @@ class MemoryDeadLetters:
             raise NotFoundError(f"there is no dead letter {number}")
         return letter
 
+    async def add(self, letter: DeadLetter, *, ttl: int = 0) -> int:
+        tokens = letter.subject.split(".")
+        attempt = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdecimal() else 0
+        subject = subjects.dead(letter.stage, letter.correlation_id or "unknown", attempt)
+        return self._kept.keep_letter(subject, letter.data, letter.headers)
+
+    async def delete(self, number: int) -> None:
+        kept = [one for one in self._kept.dead if one.number != number]
+        if len(kept) == len(self._kept.dead):
+            raise NotFoundError(f"dead letter {number} has already been deleted")
+        self._kept.dead[:] = kept
+
     def _letters(self) -> list[DeadLetter]:
-        return [DeadLetter.read(n, *one, self._since) for n, one in enumerate(self._kept(), start=1)]
+        return [DeadLetter.read(one.number, one.subject, one.headers, one.data, self._since) for one in self._kept.dead]
+
+
+class _LettersInMemory(Protocol):
+    """The dead letters of a log in memory, and how one is added."""
+
+    dead: list[KeptDeadLetter]
+
+    def keep_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> int: ...
+
+
+class MemoryDurables:
+    """The `StageDurables` of stages in memory; a subscription that is paused is handed no events."""
+
+    def __init__(self, bus: MemoryBus) -> None:
+        self._bus = bus
+        self._until: dict[str, datetime] = {}
+
+    async def all(self) -> list[StageDurable]:
+        found = [
+            self._durable(subscription, lane)
+            for stage in self._bus.stages
+            for subscription in stage.subscriptions
+            for lane in Lane
+        ]
+        return sorted(found, key=lambda one: one.durable)
+
+    async def pause_until(self, durable: StageDurable, until: datetime) -> None:
+        self._until[durable.durable] = until
+        seconds = min((until - datetime.now(UTC)).total_seconds(), 86_400)
+        asyncio.get_running_loop().call_later(max(0.0, seconds), self._bus.wake)
+        self._bus.wake()
+
+    async def server_time(self, durable: StageDurable) -> datetime:
+        return datetime.now(UTC)
+
+    def paused_seconds(self, subscription: Subscription, subject: str) -> float | None:
+        """Seconds for which the event's consumer is still paused; None if it is not."""
+        lane = next(one for one in Lane if _matches(subscription.filter(one), subject))
+        return self._seconds(subscription.durable(lane))
+
+    def _seconds(self, name: str) -> float | None:
+        until = self._until.get(name)
+        left = (until - datetime.now(UTC)).total_seconds() if until else 0.0
+        return round(left, 1) if left > 0 else None
+
+    def _durable(self, subscription: Subscription, lane: Lane) -> StageDurable:
+        name = subscription.durable(lane)
+        pending, in_flight = self._bus.load(subscription, lane)
+        return StageDurable(name, subscription.stage, lane.value, pending, in_flight, self._seconds(name))
+
+
+class MemoryOperator:
+    """The `OperatorAccess` of a bus in memory."""
+
+    def __init__(self, bus: MemoryBus) -> None:
+        self._bus = bus
+        self._ports: OperatorPorts | None = None
+
+    async def open(self) -> None:
+        """Nothing is connected."""
+
+    async def close(self) -> None:
+        """Nothing is connected."""
+
+    def ports(self) -> OperatorPorts:
+        bus = self._bus
+        if bus.log.unavailable:
+            raise UnavailableError("NATS is unavailable")
+        if self._ports is None:
+            letters = MemoryDeadLetters(bus.log)
+            self._ports = OperatorPorts(bus.log, bus.log, bus.pipelines.store(), letters, bus.durables)
+        return self._ports
 
 
 class _StoredInMemory(Protocol):

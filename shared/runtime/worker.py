@@ -30,6 +30,7 @@ from shared.observability.loop_watchdog import LoopWatchdog
 from shared.observability.worker_status import WorkerReport, fact_reports
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
+from shared.runtime.operator_connections import operator_access
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
 
@@ -141,6 +142,7 @@ class Worker:
             oldest_waiting=lambda: oldest_waiting(connection.client),
             stages_not_ready=lambda: stages_not_ready(connection.client),
             is_connected=lambda: connection.is_connected,
+            operator=operator_access(self.settings),
             models=self._models,
         )
 

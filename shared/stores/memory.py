@@ -72,6 +72,19 @@ class MemoryPipelines:
     def __init__(self) -> None:
         self._revisions: list[Pipeline] = []
 
+    def store(self) -> MemoryPipelineStore:
+        """A `PipelineStore` of these pipelines."""
+        return MemoryPipelineStore(self)
+
+    def revisions(self, name: str) -> list[int]:
+        """The numbers of the revisions of this name, oldest first."""
+        return [number for number, one in enumerate(self._revisions, start=1) if one.name == name]
+
+    def add(self, pipeline: Pipeline) -> PipelineRef:
+        """Store a whole document under its own name."""
+        self._revisions.append(pipeline)
+        return PipelineRef(name=pipeline.name, revision=len(self._revisions))
+
     def apply(self, name: str, sections: Mapping[str, Any]) -> PipelineRef:
         """Store a document; the revision is one more than the last one of any name, as in the NATS bucket.
 
@@ -83,7 +96,7 @@ class MemoryPipelines:
         return PipelineRef(name=name, revision=len(self._revisions))
 
     def current(self, name: str) -> PipelineRef | None:
-        numbers = [number for number, one in enumerate(self._revisions, start=1) if one.name == name]
+        numbers = self.revisions(name)
         return PipelineRef(name=name, revision=numbers[-1]) if numbers else None
 
     def names(self) -> list[str]:
@@ -99,3 +112,31 @@ class MemoryPipelines:
         if not 0 < ref.revision <= len(self._revisions) or self._revisions[ref.revision - 1].name != ref.name:
             raise PipelineError(f"no revision {ref.revision} of pipeline {ref.name} is kept")
         return self._revisions[ref.revision - 1]
+
+
+class MemoryPipelineStore:
+    """A `PipelineStore` over pipelines in memory."""
+
+    def __init__(self, kept: MemoryPipelines) -> None:
+        self._kept = kept
+
+    def current(self, name: str) -> PipelineRef | None:
+        return self._kept.current(name)
+
+    def names(self) -> list[str]:
+        return self._kept.names()
+
+    async def pipeline(self, ref: PipelineRef) -> Pipeline:
+        return await self._kept.pipeline(ref)
+
+    async def apply(self, pipeline: Pipeline) -> tuple[PipelineRef, bool]:
+        current = self._kept.current(pipeline.name)
+        if current is not None and (await self._kept.pipeline(current)).encode() == pipeline.encode():
+            return current, False
+        return self._kept.add(pipeline), True
+
+    async def propose(self, pipeline: Pipeline) -> PipelineRef:
+        return await self._kept.propose(pipeline)
+
+    async def revisions(self, name: str) -> list[int]:
+        return self._kept.revisions(name)

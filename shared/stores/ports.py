@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from shared.contracts.domain import PipelineRef
+from shared.contracts.pipelines import Pipeline, PipelineSource
 from shared.contracts.signals import Signal
 
 #: Returns the new value for the current one (None: there is none); pure, because it may be called more than once.
@@ -56,6 +58,19 @@ class ObjectStore(Protocol):
         """
 
     async def delete(self, name: str) -> None: ...
+
+
+class PipelineStore(PipelineSource, Protocol):
+    """Reads and stores pipelines. Every method raises `UnavailableError` when the server is unavailable."""
+
+    async def apply(self, pipeline: Pipeline) -> tuple[PipelineRef, bool]:
+        """Store the document unless the newest revision equals it; returns the revision and whether it is new."""
+
+    async def propose(self, pipeline: Pipeline) -> PipelineRef:
+        """Store a candidate: it can be used by its reference only, is not listed, and expires."""
+
+    async def revisions(self, name: str) -> list[int]:
+        """The numbers of the revisions that are kept, oldest first."""
 
 
 class SignalPublisher(Protocol):

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from cli.host.catalogue import STAGES, builder, offline_context, stages
+from shared.contracts.requests.sections import SectionRequest
 from shared.contracts.stage import Stage
 from shared.runtime.permissions import users
 from shared.stores.ports import KeyValue, ObjectStore
@@ -16,6 +17,8 @@ from tests.architecture.source import modules
 
 #: `ExchangeRequest(...)`: where a request is made, it is sent.
 REQUEST = re.compile(r"\b([A-Z]\w+Request)[(.]")
+#: The request that is sent to several stages, each of which has a class of its own.
+SECTION = "section_request("
 DECLARED = {stage.name: stage for stage in stages()}
 
 
@@ -41,7 +44,9 @@ def sent(stage: str) -> set[str]:
     others = {
         handler.request.__name__ for one in DECLARED.values() if one.name != stage for handler in one.request_handlers
     }
-    return {name for text in files for name in REQUEST.findall(text)} & others
+    named = {name for text in files for name in REQUEST.findall(text)}
+    named |= {SectionRequest.__name__ for text in files if SECTION in text}
+    return named & others
 
 
 @pytest.mark.parametrize("stage", STAGES)

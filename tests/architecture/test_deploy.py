@@ -78,6 +78,7 @@ def test_configuration_page_lists_every_setting_with_its_default() -> None:
 #: Settings that `.env` cannot change under compose, and why.
 NOT_IN_COMPOSE = {
     **dict.fromkeys(("nats_seed", "nats_user", "nats_password"), "each container logs in with a seed of its own"),
+    "operator_credentials": "needs files in the container, and gives the gateway rights that it has only if wanted",
     **dict.fromkeys(("nats_tls_ca", "nats_tls_cert", "nats_tls_key"), "needs files in the containers"),
     "graceful_seconds": "goes with stop_grace_period",
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),

@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shared.bus",),
     ("shared.history",),
     ("shared.runtime",),
+    ("shared.operations",),
     (*(f"services.{stage}" for stage in STAGES), "channels"),
     ("cli",),
 )

@@ -14,12 +14,13 @@ from cli.host.catalogue import STAGES
 from cli.host.data_dir import DataDir
 from cli.operations import bus
 from cli.operations.operator_session import OperatorSession, operator_session
-from cli.operations.stage_control import StageControl
 from shared.bus.background_throttle import QUIET_AFTER
+from shared.bus.stage_durables import NatsStageDurables
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import REPLAY, opening
 from shared.contracts.facts import QuestionAsked
+from shared.operations.stage_control import StageControl
 from shared.runtime.settings import Settings
 from tests.support.platform import cli, running
 
@@ -101,7 +102,7 @@ async def queue(here: OperatorSession, questions: Sequence[str], count: int) -> 
 
 
 async def _hold(client: Client, *, held: bool) -> None:
-    durables = StageControl(client)
+    durables = StageControl(NatsStageDurables(lambda: client))
     change = durables.pause if held else durables.resume
     await asyncio.gather(*(change(stage, [Lane.BACKGROUND]) for stage in STAGES if stage != "gateway"))
 

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cli.host.data_dir import DataDir
-from cli.operations.bulk_replay import ReplayReport, replay_many
-from cli.operations.replay import Replayer, ReplayOptions, open_replayer
+from cli.operations.operator_session import open_replayer
+from shared.operations.bulk_replay import ReplayReport, replay_many
+from shared.operations.replay import Replayer, ReplayOptions
 from shared.runtime.settings import Settings
 from tests.support.platform import cli, running
 

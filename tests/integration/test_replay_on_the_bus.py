@@ -18,17 +18,18 @@ from typer.testing import CliRunner, Result
 
 from cli.host.in_process import platform
 from cli.main import app
-from cli.operations.bulk_replay import ReplayReport, replay_many
 from cli.operations.injection import import_question, inject_into, injection_target
-from cli.operations.operator_session import operator_session
-from cli.operations.pipeline_choice import PipelineChoice
-from cli.operations.replay import ReplayOptions, open_replayer
+from cli.operations.operator_session import open_replayer, operator_session
+from cli.operations.recordings import recording_in
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
 from shared.contracts.facts import QuestionAsked
 from shared.history.export import read_export
+from shared.operations.bulk_replay import ReplayReport, replay_many
+from shared.operations.pipeline_choice import PipelineChoice
+from shared.operations.replay import ReplayOptions
 from shared.runtime.settings import Settings
 from tests.integration.rig import until
 from tests.support.platform import CORPUS
@@ -176,7 +177,7 @@ async def test_an_export_is_whole_without_raw_text_and_imported_only_once(
         shown = (await running.http.get(f"/api/v1/events/{elsewhere.id}")).json()
         assert {one["origin"] for one in shown} == {"imported"}
     async with open_replayer(running.settings) as replayer:
-        done = await replayer.replay(await replayer.recording(str(path)), ReplayOptions())
+        done = await replayer.replay(recording_in(path), ReplayOptions())
     assert "started with the recorded QuestionApproved" in done.note
     assert done.difference.verdict == "identical"
     # The replay passed through every stage after the import did: nobody said anything about that.

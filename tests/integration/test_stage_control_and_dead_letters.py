@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from cli.operations.dead_letters import DeadLetterManager, RetryOptions
-from cli.operations.operator_session import OperatorPublisher
-from cli.operations.stage_control import StageControl, StageDurable
-from shared.bus.ports import DeadLetterFilter
+from cli.host.catalogue import pipeline_sections
+from shared.bus.dead_letters import NatsDeadLetterStore
+from shared.bus.operator_publisher import OperatorPublisher
+from shared.bus.ports import DeadLetterFilter, StageDurable
+from shared.bus.stage_durables import NatsStageDurables
 from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import PermanentError, RefusedError
 from shared.contracts.facts import Ending, ExchangeRecorded, QuestionApproved, QuestionAsked, QuestionRejected
 from shared.history.dead_letters import collected
+from shared.operations.dead_letters import DeadLetterManager, RetryOptions
+from shared.operations.stage_control import StageControl
 from shared.stores.memory import MemoryPipelines
 from tests.integration.rig import Rig, asked, rig_on, stage_of, until
 from tests.support.servers import nats_server
@@ -39,7 +42,7 @@ async def record(ending: Ending) -> ExchangeRecorded:
 async def test_a_paused_stage_is_handed_nothing_until_it_is_resumed_while_the_other_lane_goes_on(rig: Rig) -> None:
     await rig.provision(stage_of(approve))
     async with rig.worker(stage_of(approve)):
-        durables = StageControl(rig.client)
+        durables = control_of(rig)
         paused = await durables.pause("moderation", [Lane.LIVE])
         live, background = asked(), asked(lane=Lane.BACKGROUND)
         await rig.publish(live)
@@ -61,11 +64,11 @@ async def test_a_pause_outlives_the_bus_and_ends_by_itself_when_its_time_is_over
     with nats_server(tmp_path) as server:
         async with rig_on(server) as rig:
             await rig.provision(stage_of(approve))
-            await StageControl(rig.client).pause("moderation", list(Lane))
+            await control_of(rig).pause("moderation", list(Lane))
         server.kill()
         server.start()
         async with rig_on(server) as rig, rig.worker(stage_of(approve)):
-            durables = StageControl(rig.client)
+            durables = control_of(rig)
             (live,) = await durables.of("moderation", [Lane.LIVE])
             question = await rig.publish(asked())
             await durables.pause("moderation", [Lane.LIVE], 1)
@@ -90,7 +93,7 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
     async with rig.worker(stage_of(slowly), concurrency=1):
         for _ in range(3):
             await rig.publish(asked())
-        drained = await StageControl(rig.client).drain("moderation", list(Lane), timeout=20, progress=progress)
+        drained = await control_of(rig).drain("moderation", list(Lane), timeout=20, progress=progress)
 
     assert sum(seen[0]) == 3
     assert seen[-1] == (0, 0)
@@ -100,7 +103,7 @@ async def test_a_stage_is_drained_before_it_is_paused(rig: Rig) -> None:
 async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
     await rig.provision(stage_of(approve))
     await rig.publish(asked())
-    durables = StageControl(rig.client)
+    durables = control_of(rig)
 
     with pytest.raises(RefusedError, match="still has 1 events"):
         await durables.drain("moderation", [Lane.LIVE], timeout=0, progress=lambda _: None)
@@ -114,7 +117,12 @@ async def test_a_stage_that_is_not_done_in_time_is_not_paused(rig: Rig) -> None:
 def letters_of(rig: Rig) -> DeadLetterManager:
     pipelines = MemoryPipelines()
     pipelines.apply("default", {})
-    return DeadLetterManager(rig.client, rig.client, OperatorPublisher(rig.client, 60), pipelines, 60)
+    letters = NatsDeadLetterStore(rig.client.jetstream)
+    return DeadLetterManager(letters, OperatorPublisher(rig.client.jetstream, 60), pipelines, pipeline_sections(), 60)
+
+
+def control_of(rig: Rig) -> StageControl:
+    return StageControl(NatsStageDurables(lambda: rig.client))
 
 
 async def test_a_retried_step_runs_as_a_question_of_its_own_and_leaves_the_dead_letters(rig: Rig) -> None:

@@ -12,10 +12,8 @@ import pytest
 import pytest_asyncio
 
 from cli.evaluation.replay_fixtures import check, fixtures
-from cli.host.catalogue import STAGES, builder
-from cli.operations.bulk_replay import ReplayReport, replay_many, sampled
-from cli.operations.pipeline_choice import PipelineChoice
-from cli.operations.replay import Replayer, ReplayOptions
+from cli.host.catalogue import STAGES, builder, pipeline_sections
+from cli.operations.recordings import recording_of
 from shared.contracts.domain import Document, Lane
 from shared.contracts.errors import NotFoundError, PipelineError, RefusedError
 from shared.contracts.facts import AnswerVerified, DocumentIndexed, Fact, QuestionAsked
@@ -23,6 +21,9 @@ from shared.contracts.requests.persistence import StatsRequest
 from shared.contracts.subjects import ANSWERS_BUCKET, SESSIONS_BUCKET
 from shared.history.export import exported, read_export
 from shared.history.replay_plan import differing, essences
+from shared.operations.bulk_replay import ReplayReport, replay_many, sampled
+from shared.operations.pipeline_choice import PipelineChoice
+from shared.operations.replay import Replayer, ReplayOptions
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.pipeline.test_question_flow import submit
@@ -54,7 +55,7 @@ async def bus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[MemoryB
 async def replayer(bus: MemoryBus) -> AsyncIterator[Replayer]:
     """A replayer on the bus, whose stages work meanwhile."""
     working = asyncio.create_task(bus.serve())
-    here = Replayer(bus.log, bus.log, bus.pipelines)
+    here = Replayer(bus.log, bus.log, bus.pipelines, pipeline_sections())
     await here.open()
     try:
         yield here
@@ -188,7 +189,7 @@ async def test_a_question_that_has_expired_is_named_and_an_unknown_file_too(bus:
         with pytest.raises(NotFoundError, match="the log has no events of question"):
             await here.recording("0" * 32)
         with pytest.raises(NotFoundError, match="neither a question's id"):
-            await here.recording("nowhere.json")
+            await recording_of(here, "nowhere.json")
 
 
 async def test_the_questions_of_the_last_hour_are_found_and_sampled_alike(bus: MemoryBus) -> None:

@@ -15,7 +15,7 @@ from cli.options import DATA, Data, Json, NatsUrl, bus_settings
 
 if TYPE_CHECKING:
     from cli.evaluation.replay_fixtures import FixtureResult
-    from cli.operations.replay import Replayer
+    from shared.operations.replay import Replayer
     from shared.runtime.settings import Settings
 
 
@@ -39,11 +39,11 @@ def replay(
 ) -> None:
     """Replay exported questions and compare every fact except ids and times; exit code 1 when one has changed."""
     from cli.evaluation.replay_fixtures import check, fixtures
-    from cli.operations.pipeline_choice import PipelineChoice
-    from cli.operations.replay import ReplayOptions
+    from cli.operations.recordings import pipeline_choice
     from cli.output import print_json, run, table
+    from shared.operations.replay import ReplayOptions
 
-    options = ReplayOptions(start=start, pipeline=PipelineChoice(pipeline, tuple(changes or ())))
+    options = ReplayOptions(start=start, pipeline=pipeline_choice(pipeline, changes or ()))
     settings = bus_settings(nats_url, data)
 
     async def work() -> list[FixtureResult]:
@@ -68,7 +68,7 @@ async def _replayer(settings: Settings, nats_url: str) -> AsyncIterator[Replayer
     """A replayer on the configured or running NATS server, else on a platform that is started here."""
     from cli.host.data_dir import DataDir
     from cli.host.in_process import log_errors_only, platform
-    from cli.operations.replay import open_replayer
+    from cli.operations.operator_session import open_replayer
 
     if nats_url or "ANSWERBUS_NATS_URL" in os.environ or DataDir(settings.data_dir).running():
         async with open_replayer(settings) as replayer:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from services.gateway.auth import Asker, Client, Operator, PlatformOperator
 from services.gateway.frames import accepts_json
+from services.gateway.operations import OperationsState
 from services.gateway.owner import OwnerOfRequest
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.replies import PipelineSummary
@@ -59,6 +60,12 @@ async def health(gateway: CurrentGateway, request: Request) -> Response:
 async def caller(caller: Client) -> dict[str, str]:
     """Read the name and the role of the key that was sent, and the tenant of the request."""
     return {"name": caller.name, "role": caller.role, "tenant": caller.tenant}
+
+
+@router.get("/api/v1/operations")
+async def allowed_operations(gateway: CurrentGateway, caller: Operator) -> OperationsState:
+    """Read what this gateway may change for you, and why not: a setting gives it an operator's rights."""
+    return gateway.operations.state(caller)
 
 
 @router.get("/metrics")

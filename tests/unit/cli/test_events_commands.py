@@ -12,8 +12,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
-from cli.operations.bulk_replay import ReplayReport
-from cli.operations.replay import Recording, Replayed
 from cli.views.differences import show_difference, show_report
 from cli.views.events import line, payload_of, show
 from shared.bus.ports import StoredEvent
@@ -24,6 +22,8 @@ from shared.contracts.facts import AnswerDrafted, AnswerVerified, Fact, Passages
 from shared.history.diff import difference
 from shared.history.export import exported
 from shared.history.history import event_json
+from shared.operations.bulk_replay import ReplayReport
+from shared.operations.replay import Recording, Replayed
 
 NOWHERE = "0" * 32
 QUESTION = Question(text="How much?")

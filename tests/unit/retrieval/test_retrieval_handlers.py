@@ -452,6 +452,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
         "embed",
         "source_index",
         "remove",
+        "section",
         "stats",
         "vectors",
     }

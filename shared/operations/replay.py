@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from cli.operations.operator_session import operator_session
-from cli.operations.pipeline_choice import CandidatePipelines, PipelineChoice, choose
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
@@ -20,9 +16,9 @@ from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import Fact, QuestionWithdrawn
 from shared.contracts.pipelines import Pipeline
 from shared.history.diff import Difference, difference
-from shared.history.export import read_export
 from shared.history.replay_plan import again, is_shortened, starting_point
-from shared.runtime.settings import Settings
+from shared.operations.pipeline_choice import CandidatePipelines, PipelineChoice, choose
+from shared.operations.sections import PipelineSections
 
 #: Seconds after a replay's deadline in which a stage may still publish that it abandoned the question.
 GRACE = 2.0
@@ -82,10 +78,13 @@ class Replayed:
 class Replayer:
     """Replays questions with an event log and a publisher; must be open during replays."""
 
-    def __init__(self, log: EventLog, facts: FactPublisher, pipelines: CandidatePipelines) -> None:
+    def __init__(
+        self, log: EventLog, facts: FactPublisher, pipelines: CandidatePipelines, sections: PipelineSections
+    ) -> None:
         self._log = log
         self._facts = facts
         self._pipelines = pipelines
+        self._sections = sections
         self._ended: dict[str, asyncio.Event] = {}
         self._stop: Callable[[], Awaitable[None]] | None = None
 
@@ -96,19 +95,17 @@ class Replayer:
         if self._stop:
             await self._stop()
 
-    async def recording(self, which: str) -> Recording:
-        """The question with this id, or in this file.
+    async def recording(self, cid: str) -> Recording:
+        """The question with this id.
 
         Raises:
-            NotFoundError: there is no such file, or the log has no events of the question any more.
-            RefusedError: the file is not an export of this version.
+            NotFoundError: the log has no events of the question (any more).
+            UnavailableError: NATS is unavailable.
         """
-        if not subjects.is_correlation_id(which):
-            return recording_in(Path(which))
-        events = decodable_events(await self._log.history(which))
+        events = decodable_events(await self._log.history(cid)) if subjects.is_correlation_id(cid) else []
         if not events:
-            raise NotFoundError(f"the log has no events of question {which}; replay an exported file instead")
-        return Recording(which, events)
+            raise NotFoundError(f"the log has no events of question {cid[:60]}; replay an exported file instead")
+        return Recording(cid, events)
 
     async def replay(self, recording: Recording, options: ReplayOptions, *, wait: bool = True) -> Replayed:
         """Publish the fact again and wait for the terminal fact; nothing is stored if the options are invalid.
@@ -118,8 +115,9 @@ class Replayer:
             UnavailableError: NATS is unavailable.
         """
         start = starting_point(recording.events, options.start)
-        chosen = await choose(self._pipelines, options.pipeline, start.pipeline, recording.document)
-        event = again(start, deadline_seconds=chosen.deadline_seconds, changes=options.edit)
+        chosen = await choose(self._pipelines, self._sections, options.pipeline, start.pipeline, recording.document)
+        seconds = await self._sections.deadline_seconds(chosen.document)
+        event = again(start, deadline_seconds=seconds, changes=options.edit)
         pipeline = await chosen.reference(self._pipelines)
         if pipeline != event.pipeline:  # an operator has chosen it, so nothing has routed the question there
             event = event.model_copy(update={"pipeline": pipeline, "route": None})
@@ -157,37 +155,7 @@ class Replayer:
             waiting.set()
 
 
-def recording_in(path: Path) -> Recording:
-    """The question in an exported file.
-
-    Raises:
-        NotFoundError: there is no such file.
-        RefusedError: it is not an export of this version.
-    """
-    try:
-        question = read_export(path.read_bytes(), str(path))
-    except OSError:
-        raise NotFoundError(f"{path}: neither a question's id (32 hex digits) nor a readable file") from None
-    return Recording(question.id, question.decoded(), question.document)
-
-
 def _note(recording: Recording, start: Event[Fact], options: ReplayOptions) -> str:
     if options.start or not is_shortened(recording.events[0]):
         return ""
     return f"the raw question has expired or was not exported; started with the recorded {start.fact}"
-
-
-@asynccontextmanager
-async def open_replayer(settings: Settings) -> AsyncIterator[Replayer]:
-    """A replayer on a session of its own.
-
-    Raises:
-        UnavailableError: NATS is unavailable or not provisioned.
-    """
-    async with operator_session(settings) as session:
-        replayer = Replayer(session.log, session.facts, session.pipelines)
-        await replayer.open()
-        try:
-            yield replayer
-        finally:
-            await replayer.close()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-from cli.host.catalogue import section_kinds
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import NotFoundError, PipelineError
 from shared.contracts.pipelines import Pipeline, PipelineSource
-from shared.runtime.pipelines import check_pipeline, read_pipeline, with_setting
+from shared.operations.sections import PipelineSections
+from shared.runtime.pipelines import with_setting
 
 
 class CandidatePipelines(PipelineSource, Protocol):
@@ -20,12 +19,23 @@ class CandidatePipelines(PipelineSource, Protocol):
     async def propose(self, pipeline: Pipeline) -> PipelineRef: ...
 
 
+def nowhere_else(_: str) -> Pipeline | None:
+    """No pipeline: only stored ones are chosen by name."""
+    return None
+
+
 @dataclass(frozen=True)
 class PipelineChoice:
-    """Options of a command: `pipeline` is NAME, NAME@REVISION, a folder or a file; `changes` are STAGE.KEY=VALUE."""
+    """What is chosen: `pipeline` is NAME or NAME@REVISION (empty: the recorded one), `changes` are STAGE.KEY=VALUE.
+
+    A `document`, which need not be stored, is taken instead. `elsewhere` looks for a name that no stored pipeline has;
+    commands look for a file, a gateway must not.
+    """
 
     pipeline: str = ""
     changes: Sequence[str] = ()
+    document: Pipeline | None = None
+    elsewhere: Callable[[str], Pipeline | None] = nowhere_else
 
 
 @dataclass(frozen=True)
@@ -35,59 +45,54 @@ class ChosenPipeline:
     document: Pipeline
     ref: PipelineRef | None
 
-    @property
-    def deadline_seconds(self) -> float:
-        """The deadline of a question of this pipeline, in seconds."""
-        kind = section_kinds()["gateway"]
-        assert kind is not None
-        return float(self.document.section("gateway", kind).model_dump()["deadline_seconds"])
-
     async def reference(self, pipelines: CandidatePipelines) -> PipelineRef:
         """Its reference, by which workers load it; a document without one is stored as a candidate first."""
         return self.ref or await pipelines.propose(self.document)
 
 
 async def choose(
-    pipelines: PipelineSource, choice: PipelineChoice, recorded: PipelineRef, document: Pipeline | None = None
+    pipelines: PipelineSource,
+    sections: PipelineSections,
+    choice: PipelineChoice,
+    recorded: PipelineRef,
+    document: Pipeline | None = None,
 ) -> ChosenPipeline:
     """The pipeline of a replay; nothing is stored yet. `document` is the pipeline in an exported question's file.
 
     Raises:
         NotFoundError: there is no such pipeline.
         PipelineError: the revision is not kept any more, or the document with its changes is invalid.
+        UnavailableError: the document cannot be checked, or read, now.
     """
-    chosen = await _base(pipelines, choice.pipeline, recorded, document)
+    chosen = await _base(pipelines, choice, recorded, document)
     changed = chosen.document
     for change in choice.changes:
         changed = with_setting(changed, change)
     if changed is not chosen.document or chosen.ref is None:
-        check_pipeline(changed, section_kinds())
+        await sections.check(changed)
         return ChosenPipeline(changed, None)
     return chosen
 
 
 async def _base(
-    pipelines: PipelineSource, name_or_path: str, recorded: PipelineRef, document: Pipeline | None
+    pipelines: PipelineSource, choice: PipelineChoice, recorded: PipelineRef, document: Pipeline | None
 ) -> ChosenPipeline:
-    if not name_or_path:
+    if choice.document is not None:
+        return ChosenPipeline(choice.document, None)
+    given = choice.pipeline
+    if not given:
         return await _recorded(pipelines, recorded, document)
-    name, at, revision = name_or_path.rpartition("@") if "@" in name_or_path else (name_or_path, "", "")
+    name, at, revision = given.rpartition("@") if "@" in given else (given, "", "")
     current = pipelines.current(name)
-    if current is None and _is_path(name_or_path):
-        return ChosenPipeline(read_pipeline(Path(name_or_path)), None)
-    if at and not revision.isdigit():
-        raise NotFoundError(f"--pipeline {name_or_path}: the revision after @ must be a number")
+    if current is None and (found := choice.elsewhere(given)) is not None:
+        return ChosenPipeline(found, None)
+    if at and not revision.isdecimal():
+        raise NotFoundError(f"--pipeline {given}: the revision after @ must be a number")
     if current is None and not at:
-        raise NotFoundError(
-            f"--pipeline {name_or_path}: no such pipeline or file; pipelines: {', '.join(pipelines.names())}"
-        )
+        raise NotFoundError(f"--pipeline {given}: no such pipeline or file; pipelines: {', '.join(pipelines.names())}")
     ref = PipelineRef(name=name, revision=int(revision)) if at else current
     assert ref is not None
     return ChosenPipeline(await pipelines.pipeline(ref), ref)
-
-
-def _is_path(name_or_path: str) -> bool:
-    return Path(name_or_path).exists()
 
 
 async def _recorded(pipelines: PipelineSource, recorded: PipelineRef, document: Pipeline | None) -> ChosenPipeline:

@@ -7,21 +7,13 @@ time is over. Work in progress is finished; new events are stored and wait.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.js.api import ConsumerInfo
-from nats.js.errors import APIError
-
-from shared.bus.stage_status import OWNER, paused_seconds
-from shared.contracts import subjects
+from shared.bus.ports import StageDurable, StageDurables
 from shared.contracts.domain import Lane
-from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.errors import RefusedError
 
 #: How long a pause without an end lasts.
 INDEFINITELY = timedelta(days=365 * 100)
@@ -31,24 +23,11 @@ RESUME_DELAY = timedelta(seconds=1.5)
 POLL_INTERVAL = 0.5
 
 
-@dataclass(frozen=True)
-class StageDurable:
-    """A durable consumer of a stage: events pending and in flight, and the rest of its pause (None: not paused)."""
-
-    durable: str
-    stage: str
-    lane: str
-    pending: int
-    in_flight: int
-    paused_seconds: float | None
-
-
 class StageControl:
-    """Controls the durable consumers of stages over an operator's connection."""
+    """Controls the durable consumers of stages."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._jetstream = client.jetstream(timeout=5)
+    def __init__(self, durables: StageDurables) -> None:
+        self._durables = durables
 
     async def of(self, stage: str, lanes: Sequence[Lane]) -> list[StageDurable]:
         """The durable consumers of a stage on these lanes.
@@ -57,15 +36,7 @@ class StageControl:
             RefusedError: there is no such stage, or it consumes nothing.
             UnavailableError: NATS is unavailable.
         """
-        try:
-            infos = await self._jetstream.consumers_info(subjects.STREAM)
-        except (NatsError, APIError, OSError):
-            raise UnavailableError(
-                "the state of the stages could not be read; NATS is unavailable or not provisioned"
-            ) from None
-        consumers = sorted(
-            (_lever(one) for one in infos if OWNER in (one.config.metadata or {})), key=lambda one: one.durable
-        )
+        consumers = await self._durables.all()
         known = sorted({one.stage for one in consumers})
         if stage not in known:
             raise RefusedError(f"unknown stage {stage}; stages that consume events: {', '.join(known)}")
@@ -79,7 +50,7 @@ class StageControl:
         """
         until = datetime.now(UTC) + (timedelta(seconds=seconds) if seconds else INDEFINITELY)
         for durable in await self.of(stage, lanes):
-            await self._pause_until(durable, until)
+            await self._durables.pause_until(durable, until)
         return await self.of(stage, lanes)
 
     async def resume(self, stage: str, lanes: Sequence[Lane]) -> list[StageDurable]:
@@ -93,7 +64,7 @@ class StageControl:
         """
         paused = [one for one in await self.of(stage, lanes) if one.paused_seconds is not None]
         for durable in paused:
-            await self._pause_until(durable, await self._server_time(durable) + RESUME_DELAY)
+            await self._durables.pause_until(durable, await self._durables.server_time(durable) + RESUME_DELAY)
         if paused:
             await asyncio.sleep(RESUME_DELAY.total_seconds())
         return await self.of(stage, lanes)
@@ -121,30 +92,3 @@ class StageControl:
             if time.monotonic() > until:
                 raise RefusedError(f"{stage} still has {left} events after {timeout:g} s; it was not paused")
             await asyncio.sleep(POLL_INTERVAL)
-
-    async def _pause_until(self, durable: StageDurable, until: datetime) -> None:
-        moment = until.isoformat(timespec="microseconds").replace("+00:00", "Z")
-        try:
-            await self._jetstream.pause_consumer(subjects.STREAM, durable.durable, moment)
-        except (NatsError, APIError, OSError) as error:
-            raise UnavailableError(f"{durable.durable} was not changed: {error or type(error).__name__}") from None
-
-    async def _server_time(self, durable: StageDurable) -> datetime:
-        """The clock of the server that leads the durable consumer."""
-        try:
-            info = await self._client.request(subjects.durable_info(durable.durable), timeout=5)
-            return datetime.fromisoformat(json.loads(info.data)["ts"][:19] + "+00:00")
-        except (NatsError, OSError, ValueError, KeyError):
-            raise UnavailableError(f"{durable.durable} was not changed: NATS does not answer") from None
-
-
-def _lever(info: ConsumerInfo) -> StageDurable:
-    metadata = info.config.metadata or {}
-    return StageDurable(
-        durable=info.name,
-        stage=metadata["stage"],
-        lane=metadata["lane"],
-        pending=info.num_pending or 0,
-        in_flight=info.num_ack_pending or 0,
-        paused_seconds=paused_seconds(info),
-    )

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
-from cli.operations.replay import Replayed, Replayer, ReplayOptions
 from shared.contracts.errors import AnswerbusError, NotFoundError, RefusedError
 from shared.history.diff import Difference
+from shared.operations.replay import Replayed, Replayer, ReplayOptions
 
 #: Replays that run concurrently.
 AT_ONCE = 8

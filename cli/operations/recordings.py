@@ -1,0 +1,53 @@
+"""What commands replay besides the log: exported questions and pipelines in files of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shared.contracts import subjects
+from shared.contracts.errors import NotFoundError
+from shared.contracts.pipelines import Pipeline
+from shared.history.export import read_export
+from shared.operations.pipeline_choice import PipelineChoice
+from shared.operations.replay import Recording, Replayer
+from shared.runtime.pipelines import read_pipeline
+
+
+async def recording_of(replayer: Replayer, which: str) -> Recording:
+    """The question with this id, or in this file.
+
+    Raises:
+        NotFoundError: there is no such file, or the log has no events of the question any more.
+        RefusedError: the file is not an export of this version.
+        UnavailableError: NATS is unavailable.
+    """
+    return await replayer.recording(which) if subjects.is_correlation_id(which) else recording_in(Path(which))
+
+
+def recording_in(path: Path) -> Recording:
+    """The question in an exported file.
+
+    Raises:
+        NotFoundError: there is no such file.
+        RefusedError: it is not an export of this version.
+    """
+    try:
+        question = read_export(path.read_bytes(), str(path))
+    except OSError:
+        raise NotFoundError(f"{path}: neither a question's id (32 hex digits) nor a readable file") from None
+    return Recording(question.id, question.decoded(), question.document)
+
+
+def pipeline_choice(named: str, changes: Sequence[str]) -> PipelineChoice:
+    """The options of a command: `named` is NAME, NAME@REVISION, a folder or a file; `changes` are STAGE.KEY=VALUE."""
+    return PipelineChoice(named, tuple(changes), elsewhere=_pipeline_in)
+
+
+def _pipeline_in(path: str) -> Pipeline | None:
+    """The pipeline of a folder or file; None: there is none of that name.
+
+    Raises:
+        PipelineError: it is no pipeline.
+    """
+    return read_pipeline(Path(path)) if Path(path).exists() else None

@@ -1,0 +1,124 @@
+"""What operators change through this gateway, where a setting has given it an operator's logins."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel, Field
+
+from services.gateway.auth import PLATFORM_ONLY, Caller
+from services.gateway.pipeline_sections import AskedSections
+from services.gateway.problems import HttpProblem
+from shared.contracts.errors import AnswerbusError
+from shared.operations.dead_letters import DeadLetterManager
+from shared.operations.replay import Replayer
+from shared.operations.stage_control import StageControl
+from shared.runtime.context import StageContext
+from shared.runtime.operator_access import OFF, OPERATOR_VARIABLE, OperatorPorts
+from shared.stores.ports import PipelineStore
+
+#: What may be changed, each in a group of routes.
+ACTIONS = ("replay", "dead_letters", "pipelines", "stages")
+#: Those that concern all tenants together, and so only operators of the whole platform.
+OF_THE_PLATFORM = ("stages",)
+
+
+class ActionState(BaseModel):
+    """Whether the caller may do this through this gateway now; `reason` says why not."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class OperationsState(BaseModel):
+    """What this gateway may change for the caller. `setting` gives it an operator's rights."""
+
+    setting: str = OPERATOR_VARIABLE
+    actions: dict[str, ActionState] = Field(
+        description="By name: `replay` of questions, `dead_letters`, `pipelines`, `stages` (pause, resume, drain)."
+    )
+
+
+class GatewayOperations:
+    """The tools behind the routes that change things; a port of the gateway's stage.
+
+    Each property and method raises `HttpProblem` where this gateway has no such rights: 501 without the setting,
+    503 while NATS does not accept its logins or is unavailable.
+    """
+
+    def __init__(self, context: StageContext) -> None:
+        self._context = context
+        self._replayer: tuple[OperatorPorts, Replayer] | None = None
+        self._lock = asyncio.Lock()
+        #: Checks whole pipelines: each stage says whether its section is valid.
+        self.sections = AskedSections(context.requests)
+
+    async def open(self) -> None:
+        await self._context.operator.open()
+
+    async def close(self) -> None:
+        async with self._lock:
+            await self._close_replayer()
+        await self._context.operator.close()
+
+    def ports(self) -> OperatorPorts:
+        """The operator's ports."""
+        if self._context.settings.operator_credentials in ("", OFF):
+            raise HttpProblem(501, self._reason(), setting=OPERATOR_VARIABLE)
+        try:
+            return self._context.operator.ports()
+        except AnswerbusError as error:
+            raise HttpProblem(503, str(error), {"Retry-After": "5"}, setting=OPERATOR_VARIABLE) from None
+
+    @property
+    def pipelines(self) -> PipelineStore:
+        """The pipelines, to be read and stored; `sections` checks them."""
+        return self.ports().pipelines
+
+    @property
+    def dead_letters(self) -> DeadLetterManager:
+        """Retries, edits and drops dead letters."""
+        ports = self.ports()
+        raw_ttl = self._context.settings.raw_ttl_seconds
+        return DeadLetterManager(ports.dead, ports.facts, ports.pipelines, self.sections, raw_ttl)
+
+    @property
+    def stage_control(self) -> StageControl:
+        """Pauses, resumes and drains stages."""
+        return StageControl(self.ports().durables)
+
+    async def replayer(self) -> Replayer:
+        """Replays questions; it is open, and shared by all requests."""
+        ports = self.ports()
+        async with self._lock:
+            if self._replayer is None or self._replayer[0] is not ports:
+                await self._close_replayer()
+                replayer = Replayer(ports.log, ports.facts, ports.pipelines, self.sections)
+                await replayer.open()
+                self._replayer = (ports, replayer)
+            return self._replayer[1]
+
+    def state(self, caller: Caller) -> OperationsState:
+        """What the caller, an operator, may change now."""
+        reason = self._reason()
+        reasons = {
+            action: reason or (PLATFORM_ONLY if action in OF_THE_PLATFORM and not caller.every_tenant else "")
+            for action in ACTIONS
+        }
+        return OperationsState(
+            actions={action: ActionState(allowed=not reason, reason=reason) for action, reason in reasons.items()}
+        )
+
+    def _reason(self) -> str:
+        """Why nothing can be changed; empty if it can."""
+        try:
+            self._context.operator.ports()
+        except AnswerbusError as error:
+            return str(error)
+        return ""
+
+    async def _close_replayer(self) -> None:
+        if self._replayer:
+            _, replayer = self._replayer
+            self._replayer = None
+            await replayer.close()

@@ -1,0 +1,64 @@
+"""Publishes facts for an operator, as the user `injector`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
+from nats.js.errors import APIError
+
+from shared.bus.ports import PublishResult
+from shared.bus.publisher import PUBLISH_TIMEOUT, WRONG_LAST_SEQUENCE, storage_headers
+from shared.contracts import subjects
+from shared.contracts.envelope import Event
+from shared.contracts.errors import RefusedError, UnavailableError
+from shared.contracts.facts import Fact
+
+
+class OperatorPublisher:
+    """An `OperatorFacts` on a plain connection; it tries once, and a failure is raised to the operator."""
+
+    def __init__(self, jetstream: Callable[[], JetStreamContext], raw_ttl: int) -> None:
+        self._jetstream = jetstream
+        self._raw_ttl = raw_ttl
+
+    async def publish(self, event: Event[Fact], *, first: bool = False) -> PublishResult:
+        """Store the event.
+
+        Raises:
+            UnavailableError: NATS did not confirm in time; it is unavailable, or this user may not publish the fact.
+            RefusedError: NATS refuses the event.
+        """
+        headers = storage_headers(event, raw_ttl=self._raw_ttl, first=first)
+        try:
+            ack = await self._jetstream().publish(
+                event.subject, event.encode(), headers=headers, stream=subjects.STREAM, timeout=PUBLISH_TIMEOUT
+            )
+        except APIError as error:
+            if error.err_code == WRONG_LAST_SEQUENCE:
+                return PublishResult.REJECTED
+            raise RefusedError(f"NATS refused {event.fact}: {error.description}") from None
+        except (TimeoutError, NatsTimeoutError):
+            reason = "NATS is unavailable, or this user may not publish it"
+            raise UnavailableError(f"{event.fact} was not stored: {reason}") from None
+        except (NatsError, OSError) as error:
+            raise UnavailableError(f"{event.fact} was not stored: {error}") from None
+        return PublishResult.DUPLICATE if ack.duplicate else PublishResult.NEW
+
+    async def publish_again(self, event: Event[Fact], message_id: str) -> None:
+        try:
+            await self._jetstream().publish(
+                event.subject,
+                event.encode(),
+                headers={"Nats-Msg-Id": message_id},
+                stream=subjects.STREAM,
+                timeout=PUBLISH_TIMEOUT,
+            )
+        except APIError as error:
+            raise RefusedError(f"NATS refused {event.subject}: {error.description}") from None
+        except (TimeoutError, NatsTimeoutError, NatsError, OSError):
+            raise UnavailableError(
+                f"{event.subject} was not stored: NATS is unavailable, or this user may not publish it"
+            ) from None

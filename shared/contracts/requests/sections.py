@@ -1,0 +1,72 @@
+"""Requests to every stage about its section of a pipeline: `ask.<stage>.section`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from shared.contracts.domain import Value
+from shared.contracts.errors import faults
+from shared.contracts.pipelines import PromptedSection, Section, similar_key
+from shared.contracts.requests.request import Request
+
+
+class SectionFault(Value):
+    """What does not fit at a key of a section, such as `turns` or `outcomes.off_topic`; never the value itself."""
+
+    at: str
+    problem: str
+
+
+class SectionReply(Value):
+    """The section with all its defaults, or what is wrong with it, and the JSON schema where that was asked for."""
+
+    values: dict[str, Any] = {}
+    faults: tuple[SectionFault, ...] = ()
+    #: The name of the field must not be `schema`, which pydantic has.
+    json_schema: dict[str, Any] = {}
+
+
+class SectionRequest(Request[SectionReply]):
+    """`section`: whether the stage can work with this section, which is as a pipeline's document has it.
+
+    `project_introduction` is that of the document's head. With `describe` the reply has the JSON schema. What is sent
+    is a subclass for one stage, see `section_request`.
+    """
+
+    stage = ""
+    verb = "section"
+
+    section: dict[str, Any] = {}
+    project_introduction: str = Field(default="", max_length=200_000)
+    describe: bool = False
+
+
+@cache
+def section_request(stage: str) -> type[SectionRequest]:
+    """The request to this stage."""
+    members = {"__doc__": SectionRequest.__doc__, "__module__": __name__, "stage": stage}
+    return type("SectionRequest", (SectionRequest,), members)
+
+
+def answer_section(kind: type[Section], request: SectionRequest) -> SectionReply:
+    """What the stage whose section is of this type replies."""
+    schema = kind.model_json_schema() if request.describe else {}
+    given = request.section
+    if issubclass(kind, PromptedSection) and request.project_introduction:
+        given = {"project_introduction": request.project_introduction, **given}
+    try:
+        section = kind.model_validate(given)
+    except ValidationError as error:
+        found = [
+            SectionFault(at=at, problem=problem + _hint(kind, one["type"], one["loc"]))
+            for (at, problem), one in zip(faults(error), error.errors(include_input=False), strict=True)
+        ]
+        return SectionReply(faults=tuple(found), json_schema=schema)
+    return SectionReply(values=section.model_dump(mode="json"), json_schema=schema)
+
+
+def _hint(kind: type[Section], fault: str, place: tuple[int | str, ...]) -> str:
+    return similar_key(kind, place) if fault == "extra_forbidden" else ""
