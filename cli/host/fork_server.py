@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import select
@@ -25,14 +24,12 @@ from typing import NamedTuple
 
 from setproctitle import getproctitle, setproctitle
 
-from cli.host.catalogue import STAGES
-from shared.runtime import worker
+from cli.host.catalogue import STAGES, builder
 from shared.runtime.parent_death import signal_at_parent_death
+from shared.runtime.worker import Build, run
 
 #: The longest request in bytes: an environment has at most 128 KB per variable, and ours are far below.
 MOST_BYTES = 2**20
-#: What stages import only when they start, with the settings that most platforms have.
-PRELOADED = ("uvloop", "services.persistence.sql", "services.persistence.migrations", "services.retrieval.graph.sqlite")
 
 
 class ForkRequest(NamedTuple):
@@ -137,19 +134,28 @@ def become_worker(request: ForkRequest) -> None:
     setproctitle(f"{sys.executable} -m services.{request.stage}.app")  # what `ps` and `top` show
 
 
+def imported_stages() -> dict[str, Build]:
+    """The stages, once everything is imported that their workers need with the usual settings."""
+    import uvloop  # noqa: F401
+
+    from services.persistence import migrations, sql  # noqa: F401
+    from services.retrieval.graph import sqlite  # noqa: F401
+
+    return {stage: builder(stage) for stage in STAGES}
+
+
 def main() -> None:
     """The entry point: `python -m cli.host.fork_server FD`, with the descriptor of a connected Unix socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     getproctitle()  # finds the place of the title in memory, which needs the environment as it was
     connection = socket.socket(fileno=int(sys.argv[1]))
-    for name in (*(f"services.{stage}.app" for stage in STAGES), *PRELOADED):
-        importlib.import_module(name)
+    builds = imported_stages()
     gc.collect()
     gc.freeze()  # a collection in a worker would write to each of these objects, and so copy their memory
     request = ForkServer(connection).serve()
     if request:
         become_worker(request)
-        worker.run(importlib.import_module(f"services.{request.stage}.app").build)
+        run(builds[request.stage])
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "anyio": ("services/gateway/mcp/tools.py",),
     "starlette": ("services/gateway/",),
     "uvicorn": ("shared/web/asgi_server.py", "shared/web/http_protocol.py"),
-    "uvloop": ("shared/runtime/worker.py", "cli/output.py"),
+    "uvloop": ("cli/host/fork_server.py", "shared/runtime/worker.py", "cli/output.py"),
     "fastembed": ("services/retrieval/embeddings/local.py", "services/answer/engines/cross_encoder.py"),
     "docx": ("shared/text/readers/office.py",),
     "pptx": ("shared/text/readers/office.py",),
