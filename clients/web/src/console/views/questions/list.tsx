@@ -32,7 +32,7 @@ export function QuestionList({ api, common, language, query, go, texts }: Props)
     <>
       <header class="row spread">
         <h2>{texts.title}</h2>
-        <p class="muted" role="status">
+        <p class="muted live-state" role="status">
           {list.connected ? texts.live : list.busy ? common.loading : texts.offline} · {texts.shown(figure(list.lines.length, language), list.more)}
         </p>
       </header>
