@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect  # noqa: F401
 
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, picture, running_browser
 from tests.support.console import console
 from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform, result_of, tags
 from tests.support.model_server import Scripted, ScriptedReply

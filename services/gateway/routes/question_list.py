@@ -1,11 +1,11 @@
-"""Questions for operators: a list of those that run and have ended, its changes, and one question explained."""
+"""Questions for operators: a list, its changes, one question explained, its replays, and the difference of two."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Path, Query, Request
@@ -16,18 +16,22 @@ from services.gateway.auth import Operator
 from services.gateway.frames import KEEP_ALIVE, RETRY, SSE, EventStream, encode, wants_stream
 from services.gateway.handler import Owner
 from services.gateway.openapi import stream_reply
+from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.question_pages import QuestionPage, QuestionPages
 from services.gateway.state import CurrentGateway, Gateway
 from services.gateway.stream import REREAD_AFTER, Frame
 from shared.bus.ports import StoredEvent, decodable_events
 from shared.contracts.domain import Lane, Value
-from shared.contracts.errors import NotFoundError, UnavailableError
+from shared.contracts.errors import NotFoundError, PipelineError, RefusedError, UnavailableError
 from shared.contracts.moments import Moment
 from shared.contracts.outcome import OutcomeName
+from shared.contracts.pipelines import pipeline_for
 from shared.history.diff import Difference, difference
 from shared.history.question_lines import QuestionFilter
 from shared.history.timeline import QuestionTimeline, timeline_of, timeline_of_exchange
+from shared.operations.pipeline_choice import PipelineChoice
+from shared.operations.replay import Recording, ReplayOptions
 from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1/questions", tags=["question list"], route_class=ProtectedRoute)
@@ -133,6 +137,84 @@ async def compare(question_id: QuestionId, other_id: QuestionId, gateway: Curren
     # Word by word: two long answers take their time.
     text = await asyncio.to_thread(lambda: _cleaned(difference(*runs)))
     return Response(text, media_type="application/json")
+
+
+class ReplayIn(BaseModel):
+    """Where a replay begins, and what is different in it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"start": "answer", "changes": ["answer.engine=extractive"]}}
+    )
+
+    start: str = Field(
+        default="",
+        max_length=100,
+        pattern=r"^[A-Za-z]*(\.[0-9]{1,4})?$",
+        description="The stage or the fact to begin with, as `answer` or `PassagesRetrieved.1`; default: the first.",
+    )
+    pipeline: str = Field(
+        default="", max_length=220, description="NAME or NAME@REVISION; default: the one it was answered by."
+    )
+    changes: list[str] = Field(default=[], max_length=50, description="Settings as STAGE.KEY=VALUE.")
+    edit: dict[str, Any] = Field(default={}, description="New values for fields of the first payload.")
+
+
+class StartedReplay(Value):
+    """A replay that was stored; `start` is the fact it begins with, `note` says why where that is not the first one."""
+
+    id: str
+    parent: str
+    start: str
+    pipeline: str
+    note: str = ""
+    links: dict[str, str]
+
+
+@router.post("/{question_id}/replays", status_code=202, responses={202: {"model": StartedReplay}})
+async def replay(question_id: QuestionId, body: ReplayIn, gateway: CurrentGateway, caller: Operator) -> Response:
+    """Ask a question again from one of its steps, in the background; what its asker sees does not change.
+
+    Its id comes at once. Watch its timeline or events; when it has ended, read the difference.
+    """
+    replayer = await gateway.operations.replayer()
+    stored = await gateway.questions.find_question(question_id, Owner(tenant=caller.seen_tenant))
+    events = decodable_events(stored)
+    if not events:
+        raise NotFoundError(f"no event of the question {question_id} can be read")
+    await _check_pipeline(gateway, body.pipeline, events[0].tenant)
+    choice = PipelineChoice(pipeline=body.pipeline, changes=body.changes)
+    options = ReplayOptions(start=body.start, pipeline=choice, edit=body.edit or None)
+    try:
+        started = await replayer.replay(Recording(question_id, events), options, wait=False)
+    except (RefusedError, NotFoundError, PipelineError) as error:
+        # The options of the command by the names of the fields.
+        raise HttpProblem(422, str(error).replace("--from ", "start: ").replace("--pipeline", "pipeline")) from None
+    event = started.event
+    address = f"{router.prefix}/{event.correlation_id}"
+    reply = StartedReplay(
+        id=event.correlation_id,
+        parent=question_id,
+        start=f"{event.fact}.{event.attempt}",
+        pipeline=f"{event.pipeline.name}@{event.pipeline.revision}",
+        note=started.note,
+        links={
+            "timeline": f"{address}/timeline",
+            "difference": f"{router.prefix}/{question_id}/difference/{event.correlation_id}",
+            "self": address,
+        },
+    )
+    return Response(_cleaned(reply), 202, {"Location": address}, "application/json")
+
+
+async def _check_pipeline(gateway: Gateway, named: str, tenant: str) -> None:
+    """Check that the pipeline is one for questions of this tenant.
+
+    Raises:
+        HttpProblem: 422, it is not.
+    """
+    name = named.partition("@")[0]
+    if name and await pipeline_for(gateway.context.pipelines, name, tenant) is None:
+        raise HttpProblem(422, f"pipeline: there is no {name!r}; send one of GET /api/v1/pipelines")
 
 
 def _explained_by_log(stored: list[StoredEvent]) -> bytes:

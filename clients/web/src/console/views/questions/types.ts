@@ -202,7 +202,7 @@ export interface Difference {
 export interface ReplayStarted {
   id: string;
   parent: string;
-  from: string;
+  start: string;
   pipeline: string;
   note: string;
 }
