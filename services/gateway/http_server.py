@@ -22,6 +22,7 @@ from services.gateway.routes import (
     openai,
     operations,
     protected_resource,
+    question_list,
     questions,
     record,
     sessions,
@@ -52,6 +53,7 @@ def application(gateway: Gateway) -> FastAPI:
     problems.install(app)
     openapi.install(app)
     routes = (
+        question_list,  # before what takes any id
         questions,
         documents,
         record,

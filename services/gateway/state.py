@@ -14,6 +14,7 @@ from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.mcp.sessions import McpSessions
 from services.gateway.operations import GatewayOperations
+from services.gateway.question_board import QuestionBoard
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
 from services.gateway.stage_health import StageHealth
@@ -46,6 +47,7 @@ class Gateway:
     tickets: StreamTickets
     mcp_sessions: McpSessions
     operations: GatewayOperations
+    board: QuestionBoard
 
     @property
     def erasures(self) -> ErasureService:
@@ -94,6 +96,7 @@ def gateway_of(context: StageContext) -> Gateway:
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),
         operations=GatewayOperations(context),
+        board=QuestionBoard(feed, context.log, context.pipelines),
     )
 
 

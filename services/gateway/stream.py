@@ -78,6 +78,8 @@ class LiveFeed:
         self._on_ending = on_ending
         self._queues: dict[str, set[EventQueue]] = {}
         self._stops: list[Callable[[], Awaitable[None]]] = []
+        #: Called with every event that arrives, whatever its question.
+        self.listeners: set[Callable[[StoredEvent], None]] = set()
         self.drafts = Drafts()
 
     async def open(self) -> None:
@@ -119,6 +121,8 @@ class LiveFeed:
         if event.terminal and self._on_ending:
             self._on_ending(event.correlation_id)
         self._distribute(event.correlation_id, event)
+        for listen in tuple(self.listeners):
+            listen(event)
 
     def _on_signal(self, event: StoredEvent) -> None:
         correlation_id = subjects.signal_correlation_id(event.subject)

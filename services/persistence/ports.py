@@ -92,7 +92,10 @@ class PageCursor:
 
 @dataclass(frozen=True)
 class ExchangeCriteria:
-    """Selects exchanges; an empty field selects all. `since` is inclusive, `until` exclusive. `rating` is 1 or -1."""
+    """Selects exchanges; an empty field selects all. `since` is inclusive, `until` exclusive. `rating` is 1 or -1.
+
+    `text` is part of the question or the answer, whatever its case; `parent` the question that replays repeat.
+    """
 
     pipeline: str = ""
     outcome: str = ""
@@ -104,6 +107,9 @@ class ExchangeCriteria:
     since: datetime | None = None
     until: datetime | None = None
     tenant: str = ""
+    language: str = ""
+    text: str = ""
+    parent: str = ""
 
 
 class Record(Protocol):

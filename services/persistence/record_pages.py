@@ -108,6 +108,9 @@ def _criteria(request: ExchangesFilter) -> ExchangeCriteria:
         engine=request.engine,
         lane=request.lane,
         rating=_RATINGS[request.rating],
+        language=request.language,
+        text=request.text,
+        parent=request.parent,
         since=_utc(request.since),
         until=_utc(request.until),
     )

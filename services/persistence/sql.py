@@ -211,13 +211,19 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "connect")
     def _durable(connection: Any, _: Any) -> None:
-        """A commit returns once it is on the disk; deleted content is overwritten."""
+        """A commit returns once it is on the disk; deleted content is overwritten; `lower` knows all letters."""
+        # SQLite's own knows those of ASCII only.
+        connection.create_function("lower", 1, _lower, deterministic=True)
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA secure_delete=ON")
         cursor.close()
 
     return engine
+
+
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
 
 
 def _postgres_engine(url: URL, **options: Any) -> AsyncEngine:

@@ -48,6 +48,8 @@ def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
         "conversation_id": criteria.conversation,
         "engine": criteria.engine,
         "lane": criteria.lane,
+        "language": criteria.language,
+        "parent": criteria.parent,
     }
     fits: list[ColumnElement[bool]] = [exchanges.c[name] == value for name, value in equal.items() if value]
     if criteria.since:
@@ -60,6 +62,9 @@ def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
     if criteria.rating:
         rated = feedback.c.rating == criteria.rating
         fits.append(exchanges.c.id.in_(select(feedback.c.exchange_id).where(rated)))
+    if criteria.text:
+        written = (exchanges.c.question, exchanges.c.answer_text)
+        fits.append(or_(*(column.icontains(criteria.text, autoescape=True) for column in written)))
     return fits
 
 

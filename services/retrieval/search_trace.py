@@ -81,9 +81,13 @@ class SearchTrace:
         """The retrievers that failed, and why."""
         return {result.retriever: result.missing for result in self.results if result.missing}
 
-    def summary(self, took_ms: float) -> dict[str, Any]:
-        """Figures and reasons for `Context.trace`; no texts of passages."""
-        retrievers = {result.retriever: _figures(result) for result in self.results}
+    def summary(self, took_ms: float, passages: Sequence[Passage] = ()) -> dict[str, Any]:
+        """Figures and reasons for `Context.trace`; no texts of passages.
+
+        `passages` are those that were chosen: each retriever's figures have its rank of them, from 1.
+        """
+        chosen = frozenset(passage.id for passage in passages)
+        retrievers = {result.retriever: _figures(result, chosen) for result in self.results}
         missing = {"missing": self.missing} if self.missing else {}
         return {**retrievers, **missing, **dict(self._notes), "took_ms": took_ms}
 
@@ -114,6 +118,8 @@ def milliseconds_since(began: float) -> float:
     return round((time.perf_counter() - began) * 1000, 2)
 
 
-def _figures(result: RetrieverResult) -> dict[str, Any]:
+def _figures(result: RetrieverResult, chosen: frozenset[str]) -> dict[str, Any]:
     top = result.hits[0].score if result.hits else 0.0
-    return {"candidates": len(result.hits), "took_ms": result.took_ms, "top_score": top}
+    ranks = {hit.id: rank for rank, hit in enumerate(result.hits, 1) if hit.id in chosen}
+    figures = {"candidates": len(result.hits), "took_ms": result.took_ms, "top_score": top}
+    return {**figures, "ranks": ranks} if ranks else figures

@@ -83,7 +83,7 @@ class SearchResult:
     @property
     def trace_summary(self) -> dict[str, Any]:
         """The trace as it goes into the event: figures and reasons, no texts."""
-        return self.trace.summary(self.took_ms)
+        return self.trace.summary(self.took_ms, self.passages)
 
     @property
     def search_provider(self) -> str:

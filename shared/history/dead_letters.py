@@ -72,7 +72,10 @@ def shown(letter: DeadLetter, *, full: bool) -> dict[str, Any]:
             letter.data.decode("utf-8", "replace") if readable else _size(len(letter.data), "bytes that are no event")
         )
         return body | {"event": None, "payload": payload_text}
-    return body | {"event": event, "payload": payload if full and letter.fact not in UNMODERATED else _hidden(payload)}
+    return body | {
+        "event": event,
+        "payload": payload if full and letter.fact not in UNMODERATED else without_texts(payload),
+    }
 
 
 def retried(
@@ -136,13 +139,13 @@ def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:
     return DeadLetter(**{**vars(letter), "data": data, "edited": True})
 
 
-def _hidden(value: Any) -> Any:
+def without_texts(value: Any) -> Any:
     """The same shape with sizes in place of texts, also of single words, which may be names."""
     if isinstance(value, str):
         return _size(len(value), "characters")
     if isinstance(value, Mapping):
-        return {key: _hidden(one) for key, one in value.items()}
-    return [_hidden(one) for one in value] if isinstance(value, list) else value
+        return {key: without_texts(one) for key, one in value.items()}
+    return [without_texts(one) for one in value] if isinstance(value, list) else value
 
 
 def _size(count: int, what: str) -> str:

@@ -325,6 +325,11 @@ async def test_pages_go_from_the_newest_to_the_oldest_and_hold_each_once(record:
         (ExchangeCriteria(engine="extractive", pipeline="default", conversation="conversation"), [2, 0]),
         (ExchangeCriteria(since=NOON + timedelta(seconds=1)), [2, 1]),
         (ExchangeCriteria(until=NOON + timedelta(seconds=1)), [0]),
+        (ExchangeCriteria(text="RENEW?"), [2, 0]),
+        (ExchangeCriteria(text="Online."), [2, 0]),
+        (ExchangeCriteria(text="%"), []),
+        (ExchangeCriteria(language="eng"), [2, 0]),
+        (ExchangeCriteria(language="fra"), []),
     ],
 )
 async def test_a_page_holds_what_fits_every_filter(
@@ -339,6 +344,24 @@ async def test_a_page_holds_what_fits_every_filter(
 
     assert [exchange.id for exchange in page] == [question_id(number) for number in numbers]
     assert all(exchange.passages for exchange in page if exchange.outcome == "answered")
+
+
+async def test_text_is_found_whatever_the_case_of_its_letters(record: Record) -> None:
+    await save(record, verified("Où est l'École?"), 0)
+
+    page = await record.page(ExchangeCriteria(text="OÙ EST L'ÉCOLE"), None, 10, whole=False)
+
+    assert [exchange.id for exchange in page] == [question_id(0)]
+
+
+async def test_replays_are_found_by_the_question_that_they_repeat(record: Record) -> None:
+    await save(record, verified(), 0)
+    replay = said(verified(), question=question_id(1), lane=Lane.BACKGROUND)
+    await record.save(projection.exchange(replay.payload, replay.model_copy(update={"parent": question_id(0)})))
+
+    page = await record.page(ExchangeCriteria(parent=question_id(0)), None, 10, whole=False)
+
+    assert [(exchange.id, exchange.parent) for exchange in page] == [(question_id(1), question_id(0))]
 
 
 async def test_a_replaced_exchange_is_found_by_its_new_sources_only(record: Record) -> None:

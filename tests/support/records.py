@@ -217,7 +217,10 @@ class MemoryRecord:
             "conversation_id": criteria.conversation,
             "engine": criteria.engine,
             "lane": criteria.lane,
+            "language": criteria.language,
+            "parent": criteria.parent,
         }
+        text = criteria.text.lower()
         rated = {each.rating for each in self.feedback.values() if each.exchange_id == one.id}
         sources = {each.source for each in one.citations} | {each.source for each in one.passages}
         return (
@@ -225,6 +228,7 @@ class MemoryRecord:
             and (criteria.since is None or one.ended_at >= criteria.since)
             and (criteria.until is None or one.ended_at < criteria.until)
             and (not criteria.source or criteria.source in sources)
+            and (text in one.question.lower() or text in one.answer_text.lower())
             and (not criteria.rating or criteria.rating in rated)
         )
 

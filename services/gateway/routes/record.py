@@ -43,6 +43,9 @@ async def filters(
     engine: Name = "",
     lane: Literal["live", "background", ""] = "",
     rating: Literal["up", "down", ""] = "",
+    language: Annotated[str, Query(max_length=16, description="Of the question, ISO 639-3 (`eng`).")] = "",
+    text: Annotated[str, Query(max_length=200, description="Part of the question or the answer.")] = "",
+    parent: Annotated[str, Query(max_length=32, description="The question of which they are replays.")] = "",
     since: Moment | None = None,
     until: Annotated[Moment | None, Query(description="Exclusive.")] = None,
 ) -> ExchangesFilter:
@@ -56,6 +59,9 @@ async def filters(
         engine=engine,
         lane=lane,
         rating=rating,
+        language=language,
+        text=text,
+        parent=parent,
         since=since,
         until=until,
     )

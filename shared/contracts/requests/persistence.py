@@ -328,6 +328,8 @@ class ExchangeLine(Value):
     feedback_up: int = 0
     feedback_down: int = 0
     usage: Usage = Usage()
+    attempt: int = 0
+    parent: str = ""
 
 
 class ExchangesReply(Value):
@@ -340,8 +342,9 @@ class ExchangesReply(Value):
 class ExchangesFilter(Value):
     """Which exchanges, newest first, a page at a time; an empty field does not narrow.
 
-    `source` selects those that showed or cited it, `rating` those that somebody rated so; `until` is exclusive.
-    `after` is the cursor that the previous page returned.
+    `source` selects those that showed or cited it, `rating` those that somebody rated so; `until` is exclusive. `text`
+    is part of the question or the answer, whatever its case; `parent` the question that replays repeat. `after` is the
+    cursor that the previous page returned.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -352,6 +355,9 @@ class ExchangesFilter(Value):
     engine: str = ""
     lane: Literal["live", "background", ""] = ""
     rating: Literal["up", "down", ""] = ""
+    language: str = ""
+    text: str = ""
+    parent: str = ""
     since: datetime | None = None
     until: datetime | None = None
     limit: int = Field(default=50, ge=1, le=200)

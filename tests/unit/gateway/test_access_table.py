@@ -125,6 +125,13 @@ ROUTES: dict[str, Access] = {
     "POST /api/v1/sessions": entry("anybody"),
     "POST /api/v1/questions": entry("asker", json=ASK),
     "POST /api/v1/query": entry("asker", json={**ASK, "pipeline": "none"}),
+    "GET /api/v1/questions": entry("operator"),
+    "GET /api/v1/questions/changes": entry("operator", params={"follow": "false"}),
+    "GET /api/v1/questions/{question_id}/timeline": entry("operator of the tenant", f"{QUESTION}/timeline"),
+    "POST /api/v1/questions/{question_id}/replays": entry("operator", f"{QUESTION}/replays", json={}, found=501),
+    "GET /api/v1/questions/{question_id}/difference/{other_id}": entry(
+        "operator of the tenant", f"{QUESTION}/difference/{CID}"
+    ),
     "GET /api/v1/questions/{question_id}": entry("own", QUESTION),
     "GET /api/v1/questions/{question_id}/events": entry("own", f"{QUESTION}/events"),
     "POST /api/v1/questions/{question_id}/stream-ticket": entry("own, a ticket", f"{QUESTION}/stream-ticket"),
