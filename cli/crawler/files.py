@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from cli.crawler.text_parts import parts
 from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.document_metadata import METADATA_FIELD
 from shared.contracts.domain import DEFAULT_NAMESPACE, Document, part_source
 from shared.contracts.errors import DocumentError
+from shared.text.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from shared.text.readers.document_fields import declared_metadata
 from shared.text.readers.document_groups import declared_groups
 

@@ -8,12 +8,12 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from cli.crawler.file_types import MEDIA_TYPES
 from cli.crawler.files import CollectedDocument, Collector
 from cli.crawler.robots import RobotsPolicy
 from cli.crawler.sitemap import MAX_BYTES, SitemapEntry, read_sitemap
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
+from shared.text.file_types import MEDIA_TYPES
 from shared.web.client import FetchResult
 
 _MAX_SITEMAPS = 500

@@ -37,6 +37,8 @@ ACCESS = Access(
         retrieval.IndexStatsRequest,
         retrieval.VectorsRequest,
         retrieval.RemoveRequest,
+        retrieval.GraphEntitiesRequest,
+        retrieval.GraphEntityRequest,
         persistence.ConversationRequest,
         persistence.ExchangeRequest,
         persistence.ExchangesRequest,

@@ -18,6 +18,7 @@ from services.gateway.routes import (
     documents,
     erasure,
     events,
+    graph,
     graph_rag,
     openai,
     operations,
@@ -65,6 +66,7 @@ def application(gateway: Gateway) -> FastAPI:
         ag_ui,
         sessions,
         graph_rag,
+        graph,
     )
     for module in routes:
         app.include_router(module.router)

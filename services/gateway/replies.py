@@ -161,6 +161,20 @@ class IngestReply(BaseModel):
     documents: tuple[SubmittedDocument, ...]
 
 
+class DocumentFormat(BaseModel):
+    """A media type that can be read, and how the names of such files end."""
+
+    media_type: str
+    endings: tuple[str, ...]
+
+
+class DocumentFormats(BaseModel):
+    """What can be submitted as a document; other `text/…` types are read as plain text or code."""
+
+    max_bytes: int
+    formats: tuple[DocumentFormat, ...]
+
+
 class Problem(BaseModel):
     """An error (RFC 9457); `detail` says what to send instead."""
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import structlog
 
 from services.retrieval.conversation_context import ConversationContext
+from services.retrieval.document_selection import facets_of, selected
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.feedback_store import FeedbackRecorder
 from services.retrieval.graph.ports import Graph
@@ -340,12 +341,14 @@ class DocumentHandler:
 
     async def documents(self, request: DocumentsRequest) -> DocumentsReply:
         """Answers `ask.retrieval.documents`: one page of the register."""
-        registered = await self._index.documents(request.collection)
-        known = [document for document in registered if request.viewer.may_read(document.groups)]
+        registered = await self._index.documents("" if request.facets else request.collection)
+        readable = [document for document in registered if request.viewer.may_read(document.groups)]
+        known = selected(readable, request)
         later = [document for document in known if document.source > request.after]
         page = tuple(later[: request.limit])
         after = page[-1].source if len(later) > len(page) else ""
-        return DocumentsReply(documents=page, total=len(known), after=after)
+        facets = facets_of(readable) if request.facets else None
+        return DocumentsReply(documents=page, total=len(known), after=after, facets=facets)
 
     async def remove(self, request: RemoveRequest) -> RemoveReply:
         """Answers `ask.retrieval.remove`: removes documents with all their passages."""

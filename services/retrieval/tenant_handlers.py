@@ -30,6 +30,10 @@ from shared.contracts.requests.retrieval import (
     DocumentsRequest,
     EmbedReply,
     EmbedRequest,
+    GraphEntitiesReply,
+    GraphEntitiesRequest,
+    GraphEntityReply,
+    GraphEntityRequest,
     IndexStatsReply,
     IndexStatsRequest,
     RemoveReply,
@@ -58,6 +62,8 @@ def register(stage: Stage, facts: TenantFacts, requests: TenantRequests, vectors
     stage.on_request(requests.embed)
     stage.on_request(requests.stats)
     stage.on_request(requests.source_index)
+    stage.on_request(requests.graph_entities)
+    stage.on_request(requests.graph_entity)
     stage.on_request(vectors.vectors)
 
 
@@ -145,6 +151,14 @@ class TenantRequests:
     async def source_index(self, request: SourceIndexRequest) -> SourceIndexReply:
         """See `DocumentHandler.source_index`."""
         return await self._of(request.tenant).documents.source_index(request)
+
+    async def graph_entities(self, request: GraphEntitiesRequest) -> GraphEntitiesReply:
+        """See `GraphHandler.entities`."""
+        return await self._of(request.tenant).graph.entities(request)
+
+    async def graph_entity(self, request: GraphEntityRequest) -> GraphEntityReply:
+        """See `GraphHandler.entity`."""
+        return await self._of(request.tenant).graph.entity(request)
 
     def _of(self, tenant: str) -> TenantRetrieval:
         found = self._tenants.get(tenant)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.graph import create_graph
+from services.retrieval.graph_handler import GraphHandler
 from services.retrieval.handler import (
     DocumentHandler,
     FeedbackHandler,
@@ -51,6 +52,7 @@ class TenantRetrieval:
 
     questions: QuestionHandler
     documents: DocumentHandler
+    graph: GraphHandler
     submissions: SubmissionHandler
     feedback: FeedbackHandler
     semantic_cache: CacheLookup
@@ -86,6 +88,7 @@ def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedToo
     return TenantRetrieval(
         questions=create_question_handler(context, searcher, cache, index, tenant),
         documents=documents,
+        graph=GraphHandler(graph, indexer, index),
         submissions=SubmissionHandler(documents, answers),
         feedback=FeedbackHandler(feedback, cache),
         semantic_cache=cache,

@@ -16,10 +16,20 @@ import pytest
 from services.retrieval.graph.document_links import entity_of, own_addresses
 from services.retrieval.graph.extract import extract
 from services.retrieval.graph.neo4j import Neo4jGraph
-from services.retrieval.graph.ports import Counts, DocumentGraph, Edge, Graph, KindCounts, Relation
+from services.retrieval.graph.ports import (
+    Counts,
+    DocumentGraph,
+    Edge,
+    Graph,
+    KindCounts,
+    Relation,
+    SeenEntity,
+    SourcedRelation,
+)
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.graph.sqlite_writer import GraphWriter
 from services.retrieval.retrievers.graph import GraphWalker
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.domain import Passage
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
@@ -451,3 +461,84 @@ async def test_stated_relations_come_and_go_with_their_document(graph: Graph) ->
     await graph.put("kb:Harbour Office", stated)
     await graph.remove("kb:Harbour Office")
     assert (await graph.counts()).relations == 0
+
+
+EVERYTHING = DocumentViewer(everything=True)
+
+
+def _names(found: list[SeenEntity]) -> list[str]:
+    return [one.entity.key for one in found]
+
+
+async def test_browser_finds_names_by_their_words_the_last_of_which_may_be_unfinished(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "River Warning", "It uses the river gauge of every town.")
+    browser = graph.browser(EVERYTHING)
+
+    assert _names(await browser.find("river gau", limit=10)) == ["river gauge"]
+    assert set(_names(await browser.find("River", limit=10))) == {"river gauge", "river warning"}
+    assert _names(await browser.find("", limit=10))[0] == "river gauge"  # the only one that is mentioned
+    assert _names(await browser.find("?!", limit=10)) == []
+    assert _names(await browser.find('" OR *', limit=10)) == []
+    first, second = [await browser.find("river", limit=1, offset=offset) for offset in (0, 1)]
+    assert sorted(_names(first) + _names(second)) == ["river gauge", "river warning"]
+
+
+async def test_browser_leaves_out_entities_of_other_kinds(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "A river gauge is a device.")
+    (found,) = await graph.browser(EVERYTHING).named(["river gauge"])
+
+    assert found.entity.kind == "technology"
+    assert _names(await graph.browser(EVERYTHING).find("river", "technology", limit=10)) == ["river gauge"]
+    assert await graph.browser(EVERYTHING).find("river", "person", limit=10) == []
+    assert await graph.browser(EVERYTHING).at(["River Gauge/0"], "person", limit=10) == []
+
+
+async def test_browser_tells_the_entities_of_passages_defined_ones_first(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge of every town.", "Another passage.")
+
+    found = await graph.browser(EVERYTHING).at(["Flood Warning/0"], limit=10)
+
+    assert [(one.entity.key, one.passages) for one in found] == [("flood warning", 1), ("river gauge", 2)]
+    assert await graph.browser(EVERYTHING).at([], limit=10) == []
+
+
+async def test_browser_tells_relations_with_their_documents_and_the_passages_that_state_them(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "Nothing of that kind.", "It uses the river gauge of every town.")
+    await _put(graph, "Siren", "It is heard when there is a flood warning.")
+    browser = graph.browser(EVERYTHING)
+    uses = SourcedRelation(Relation("flood warning", "uses", "river gauge"), ("kb:Flood Warning",))
+
+    assert await browser.relations("river gauge", limit=10) == [uses]
+    both = await browser.relations("flood warning", limit=10)
+    assert both == [uses, SourcedRelation(Relation("siren", "related_to", "flood warning"), ("kb:Siren",))]
+    assert await browser.relations("flood warning", limit=1, offset=1) == both[1:]
+    assert await browser.between(["flood warning", "river gauge"], limit=10) == [uses]
+    ((stated,), (other,)) = await browser.stating(both, limit=5)
+    assert (stated.passage, stated.source) == ("Flood Warning/1", "kb:Flood Warning")
+    assert (other.passage, "flood" in other.words) == ("Siren/0", True)
+    assert [one.passage for one in await browser.passages_of("flood warning", limit=5)] == [
+        "Flood Warning/0",
+        "Siren/0",
+    ]
+
+
+async def test_browser_shows_nothing_that_only_documents_of_other_groups_say(graph: Graph) -> None:
+    await _put(graph, "River Gauge", "Measures the level of water.")
+    await _put(graph, "Flood Warning", "It uses the river gauge of every town.", groups=("staff",))
+    stranger, staff = (graph.browser(DocumentViewer(groups=groups)) for groups in ((), ("staff", "board")))
+
+    assert await stranger.find("flood", limit=10) == []
+    assert await stranger.named(["flood warning"]) == []
+    assert await stranger.at(["Flood Warning/0"], limit=10) == []
+    assert [one.passages for one in await stranger.named(["river gauge"])] == [1]
+    assert await stranger.relations("river gauge", limit=10) == []
+    assert await stranger.between(["river gauge", "flood warning"], limit=10) == []
+    assert [one.passage for one in await stranger.passages_of("river gauge", limit=5)] == ["River Gauge/0"]
+    for browser in (staff, graph.browser(EVERYTHING)):
+        relations = await browser.relations("river gauge", limit=10)
+        assert [one.sources for one in relations] == [("kb:Flood Warning",)]
+        assert await stranger.stating(relations, limit=5) == [[]]
+        assert [one.passages for one in await browser.named(["river gauge"])] == [2]

@@ -149,3 +149,56 @@ async def test_statistics_tell_the_index_and_embedding_needs_a_model(tmp_path: P
 
         reply = await here.http.post("/api/v1/documents/embed", json={"sources": ["kb:garden.md"]})
         assert "no embeddings model is configured" in reply.json()["detail"]
+
+
+async def test_list_of_documents_is_narrowed_by_every_filter_and_counts_what_there_is(tmp_path: Path) -> None:
+    async with town(tmp_path) as here:
+        await _harbours(here)
+        await _ingest(
+            here,
+            {"source": "kb:pay.md", "title": "Wages", "text": "The pay is good.", "groups": ["staff"]},
+            {"source": "kb:port.txt", "language": "fr", "text": "Le port ouvre à huit heures tous les jours."},
+        )
+        new = (await here.http.get("/api/v1/documents", params={"text": "PORT"})).json()["documents"][0]["indexed_at"]
+
+        assert await _sources(here, text="HARBOUR", collection="en") == ["kb:en/harbour.md"]
+        assert await _sources(here, text="wage") == ["kb:pay.md"]
+        assert await _sources(here, language="fr") == await _sources(here, language="fra") == ["kb:port.txt"]
+        assert await _sources(here, group="staff") == ["kb:pay.md"]
+        assert "kb:port.txt" in await _sources(here, indexed_since=new)
+        assert await _sources(here, indexed_since="2999-01-01T00:00:00") == []
+        assert (await here.http.get("/api/v1/documents", params={"color": "red"})).status_code == 422
+
+        page = (
+            await here.http.get("/api/v1/documents", params={"facets": "true", "text": "harbour", "limit": 1})
+        ).json()
+        assert (page["total"], page["after"]) == (2, "kb:en/harbour.md")
+        assert page["facets"]["collections"] == {"": 3, "en": 1, "old": 1}
+        assert page["facets"]["groups"] == {"staff": 1}
+        assert page["facets"]["languages"]["fra"] == 1
+        assert "facets" not in (await here.http.get("/api/v1/documents")).json()
+
+
+async def test_formats_that_can_be_submitted_are_told_with_the_endings_of_their_files(tmp_path: Path) -> None:
+    async with town(tmp_path, max_document_bytes=2000) as here:
+        told = (await here.http.get("/api/v1/documents/formats")).json()
+
+        types = {one["media_type"]: one["endings"] for one in told["formats"]}
+        assert told["max_bytes"] == 2000
+        assert types["application/pdf"] == [".pdf"]
+        assert ".md" in types["text/markdown"]
+        assert any(".docx" in endings for endings in types.values())
+        assert not any(".jsonl" in endings for endings in types.values())
+
+
+async def test_file_of_a_wrong_type_or_size_is_refused_at_once_with_what_to_send(tmp_path: Path) -> None:
+    async with town(tmp_path, max_document_bytes=2000) as here:
+        path = "/api/v1/documents?source=kb:x"
+        picture = await here.http.post(path, content=b"\x89PNG", headers={"Content-Type": "image/png"})
+        large = await here.http.post(path, content=b"a" * 2001, headers={"Content-Type": "text/plain"})
+
+        assert (picture.status_code, large.status_code) == (415, 413)
+        assert "unsupported media type image/png" in picture.json()["detail"]
+        assert "application/pdf" in picture.json()["detail"]
+        assert "at most 2000 bytes" in large.json()["detail"]
+        assert await _sources(here) == ["kb:garden.md"]

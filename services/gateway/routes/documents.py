@@ -19,7 +19,7 @@ from services.gateway.handler import DocumentSubmission
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
-from services.gateway.replies import IngestReply, SubmissionReceipt, SubmittedDocument
+from services.gateway.replies import DocumentFormats, IngestReply, SubmissionReceipt, SubmittedDocument
 from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
@@ -29,6 +29,7 @@ from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
+from shared.contracts.moments import Moment
 from shared.contracts.requests.retrieval import (
     DocumentReply,
     DocumentRequest,
@@ -43,7 +44,9 @@ from shared.contracts.requests.retrieval import (
     SourceIndexReply,
     SourceIndexRequest,
 )
+from shared.text.file_types import MEDIA_TYPES, PLAIN
 from shared.text.languages import code3
+from shared.text.readers.registry import is_readable, unsupported
 
 router = APIRouter(prefix="/api/v1", tags=["documents"], route_class=ProtectedRoute)
 
@@ -162,6 +165,21 @@ class EmbedIn(BaseModel):
     sources: list[str] = Field(min_length=1, max_length=100)
 
 
+class DocumentsQuery(BaseModel):
+    """Filters of the list; empty ones do not filter."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: str = Field(default="", max_length=200)
+    text: str = Field(default="", max_length=1000, description="Part of the source or the title; case does not matter.")
+    language: str = Field(default="", max_length=16, description="ISO 639 (`en`, `fra`); `und`: not known.")
+    group: str = Field(default="", max_length=200, description="Documents that are for this group.")
+    indexed_since: Moment | None = Field(default=None, description="Indexed or replaced then or later.")
+    facets: bool = Field(default=False, description="Also count collections, languages and groups to filter by.")
+    limit: int = Field(default=1000, ge=1, le=1000)
+    after: str = ""
+
+
 class SearchIn(BaseModel):
     """A search of the documents, without an answer."""
 
@@ -219,7 +237,10 @@ async def submit(
     group: Annotated[list[str] | None, Query(max_length=MAX_GROUPS, description="Only for askers in these.")] = None,
     metadata: Annotated[list[str] | None, Query(max_length=MAX_FIELDS, description="Fields, as NAME=VALUE.")] = None,
 ) -> dict[str, Any]:
-    """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`."""
+    """Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`.
+
+    Raw bytes of a type that cannot be read are refused at once (415), other documents by their submission.
+    """
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     body = await request.body()
     if media_type == "application/json":
@@ -230,12 +251,14 @@ async def submit(
     elif not source:
         raise HttpProblem(422, "source: send the document's id, e.g. ?source=kb:guide.pdf")
     else:
+        if not is_readable(media_type or PLAIN):
+            raise HttpProblem(415, unsupported(media_type))
         prefix = collection.strip("/")
         document = Document(
             source=prefixed_source(prefix, source),
             collection=collection,
             prefix=prefix,
-            media_type=media_type or "text/plain",
+            media_type=media_type or PLAIN,
             title=title,
             url=url,
             language=language,
@@ -284,18 +307,32 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
 async def documents(
     gateway: CurrentGateway,
     caller: Editor,
-    collection: str = "",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-    after: str = "",
+    query: Annotated[DocumentsQuery, Query()],
 ) -> dict[str, Any]:
     """List the indexed documents by source, a page at a time; send `after` of a reply to get the next page.
 
-    An editor sees those that are for everybody or for a group of the key, an operator all.
+    An editor sees those that are for everybody or for a group of the key, an operator all. Filters are combined with
+    "and"; `total` counts the documents of all pages.
     """
     request = DocumentsRequest(
-        tenant=caller.tenant, collection=collection, limit=limit, after=after, viewer=caller.viewer
+        tenant=caller.tenant,
+        viewer=caller.viewer,
+        **query.model_dump(exclude={"language"}),
+        language=code3(query.language) if query.language else "",
     )
-    return (await gateway.context.requests.ask(request)).model_dump()
+    reply = await gateway.context.requests.ask(request)
+    return reply.model_dump(exclude=None if query.facets else {"facets"})
+
+
+@router.get("/documents/formats", responses={200: {"model": DocumentFormats}})
+async def formats(gateway: CurrentGateway, _: Editor) -> dict[str, Any]:
+    """List what can be submitted: media types with the endings of their files, and the most bytes of a document."""
+    endings: dict[str, list[str]] = {}
+    for ending, media_type in sorted(MEDIA_TYPES.items()):
+        if is_readable(media_type):
+            endings.setdefault(media_type, []).append(ending)
+    types = [{"media_type": media_type, "endings": found} for media_type, found in sorted(endings.items())]
+    return {"max_bytes": gateway.context.settings.max_document_bytes, "formats": types}
 
 
 @router.get("/documents/passages", responses={200: {"model": DocumentReply}})

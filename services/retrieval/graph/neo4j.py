@@ -10,6 +10,7 @@ from typing import Any
 from services.retrieval.graph import neo4j_statements as statements
 from services.retrieval.graph.kinds import relation_of
 from services.retrieval.graph.names import NameIndex, first_mentions, key, spans
+from services.retrieval.graph.neo4j_browser import Neo4jGraphBrowser
 from services.retrieval.graph.ports import (
     Counts,
     DocumentGraph,
@@ -20,6 +21,7 @@ from services.retrieval.graph.ports import (
     Relation,
     RelationKind,
 )
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.tenants import DEFAULT_TENANT
 
@@ -132,6 +134,9 @@ class Neo4jGraph:
         # Quoted, so that no word is an operator of the query language.
         query = " ".join(f'"{word}"' for word in key(text).split())
         return [Entity(**row) for row in await self._ask(statements.SEARCH, wanted=query, limit=limit)] if query else []
+
+    def browser(self, viewer: DocumentViewer) -> Neo4jGraphBrowser:
+        return Neo4jGraphBrowser(self._ask, viewer)
 
     async def counts(self) -> Counts:
         (row,) = await self._ask(statements.COUNTS)

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
+from shared.contracts.document_access import DocumentViewer
+
 EntityKind = Literal["concept", "technology", "person", "organization", "framework", "pattern", "other"]
 RelationKind = Literal["uses", "depends_on", "extends", "implements", "part_of", "related_to"]
 
@@ -100,6 +102,67 @@ class KindCounts(NamedTuple):
     relations: dict[str, int]
 
 
+#: Up to this number, the passages of an entity are counted.
+MOST_COUNTED = 1000
+
+
+class SeenEntity(NamedTuple):
+    """An entity, and how many passages that may be read define or mention it: at least 1, at most `MOST_COUNTED`."""
+
+    entity: Entity
+    passages: int
+
+
+class SourcedRelation(NamedTuple):
+    """A relation, and the documents that may be read and state it, in alphabetical order; at least one."""
+
+    relation: Relation
+    sources: tuple[str, ...]
+
+
+class LinkedPassage(NamedTuple):
+    """The id of a passage that may be read, the document that it is of, and its words in normal form."""
+
+    passage: str
+    source: str
+    words: tuple[str, ...]
+
+
+class GraphBrowser(Protocol):
+    """The graph as one viewer may see it: only what documents say that the viewer may read.
+
+    An entity of which no such document says anything does not exist for the viewer. Every method raises
+    `UnavailableError` when the store is unavailable, returns at most `limit` values, and leaves out the first `offset`.
+    """
+
+    async def find(self, text: str, kind: str = "", *, limit: int, offset: int = 0) -> list[SeenEntity]:
+        """The entities whose names have all words of the text, the last of them perhaps unfinished, best match first.
+
+        Without words: all entities, those that most passages mention first. `kind` leaves out other kinds.
+        """
+
+    async def at(self, passages: Collection[str], kind: str = "", *, limit: int, offset: int = 0) -> list[SeenEntity]:
+        """The entities that these passages define or mention: defined ones first, then the most frequent."""
+
+    async def named(self, keys: Collection[str]) -> list[SeenEntity]:
+        """The entities of these keys, in no order."""
+
+    async def relations(self, entity: str, *, limit: int, offset: int = 0) -> list[SourcedRelation]:
+        """The relations of the entity, as subject or target, `related_to` last."""
+
+    async def between(self, entities: Collection[str], *, limit: int) -> list[SourcedRelation]:
+        """The relations of which both ends are among the entities, `related_to` last."""
+
+    async def passages_of(self, entity: str, *, limit: int) -> list[LinkedPassage]:
+        """Passages that define the entity, then such that mention it."""
+
+    async def stating(self, relations: Sequence[SourcedRelation], *, limit: int) -> list[list[LinkedPassage]]:
+        """For each relation, passages of its sources that have its target, those that have its subject as well first.
+
+        At most `limit` for each relation.
+        """
+
+
 class Graph(Protocol):
     """Stores the graph. Every method raises `UnavailableError` when the store is unavailable.
 
@@ -159,6 +222,9 @@ class Graph(Protocol):
 
     async def search(self, text: str, *, limit: int = 10) -> list[Entity]:
         """The entities whose names share words with the text, best match first."""
+
+    def browser(self, viewer: DocumentViewer) -> GraphBrowser:
+        """The graph as this viewer may see it. Browsing is on a connection of its own: no question waits for it."""
 
     async def counts(self) -> Counts: ...
 

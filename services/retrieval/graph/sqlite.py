@@ -8,6 +8,7 @@ from typing import cast
 
 from services.retrieval.graph.names import key
 from services.retrieval.graph.ports import Counts, DocumentGraph, Entity, KindCounts, Neighbourhood, Relation
+from services.retrieval.graph.sqlite_browser import SqliteGraphBrowser
 from services.retrieval.graph.sqlite_reader import AdjacencyCache, ConnectionThread, NeighbourhoodReader
 from services.retrieval.graph.sqlite_statements import (
     COUNTS,
@@ -22,6 +23,7 @@ from services.retrieval.graph.sqlite_statements import (
 )
 from services.retrieval.graph.sqlite_writer import GraphWrite, GraphWriter, KnownNames
 from services.retrieval.write_batcher import WriteBatcher
+from shared.contracts.document_access import DocumentViewer
 from shared.contracts.errors import ConfigurationError
 
 _PARAMETERS = 500
@@ -36,6 +38,7 @@ class SqliteGraph:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "graph.db"
         self._reads = ConnectionThread("graph-read")
+        self._browses = ConnectionThread("graph-browse")
         self._writes = ConnectionThread("graph-write")
         self._batcher = WriteBatcher(self._writes.run, self._write)
         self._names = KnownNames()
@@ -47,6 +50,7 @@ class SqliteGraph:
         await self._reads.run(lambda: self._reads.connect(self._path))
 
     async def close(self) -> None:
+        await self._browses.close()
         await self._reads.close()
         await self._writes.close()
 
@@ -91,6 +95,9 @@ class SqliteGraph:
         query = " OR ".join(f'"{word}"' for word in key(text).split())
         found = await self._reads.run(lambda: self._reads.rows(SEARCH, (query, limit))) if query else []
         return [Entity(*row) for row in found]
+
+    def browser(self, viewer: DocumentViewer) -> SqliteGraphBrowser:
+        return SqliteGraphBrowser(self._browses, self._path, viewer)
 
     async def counts(self) -> Counts:
         return Counts(*(await self._reads.run(lambda: self._reads.rows(COUNTS)))[0])

@@ -43,6 +43,10 @@ class ConnectionThread:
             raise UnavailableError("the graph is not open")
         return self._connection
 
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
     def connect(self, path: Path) -> None:
         try:
             self._connection = sqlite3.connect(

@@ -111,7 +111,7 @@ SELECT (
 """
 
 #: Whether an asker may read the passages of a source; the last parameter is the JSON list of the asker's groups.
-_READABLE = """(source.groups = '[]' OR EXISTS (
+READABLE = """(source.groups = '[]' OR EXISTS (
         SELECT 1 FROM json_each(source.groups) AS required JOIN json_each({asker}) AS own ON own.value = required.value
     ))"""
 #: For each row id of a JSON list its adjacent nodes, as a JSON list, up to a limit; all in one row, so that the GIL is
@@ -139,14 +139,14 @@ DEFINING = _NEXT_TO.format(
     near=f"""
     SELECT passage.id, passage.key, collection, weight
     FROM defines JOIN passage ON passage.id = passage JOIN source ON source.id = source
-    WHERE entity = at.value AND {_READABLE.format(asker="?3")} ORDER BY weight DESC, passage LIMIT ?2""",  # noqa: S608
+    WHERE entity = at.value AND {READABLE.format(asker="?3")} ORDER BY weight DESC, passage LIMIT ?2""",  # noqa: S608
 )
 MENTIONING = _NEXT_TO.format(
     columns="id, key, collection, 0.0",
     near=f"""
     SELECT passage.id, passage.key, collection
     FROM mentions JOIN passage ON passage.id = passage JOIN source ON source.id = source
-    WHERE entity = at.value AND {_READABLE.format(asker="?3")} ORDER BY passage LIMIT ?2""",  # noqa: S608
+    WHERE entity = at.value AND {READABLE.format(asker="?3")} ORDER BY passage LIMIT ?2""",  # noqa: S608
 )
 #: The existing nodes of a JSON list of keys; passages only where the asker may read them.
 ENTITIES = """
@@ -156,7 +156,7 @@ FROM json_each(?) AS wanted JOIN entity ON entity.key = wanted.value
 PASSAGES = f"""
 SELECT json_group_array(json_array(passage.id, passage.key, collection))
 FROM json_each(?1) AS wanted JOIN passage ON passage.key = wanted.value JOIN source ON source.id = source
-WHERE {_READABLE.format(asker="?2")}
+WHERE {READABLE.format(asker="?2")}
 """  # noqa: S608
 
 RELATIONS_OF = """

@@ -150,6 +150,15 @@ class DocumentIndexer:
             return None, []
         return known, await self._stored_passages(known)
 
+    async def passage_ids(self, source: str, viewer: DocumentViewer = EVERYTHING) -> list[str] | None:
+        """The ids of a document's passages, in order; None when none is indexed that may be read.
+
+        Raises:
+            UnavailableError: the index is unavailable.
+        """
+        known = await self._index.document(source)
+        return None if known is None or not viewer.may_read(known.groups) else _ids(known)
+
     async def _remove(self, source: str) -> bool:
         if self._graph is not None:
             await self._graph.remove(source)
@@ -269,7 +278,7 @@ class DocumentIndexer:
 
     async def _stored_passages(self, known: IndexedDocument) -> list[Passage]:
         """The passages of an indexed document, in order."""
-        ids = [passage_id(known.source, known.version, number) for number in range(known.chunks)]
+        ids = _ids(known)
         found = {one.id: one for one in await self._index.fetch(ids)}
         return [found[one] for one in ids if one in found]
 
@@ -298,3 +307,8 @@ class DocumentIndexer:
             await self._objects.delete(document.body.name)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
+
+
+def _ids(known: IndexedDocument) -> list[str]:
+    """The ids of a document's passages, in order."""
+    return [passage_id(known.source, known.version, number) for number in range(known.chunks)]

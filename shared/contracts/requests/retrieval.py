@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -119,18 +120,29 @@ class SearchRequest(Request[SearchReply]):
     metadata: dict[str, tuple[str, ...]] = {}
 
 
+class DocumentFacets(Value):
+    """How many documents the viewer may read, by collection, language (ISO 639-3) and group; `` is no collection."""
+
+    collections: dict[str, int] = {}
+    languages: dict[str, int] = {}
+    groups: dict[str, int] = {}
+
+
 class DocumentsReply(Value):
     """One page; `total` counts all pages, `after` asks for the next one (empty: this was the last)."""
 
     documents: tuple[IndexedDocument, ...]
     total: int = 0
     after: str = ""
+    facets: DocumentFacets | None = None
 
 
 class DocumentsRequest(Request[DocumentsReply]):
     """`documents`: those of one collection (empty: of all) that `viewer` may read, by source, a page at a time.
 
-    `after` is the last source of the page before.
+    `after` is the last source of the page before. `text` is part of the source or the title, whatever its case;
+    `language` is ISO 639-3; `group` is one of those whom the document is for; `indexed_since` leaves out documents that
+    were indexed before. With `facets` the reply counts what there is to filter by, whatever the filters.
     """
 
     stage = "retrieval"
@@ -141,6 +153,11 @@ class DocumentsRequest(Request[DocumentsReply]):
     limit: int = Field(default=1000, ge=1, le=1000)
     after: str = ""
     viewer: DocumentViewer = DocumentViewer()
+    text: str = Field(default="", max_length=1000)
+    language: str = ""
+    group: str = ""
+    indexed_since: datetime | None = None
+    facets: bool = False
 
 
 class DocumentReply(Value):
@@ -298,3 +315,97 @@ class IndexStatsRequest(Request[IndexStatsReply]):
     verb = "stats"
 
     tenant: str = DEFAULT_TENANT
+
+
+class GraphEntity(Value):
+    """A named thing in the graph; `id` is its name in normal form (lower case, no accents, no punctuation).
+
+    `passages` counts those that the viewer may read and that define or mention it, up to 1000.
+    """
+
+    id: str
+    name: str
+    kind: str
+    passages: int = 0
+
+
+class GraphPassage(Value):
+    """A passage that shows something of the graph, cut to the part of its text that does."""
+
+    id: str
+    source: str
+    text: str
+    title: str = ""
+    url: str = ""
+
+
+class GraphRelation(Value):
+    """A relation between two entities, by their ids.
+
+    `sources` are documents that state it, at most 10 of the `stated` ones that the viewer may read. `passages` are
+    those of them that prove it; only of one entity's relations.
+    """
+
+    subject: str
+    kind: str
+    target: str
+    sources: tuple[str, ...] = ()
+    stated: int = 1
+    passages: tuple[GraphPassage, ...] = ()
+
+
+class GraphEntitiesReply(Value):
+    """One page of entities, and the relations between them; `after` asks for the next page (0: this was the last)."""
+
+    entities: tuple[GraphEntity, ...] = ()
+    relations: tuple[GraphRelation, ...] = ()
+    after: int = 0
+
+
+class GraphEntitiesRequest(Request[GraphEntitiesReply]):
+    """`graph_entities`: entities that `viewer` may see, by name, of a document, or of passages.
+
+    With `source` those of this document, with `passages` (ids) those of these, else those whose names have the words of
+    `text`; without any of them all entities, the most mentioned first. `kind` leaves out other kinds. `after` leaves
+    out the first ones.
+    """
+
+    stage = "retrieval"
+    verb = "graph_entities"
+
+    tenant: str = DEFAULT_TENANT
+    text: str = Field(default="", max_length=1000)
+    source: str = Field(default="", max_length=1000)
+    passages: tuple[str, ...] | None = Field(default=None, max_length=1000)
+    kind: str = ""
+    limit: int = Field(default=50, ge=1, le=200)
+    after: int = Field(default=0, ge=0, le=100_000)
+    viewer: DocumentViewer = DocumentViewer()
+
+
+class GraphEntityReply(Value):
+    """An entity with some of its passages, those that define it first, and one page of its relations.
+
+    `entities` are those at the other ends of these relations. `after` asks for the next relations (0: these were the
+    last).
+    """
+
+    entity: GraphEntity
+    passages: tuple[GraphPassage, ...] = ()
+    relations: tuple[GraphRelation, ...] = ()
+    entities: tuple[GraphEntity, ...] = ()
+    after: int = 0
+
+
+class GraphEntityRequest(Request[GraphEntityReply]):
+    """`graph_entity`: one entity with its relations, or those to `other`, and the passages that prove them."""
+
+    stage = "retrieval"
+    verb = "graph_entity"
+
+    tenant: str = DEFAULT_TENANT
+    id: str = Field(min_length=1, max_length=1000)
+    other: str = Field(default="", max_length=1000)
+    limit: int = Field(default=25, ge=1, le=100)
+    after: int = Field(default=0, ge=0, le=100_000)
+    viewer: DocumentViewer = DocumentViewer()

@@ -56,16 +56,25 @@ def read(body: bytes, media_type: str, limits: DocumentLimits = DEFAULT_LIMITS) 
     Raises:
         DocumentError: no reader for the type, bytes that do not match it, no text in the document, or too much.
     """
-    plain_type = media_type.partition(";")[0].strip().lower()
-    reader = READERS.get(plain_type) or _reader_of_family(plain_type)
+    reader = _reader(media_type)
     if reader is None:
-        raise DocumentError(
-            f"unsupported media type {plain_type or '(none)'}; submit the document as one of {', '.join(READERS)}"
-        )
+        raise DocumentError(unsupported(media_type))
     document = reader(body, limits)
     if not document.blocks:
         raise DocumentError("the document has no text; submit one with text")
     return document
+
+
+def is_readable(media_type: str) -> bool:
+    """Whether there is a reader for documents of this type."""
+    return _reader(media_type) is not None
+
+
+def unsupported(media_type: str) -> str:
+    """What is said of a type that has no reader."""
+    return (
+        f"unsupported media type {_plain(media_type) or '(none)'}; submit the document as one of {', '.join(READERS)}"
+    )
 
 
 def load_libraries() -> None:
@@ -75,6 +84,16 @@ def load_libraries() -> None:
     read_markdown(b"---\ntitle: a\n---\na")
     with contextlib.suppress(DocumentError):
         read_pdf(b"")
+
+
+def _plain(media_type: str) -> str:
+    """The type without its parameters."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def _reader(media_type: str) -> Reader | None:
+    plain_type = _plain(media_type)
+    return READERS.get(plain_type) or _reader_of_family(plain_type)
 
 
 def _reader_of_family(plain_type: str) -> Reader | None:

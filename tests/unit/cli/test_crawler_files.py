@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.crawler.file_types import JSON_LINES
 from cli.crawler.files import CollectedDocument, Collector
+from shared.text.file_types import JSON_LINES
 
 
 def _collect(collector: Collector, *paths: Path | str) -> list[CollectedDocument]:

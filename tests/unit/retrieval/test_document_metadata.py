@@ -6,11 +6,11 @@ import io
 
 import pytest
 
-from cli.crawler.file_types import JSON_LINES
 from cli.crawler.files import STDIN, Collector
 from services.retrieval.indexing.prepare import PreparedDocument, prepare, version
 from shared.contracts.document_metadata import checked_metadata, has_labels, labels, required_labels
 from shared.contracts.domain import Document
+from shared.text.file_types import JSON_LINES
 from shared.text.readers.registry import read
 
 MARKDOWN = "text/markdown"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.crawler.file_types import JSON_LINES, MEDIA_TYPES, is_text
 from cli.crawler.files import Collector
 from cli.crawler.text_parts import parts
 from shared.contracts.errors import DocumentError
+from shared.text.file_types import JSON_LINES, MEDIA_TYPES, is_text
 from shared.text.readers.registry import read
 
 

@@ -4,8 +4,8 @@ import { ConnectionFailedError, errorOf, ResponseError } from "@answerbus/client
 import { FrameParser } from "../../../typescript/src/frames";
 import { pauseBefore, wait } from "../../../typescript/src/pauses";
 
-/** Values of a query; empty ones are left out. */
-export type Query = Record<string, string | number | boolean | undefined>;
+/** Values of a query; empty ones are left out, and of several values each is sent. */
+export type Query = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 /** An event of a stream. */
 export interface ServerEvent {
@@ -41,6 +41,30 @@ export class Api {
     }
     if (!reply.ok) throw await errorOf(reply);
     return reply;
+  }
+
+  /**
+   * Send a file; `progress` is told the share that has been sent, from 0 to 1.
+   *
+   * @throws as `get`
+   */
+  upload<T>(path: string, query: Query, body: Blob, mediaType: string, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest(); // fetch does not tell how much of a body has been sent
+      const failed = (): void => reject(new ConnectionFailedError("the connection was lost"));
+      request.open("POST", addressOf(path, query));
+      for (const [name, value] of Object.entries({ ...this.headers(), "Content-Type": mediaType })) request.setRequestHeader(name, value);
+      request.upload.onprogress = (event) => progress(event.lengthComputable ? event.loaded / event.total : 0);
+      request.onerror = request.ontimeout = failed;
+      request.onabort = () => reject(new DOMException("aborted", "AbortError"));
+      request.onload = () => {
+        if (request.status >= 200 && request.status < 300) return resolve(JSON.parse(request.responseText) as T);
+        const headers = { "Content-Type": request.getResponseHeader("Content-Type") ?? "" };
+        errorOf(new Response(request.responseText, { status: request.status, headers })).then(reject, failed);
+      };
+      signal.addEventListener("abort", () => request.abort());
+      request.send(body);
+    });
   }
 
   /**
@@ -85,6 +109,7 @@ export class Api {
 
 function addressOf(path: string, query: Query): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const pairs = given.flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, String(one)]));
+  const text = new URLSearchParams(pairs).toString();
   return text ? `${path}?${text}` : path;
 }

@@ -1,0 +1,48 @@
+"""Which of the indexed documents a list shows, and what there is to filter by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from shared.contracts.requests.retrieval import DocumentFacets, DocumentsRequest, IndexedDocument
+
+
+def selected(documents: Iterable[IndexedDocument], request: DocumentsRequest) -> list[IndexedDocument]:
+    """Those that pass every filter of the request, in their order."""
+    text, since = request.text.strip().casefold(), request.indexed_since
+
+    def wanted(one: IndexedDocument) -> bool:
+        return (
+            (not request.collection or one.collection == request.collection)
+            and (not request.language or one.language == request.language)
+            and (not request.group or request.group in one.groups)
+            and (not text or text in one.source.casefold() or text in one.title.casefold())
+            and (since is None or _indexed_since(one, since))
+        )
+
+    return [one for one in documents if wanted(one)]
+
+
+def facets_of(documents: Iterable[IndexedDocument]) -> DocumentFacets:
+    """How many documents there are by collection, language and group."""
+    collections, languages, groups = Counter[str](), Counter[str](), Counter[str]()
+    for one in documents:
+        collections[one.collection] += 1
+        languages[one.language] += 1
+        groups.update(one.groups)
+    return DocumentFacets(
+        collections=dict(sorted(collections.items())),
+        languages=dict(sorted(languages.items())),
+        groups=dict(sorted(groups.items())),
+    )
+
+
+def _indexed_since(document: IndexedDocument, since: datetime) -> bool:
+    """Whether it was indexed then or later; one of which the time is not known was not."""
+    try:
+        indexed = datetime.fromisoformat(document.indexed_at)
+    except ValueError:
+        return False
+    return (indexed if indexed.tzinfo else indexed.replace(tzinfo=UTC)) >= since
