@@ -19,6 +19,7 @@ from services.gateway.routes import (
     erasure,
     events,
     graph_rag,
+    login,
     openai,
     operations,
     protected_resource,
@@ -62,6 +63,7 @@ def application(gateway: Gateway) -> FastAPI:
         openai,
         ag_ui,
         sessions,
+        login,
         graph_rag,
     )
     for module in routes:
@@ -70,7 +72,7 @@ def application(gateway: Gateway) -> FastAPI:
 
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
-    app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins))
+    app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins, gateway.login.token_origin))
     return app
 
 

@@ -12,6 +12,7 @@ from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
+from services.gateway.issuer_metadata import IssuerMetadata
 from services.gateway.mcp.sessions import McpSessions
 from services.gateway.operations import GatewayOperations
 from services.gateway.question_ids import QuestionIds
@@ -46,6 +47,7 @@ class Gateway:
     tickets: StreamTickets
     mcp_sessions: McpSessions
     operations: GatewayOperations
+    login: IssuerMetadata
 
     @property
     def erasures(self) -> ErasureService:
@@ -94,6 +96,7 @@ def gateway_of(context: StageContext) -> Gateway:
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),
         operations=GatewayOperations(context),
+        login=IssuerMetadata(context.settings),
     )
 
 

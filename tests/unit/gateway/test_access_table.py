@@ -123,6 +123,7 @@ ROUTES: dict[str, Access] = {
     "GET /.well-known/oauth-protected-resource": entry("anybody"),
     "GET /.well-known/oauth-protected-resource/mcp": entry("anybody"),
     "POST /api/v1/sessions": entry("anybody"),
+    "GET /api/v1/login": entry("anybody"),
     "POST /api/v1/questions": entry("asker", json=ASK),
     "POST /api/v1/query": entry("asker", json={**ASK, "pipeline": "none"}),
     "GET /api/v1/questions/{question_id}": entry("own", QUESTION),
