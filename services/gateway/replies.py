@@ -207,6 +207,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     errors: tuple[dict[str, Any], ...] = Field(default=(), description="The fields that are invalid, with 422.")
+    reason: str = Field(default="", description="Of a key or token that is refused with 401: expired, audience, …")
 
 
 class ErrorOfOpenAI(BaseModel):

@@ -65,7 +65,7 @@ async def test_a_page_is_told_the_endpoints_and_may_call_the_one_for_tokens(serv
         "parameters": {"resource": AUDIENCE, "prompt": "login"},
         "authorization_endpoint": f"{server.issuer.url}/authorize",
         "token_endpoint": f"{server.issuer.url}/token",
-        "end_session_endpoint": "",
+        "end_session_endpoint": f"{server.issuer.url}/logout",
     }
     assert f"connect-src 'self' {origin};" in page.headers["content-security-policy"]
     assert "connect-src 'self';" in icon.headers["content-security-policy"]
