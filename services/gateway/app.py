@@ -6,7 +6,7 @@ from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
 from shared.contracts import facts
-from shared.contracts.requests import moderation, persistence, retrieval
+from shared.contracts.requests import moderation, persistence, quality, retrieval
 from shared.contracts.requests.sections import section_request
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
@@ -44,6 +44,9 @@ ACCESS = Access(
         persistence.ExchangesRequest,
         persistence.ExportRequest,
         persistence.StatsRequest,
+        quality.SeriesRequest,
+        quality.FeedbackRequest,
+        quality.ComparisonRequest,
         persistence.KeptAnswerRequest,
         moderation.InspectRequest,
         moderation.ClassifyRequest,

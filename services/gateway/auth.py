@@ -224,7 +224,7 @@ def token_refused(detail: str, reason: str) -> HttpProblem:
     """The 401 for a key or token that is not valid (RFC 6750), counted by its reason."""
     telemetry.TOKENS_REFUSED.labels(reason).inc()
     challenge = f'Bearer error="invalid_token", error_description="{detail.rstrip(".")}"'
-    return HttpProblem(401, detail, {"WWW-Authenticate": challenge})
+    return HttpProblem(401, detail, {"WWW-Authenticate": challenge}, reason=reason)
 
 
 def _is_local(address: str) -> bool:

@@ -20,9 +20,11 @@ from services.gateway.routes import (
     events,
     graph,
     graph_rag,
+    login,
     openai,
     operations,
     protected_resource,
+    quality,
     question_list,
     questions,
     record,
@@ -58,6 +60,7 @@ def application(gateway: Gateway) -> FastAPI:
         questions,
         documents,
         record,
+        quality,
         dead_letters,
         events,
         erasure,
@@ -65,6 +68,7 @@ def application(gateway: Gateway) -> FastAPI:
         openai,
         ag_ui,
         sessions,
+        login,
         graph_rag,
         graph,
     )
@@ -74,7 +78,7 @@ def application(gateway: Gateway) -> FastAPI:
 
     app.state.mcp = McpEndpoint(app, gateway)
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
-    app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins))
+    app.router.routes.extend(web_pages.routes(gateway.context.settings.widget_origins, gateway.login.token_origin))
     return app
 
 

@@ -16,13 +16,13 @@ import jwt
 import orjson
 import structlog
 
+from services.gateway.issuer_metadata import DISCOVERY
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
 from shared.runtime.settings import TOKEN_ALGORITHMS, Settings
 
 log = structlog.get_logger()
 
-DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5, connect=3)
 #: Most bytes of a document of the issuer, and most keys of it that are used.
 MAX_BYTES, MAX_KEYS = 2**20, 100

@@ -14,8 +14,15 @@ from services.gateway import problems
 from services.gateway.replies import OpenAIProblem, Problem
 
 _REF = "#/components/schemas/{model}"
-#: Probes, which anybody may call.
-_OPEN = ("/livez", "/readyz", "/health", "/api/v1/health", "/graph-rag/{pipeline}/api/v1/health")
+#: Probes, and what a page must know before a login, which anybody may call.
+_OPEN = (
+    "/livez",
+    "/readyz",
+    "/health",
+    "/api/v1/health",
+    "/api/v1/login",
+    "/graph-rag/{pipeline}/api/v1/health",
+)
 #: What FastAPI says of its own errors, which no client ever gets here.
 _REPLACED = ("HTTPValidationError", "ValidationError")
 _SCHEMES = {

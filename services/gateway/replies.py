@@ -117,6 +117,31 @@ class PipelineSummary(BaseModel):
     default: bool
 
 
+class LoginProvider(BaseModel):
+    """A public client of the issuer of tokens: authorization code flow with PKCE (S256).
+
+    `parameters` are sent with the authorization request, and `resource` of them with requests for tokens, too.
+    """
+
+    issuer: str
+    client_id: str
+    scope: str
+    parameters: dict[str, str]
+    authorization_endpoint: str
+    token_endpoint: str
+    end_session_endpoint: str = Field(description="Empty: the issuer has none.")
+
+
+class LoginMethods(BaseModel):
+    """With what a page may ask: a key, a session for visitors, a login at the issuer; or nothing at all (`open`)."""
+
+    open: bool
+    keys: bool
+    sessions: bool
+    provider: LoginProvider | None = None
+    problem: str = Field(default="", description="Why there is no login at the issuer although it is configured.")
+
+
 class FeedbackReceipt(BaseModel):
     """A rating that was stored; `id` is its own."""
 
@@ -196,6 +221,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     errors: tuple[dict[str, Any], ...] = Field(default=(), description="The fields that are invalid, with 422.")
+    reason: str = Field(default="", description="Of a key or token that is refused with 401: expired, audience, …")
 
 
 class ErrorOfOpenAI(BaseModel):

@@ -12,6 +12,7 @@ from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
+from services.gateway.issuer_metadata import IssuerMetadata
 from services.gateway.mcp.sessions import McpSessions
 from services.gateway.operations import GatewayOperations
 from services.gateway.question_board import QuestionBoard
@@ -48,6 +49,7 @@ class Gateway:
     mcp_sessions: McpSessions
     operations: GatewayOperations
     board: QuestionBoard
+    login: IssuerMetadata
 
     @property
     def erasures(self) -> ErasureService:
@@ -97,6 +99,7 @@ def gateway_of(context: StageContext) -> Gateway:
         mcp_sessions=McpSessions(secrets, notes),
         operations=GatewayOperations(context),
         board=QuestionBoard(feed, context.log, context.pipelines),
+        login=IssuerMetadata(context.settings),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,26 +38,39 @@ class WebFile(NamedTuple):
     compressed: bytes
     media_type: str
     cache: str
-    etag: str
+    digest: str
 
 
-def routes(widget_origins: tuple[str, ...], folder: Path = FOLDER) -> list[Route]:
+#: The origin of the endpoint at which a page gets tokens; empty: none.
+TokenOrigin = Callable[[], Awaitable[str]]
+
+
+async def no_login() -> str:
+    """The token origin of a gateway whose pages log nobody in."""
+    return ""
+
+
+def routes(widget_origins: tuple[str, ...], token_origin: TokenOrigin = no_login, folder: Path = FOLDER) -> list[Route]:
     """`/` is the chat page, which pages of `widget_origins` may show in a frame; `/console` no page may."""
-    files, policy, console_policy = _files(folder), content_policy(widget_origins), content_policy(())
+    files = _files(folder)
 
     async def send(request: Request) -> Response:
         path = request.url.path
         file = files.get(PAGES.get(path, path.removeprefix("/")))
         if file is None:
             raise NotFoundError("the page has no such file; load it again")
-        return _reply(request, file, console_policy if path == CONSOLE else policy)
+        origin = await token_origin() if path in PAGES else ""
+        return _reply(request, file, content_policy(() if path == CONSOLE else widget_origins, origin))
 
     paths = (*PAGES, "/widget.js", "/icon.svg", "/assets/{name}")
     return [Route(path, send, methods=["GET"], include_in_schema=False) for path in paths]
 
 
-def content_policy(widget_origins: tuple[str, ...]) -> str:
-    """The Content-Security-Policy: everything comes from the gateway itself, and no script or style from the page."""
+def content_policy(widget_origins: tuple[str, ...], token_origin: str = "") -> str:
+    """The Content-Security-Policy: everything comes from the gateway itself, and no script or style from the page.
+
+    Requests go to the gateway, and to the origin that gives tokens, if there is one.
+    """
     ancestors = " ".join(widget_origins) or "'none'"
     return "; ".join(
         (
@@ -64,7 +78,7 @@ def content_policy(widget_origins: tuple[str, ...]) -> str:
             "script-src 'self'",
             "style-src 'self'",
             "img-src 'self'",
-            "connect-src 'self'",
+            f"connect-src 'self' {token_origin}".rstrip(),
             "base-uri 'none'",
             "form-action 'none'",
             f"frame-ancestors {ancestors}",
@@ -82,12 +96,14 @@ def _files(folder: Path) -> dict[str, WebFile]:
             gzip.compress(content, 9, mtime=0),
             _TYPES[path.suffix],
             _FOREVER if name.startswith("assets/") else _CHECKED,
-            f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+            hashlib.sha256(content).hexdigest()[:20],
         )
     return found
 
 
 def _reply(request: Request, file: WebFile, policy: str) -> Response:
+    # A page that was kept by a browser has the policy of then: with another one, it is another page.
+    etag = f'"{file.digest}-{hashlib.sha256(policy.encode()).hexdigest()[:8]}"'
     headers = {
         "Content-Security-Policy": policy,
         "X-Content-Type-Options": "nosniff",
@@ -96,10 +112,10 @@ def _reply(request: Request, file: WebFile, policy: str) -> Response:
         # Scripts and styles may be loaded by the pages that show the widget.
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Cache-Control": file.cache,
-        "ETag": file.etag,
+        "ETag": etag,
         "Vary": "Accept-Encoding",
     }
-    if request.headers.get("if-none-match") == file.etag:
+    if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(file.content, headers=headers, media_type=file.media_type)

@@ -8,11 +8,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
-from services.persistence.ports import Entry, ExchangeAnnotations, ExchangeCriteria, PageCursor, RollupTotals
-from services.persistence.rollups import Rollup, RollupKey
+from services.persistence.ports import (
+    ComparedExchange,
+    CountedPeriod,
+    Entry,
+    ExchangeAnnotations,
+    ExchangeCriteria,
+    PageCursor,
+    RatingCriteria,
+    RollupTotals,
+)
+from services.persistence.rollups import Rollup, RollupKey, Span
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.observability.store_monitor import StoreMonitor
 
 if TYPE_CHECKING:
@@ -128,6 +138,34 @@ class SqlRecord:
         rows = await self._read(sql_queries.page(criteria, after, limit, whole=whole))
         return [Exchange.model_validate(row) for row in rows]
 
+    async def periods(
+        self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
+    ) -> Sequence[CountedPeriod]:
+        from services.persistence import quality_sql
+
+        rows = await self._read(quality_sql.periods(span, since, until, pipeline, tenant))
+        return [CountedPeriod(row["starts_at"], row["pipeline"], Rollup.from_json(row["figures"])) for row in rows]
+
+    async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
+        from services.persistence import quality_sql
+
+        return [FeedbackLine.model_validate(row) for row in await self._read(quality_sql.rated(criteria, after, limit))]
+
+    async def compared(
+        self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
+    ) -> Sequence[ComparedExchange]:
+        from services.persistence import quality_sql
+
+        rows = await self._read(quality_sql.compared(side, since, until, limit, tenant))
+        scores: dict[str, Any] = {row["id"]: row["inline"] for row in rows}
+        ratings: dict[str, tuple[int, int]] = {}
+        for start in range(0, len(rows), MOST_IDS):
+            ids = [row["id"] for row in rows[start : start + MOST_IDS]]
+            ratings |= await self.balances(ids)
+            evaluated = await self._read(quality_sql.evaluations_of(ids))
+            scores |= {row["exchange_id"]: row["scores"] for row in evaluated}
+        return [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
+
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         from services.persistence import sql_queries
 
@@ -189,3 +227,8 @@ class SqlRecord:
             return await self._database.read(statement)
         except ERRORS as error:
             raise UnavailableError(f"the record cannot be read ({error_name(error)})") from None
+
+
+def _compared(row: dict[str, Any], evaluation: Any, up: int, down: int) -> ComparedExchange:
+    same = {name: value for name, value in row.items() if name != "inline"}
+    return ComparedExchange.model_validate({**same, "evaluation": evaluation, "up": up, "down": down})

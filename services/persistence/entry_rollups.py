@@ -62,6 +62,8 @@ def _count_exchange(exchange: Exchange, rollup: Rollup) -> None:
     for timing in exchange.timeline:
         rollup.time("waited", timing.stage, timing.waited_ms)
         rollup.time("worked", timing.stage, timing.worked_ms)
+    if exchange.outcome in ("rejected", "escalated"):
+        rollup.count("moderated", exchange.kind or exchange.outcome)
     if exchange.outcome == "reused":
         # An exact repeat is answered by the gateway, before any stage has processed the question.
         rollup.count("reused", "similar" if exchange.timeline else "exact")
@@ -78,6 +80,10 @@ def _count_exchange(exchange: Exchange, rollup: Rollup) -> None:
         rollup.count("evaluated")
         for name, score in evaluated["scores"].items():
             rollup.count("evaluation", name, score)
+    _count_usage(exchange, rollup)
+
+
+def _count_usage(exchange: Exchange, rollup: Rollup) -> None:
     for model, usage in _model_usage(exchange):
         rollup.count("calls", model)
         for name, amount in usage.model_dump().items():

@@ -16,6 +16,7 @@ from services.persistence.entry_rollups import reply_of
 from services.persistence.erasure import ErasureHandler
 from services.persistence.kept_answers import KeptAnswers
 from services.persistence.ports import Bookings, Entry, Record
+from services.persistence.quality import QualityQueries
 from services.persistence.record_pages import RecordPages
 from services.persistence.record_queries import RecordQueries
 from services.persistence.session_policy import kept_turns, recent_turns, turn_of
@@ -70,6 +71,10 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
     stage.on_request(pages.exchanges)
     stage.on_request(pages.export)
     stage.on_request(queries.stats)
+    quality = QualityQueries(record)
+    stage.on_request(quality.series)
+    stage.on_request(quality.feedback)
+    stage.on_request(quality.comparison)
     stage.on_request(kept.kept_answer)
 
 

@@ -77,6 +77,7 @@ exchanges = Table(
     Index("ix_exchanges_conversation", "conversation_id", "ended_at"),
     Index("ix_exchanges_ended_at", "ended_at"),
     Index("ix_exchanges_pipeline", "pipeline", "ended_at"),
+    Index("ix_exchanges_revision", "pipeline", "pipeline_revision", "ended_at"),
     Index("ix_exchanges_outcome", "outcome", "ended_at"),
     Index("ix_exchanges_tenant", "tenant", "ended_at"),
 )

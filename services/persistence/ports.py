@@ -9,10 +9,12 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from services.persistence.rollups import Rollup
-from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Value
+from services.persistence.rollups import Rollup, Span
+from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Usage, Value
+from shared.contracts.outcome import OutcomeName
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.contracts.tenants import DEFAULT_TENANT
 
 
@@ -112,6 +114,43 @@ class ExchangeCriteria:
     parent: str = ""
 
 
+@dataclass(frozen=True)
+class RatingCriteria:
+    """Selects ratings of exchanges on record, as `ExchangeCriteria`; `commented`: with a reason or a comment."""
+
+    pipeline: str = ""
+    rating: int = 0
+    commented: bool = False
+    since: datetime | None = None
+    until: datetime | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class CountedPeriod:
+    """The rollup of one pipeline in the hour or day that begins at `starts_at`."""
+
+    starts_at: datetime
+    pipeline: str
+    rollup: Rollup
+
+
+class ComparedExchange(Value):
+    """What a comparison needs of an exchange; `evaluation` is the latest one, preferably of the live run."""
+
+    id: str
+    outcome: OutcomeName
+    question: str
+    language: str
+    confidence: float
+    elapsed_ms: float
+    usage: Usage
+    scores: Scores | None = None
+    evaluation: Scores | None = None
+    up: int = 0
+    down: int = 0
+
+
 class Record(Protocol):
     """Stores entries.
 
@@ -152,6 +191,19 @@ class Record(Protocol):
 
     async def totals(self, since: datetime, *, tenant: str = "") -> RollupTotals:
         """The rollups since the beginning of the hour of `since`."""
+
+    async def periods(
+        self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
+    ) -> Sequence[CountedPeriod]:
+        """The live lane's rollups that begin from `since` on and before `until`, of one pipeline or of all."""
+
+    async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
+        """Up to `limit` ratings of exchanges on record, newest first; `answer` is the whole text of it."""
+
+    async def compared(
+        self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
+    ) -> Sequence[ComparedExchange]:
+        """Up to `limit` exchanges that the side answered in the period, newest first."""
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool

@@ -77,7 +77,12 @@ class RecordPages:
 
 def encode_cursor(last: Exchange) -> str:
     """The cursor of the page that follows an exchange; opaque to clients."""
-    return base64.urlsafe_b64encode(f"{last.ended_at.astimezone(UTC).isoformat()} {last.id}".encode()).decode()
+    return encode_place(last.ended_at, last.id)
+
+
+def encode_place(at: datetime, last_id: str) -> str:
+    """The cursor of the page that follows what has this time and id."""
+    return base64.urlsafe_b64encode(f"{at.astimezone(UTC).isoformat()} {last_id}".encode()).decode()
 
 
 def decode_cursor(text: str) -> PageCursor | None:

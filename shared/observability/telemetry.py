@@ -42,7 +42,9 @@ RATE_LIMITS_SKIPPED = Counter(
     "answerbus_rate_limits_skipped_total", "Requests admitted without limits because their store was unavailable"
 )
 TOKENS_REFUSED = Counter("answerbus_tokens_refused_total", "Keys and tokens refused with 401, by reason", ["reason"])
-ISSUER_KEYS_FAILED = Counter("answerbus_issuer_keys_failed_total", "Failed fetches of the keys of the tokens' issuer")
+ISSUER_KEYS_FAILED = Counter(
+    "answerbus_issuer_keys_failed_total", "Failed fetches of what the tokens' issuer publishes"
+)
 PULLS_LOST = Counter("answerbus_pulls_lost_total", "Requests for events that were never answered", ["durable"])
 DUPLICATES = Counter(
     "answerbus_publish_duplicates_total", "Facts that the broker already had (deduplicated)", ["stage"]

@@ -33,6 +33,18 @@ CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
 TokenRole = Literal["client", "editor", "operator"]
 #: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.
 TOKEN_ALGORITHMS = (*(f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA")
+#: Parameters of a login that belong to the flow itself.
+LOGIN_PARAMETERS = (
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "nonce",
+    "redirect_uri",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+)
 #: The end of an API key that has a date of expiry: a day, until whose end it is valid, or a moment, both in UTC.
 _EXPIRY = re.compile(r"@([0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?Z)?)$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
@@ -251,6 +263,16 @@ class Settings(BaseSettings):
     )
     oidc_groups_claim: str = Field(default="", description="Claim with the groups of a token's user; empty: none.")
     oidc_tenant_claim: str = Field(default="", description="Claim with the tenant of a token; empty: none.")
+    oidc_client_id: str = Field(
+        default="",
+        max_length=500,
+        description="Public client of the issuer by which the gateway's pages log people in; empty: they do not.",
+    )
+    oidc_scopes: str = Field(default="openid", description="Scopes that a login asks for, by spaces.")
+    oidc_login_parameters: Annotated[dict[str, str], NoDecode] = Field(
+        default_factory=dict,
+        description="Further parameters of a login as name=value, by commas, e.g. audience=https://answers.example.org.",
+    )
     public_url: str = Field(
         default="",
         description="Address under which clients reach the gateway, e.g. https://answers.example.org; empty: the one "
@@ -457,6 +479,21 @@ class Settings(BaseSettings):
             return value
         return {name: role for name, _, role in (entry.rpartition("=") for entry in _entries(value))}
 
+    @field_validator("oidc_login_parameters", mode="before")
+    @classmethod
+    def _read_parameters(cls, value: object) -> object:
+        """`audience=https://a.example.org, prompt=login` -> a mapping of these two."""
+        if not isinstance(value, str):
+            return value
+        return {name: text for name, _, text in (entry.partition("=") for entry in _entries(value))}
+
+    @field_validator("oidc_login_parameters")
+    @classmethod
+    def _leave_the_login_alone(cls, value: dict[str, str]) -> dict[str, str]:
+        if wrong := sorted({"", *LOGIN_PARAMETERS} & {*value}) or [name for name, text in value.items() if not text]:
+            raise ValueError(f"{wrong[0]!r}: write name=value; those of the login itself cannot be replaced")
+        return value
+
     @field_validator("oidc_issuer", "oidc_jwks_url", "public_url")
     @classmethod
     def _is_address(cls, value: str) -> str:
@@ -475,6 +512,8 @@ class Settings(BaseSettings):
     def _tokens_are_for_somebody(self) -> Settings:
         if self.oidc_issuer and not self.oidc_audience:
             raise ValueError("oidc_issuer needs oidc_audience: a token for another service must not be accepted here")
+        if self.oidc_client_id and not self.oidc_issuer:
+            raise ValueError("oidc_client_id needs oidc_issuer, at which people log in")
         return self
 
     @field_validator("web_allow", "web_deny", "web_inside", mode="before")

@@ -11,6 +11,8 @@ from typing import Any
 from services.persistence.entry_rollups import roll_up
 from services.persistence.erasure import is_forgotten
 from services.persistence.ports import (
+    ComparedExchange,
+    CountedPeriod,
     DocumentState,
     Entry,
     Evaluation,
@@ -18,9 +20,10 @@ from services.persistence.ports import (
     ExchangeCriteria,
     Feedback,
     PageCursor,
+    RatingCriteria,
     RollupTotals,
 )
-from services.persistence.rollups import Rollup, period_start
+from services.persistence.rollups import Rollup, Span, period_start
 from shared.contracts.domain import (
     Answer,
     AnswerEvaluation,
@@ -39,6 +42,7 @@ from shared.contracts.envelope import Event, event_id, event_type
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
 from shared.contracts.requests.persistence import Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide
 from shared.contracts.tenants import is_of_tenant
 from shared.stores.ports import Change
 
@@ -180,6 +184,51 @@ class MemoryRecord:
         states = [one.status for one in self.documents.values() if is_of_tenant(one.tenant, tenant)]
         return RollupTotals(by_pipeline=by_pipeline, documents=dict(Counter(states)))
 
+    async def periods(
+        self, span: Span, since: datetime, until: datetime, *, pipeline: str = "", tenant: str = ""
+    ) -> Sequence[CountedPeriod]:
+        entries = (*self.exchanges.values(), *self.feedback.values(), *self.evaluations.values(), *self.expired)
+        return [
+            CountedPeriod(key.starts_at, key.pipeline, one)
+            for key, one in sorted(roll_up(entries).items(), key=lambda item: item[0])
+            if key.span == span
+            and since <= key.starts_at < until
+            and pipeline in ("", key.pipeline)
+            and is_of_tenant(key.tenant, tenant)
+        ]
+
+    async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
+        found = [
+            _line(one, self.exchanges[one.exchange_id])
+            for one in self.feedback.values()
+            if one.exchange_id in self.exchanges
+            and is_of_tenant(self.exchanges[one.exchange_id].tenant, criteria.tenant)
+            and criteria.pipeline in ("", self.exchanges[one.exchange_id].pipeline)
+            and criteria.rating in (0, one.rating)
+            and (not criteria.commented or one.comment or one.reason)
+            and (criteria.since is None or one.at >= criteria.since)
+            and (criteria.until is None or one.at < criteria.until)
+        ]
+        found.sort(key=lambda one: (one.at, one.id), reverse=True)
+        return [one for one in found if after is None or (one.at, one.id) < (after.ended_at, after.id)][:limit]
+
+    async def compared(
+        self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
+    ) -> Sequence[ComparedExchange]:
+        criteria = ExchangeCriteria(pipeline=side.pipeline, since=since, until=until, tenant=tenant)
+        found = [one for one in self.exchanges.values() if self._fits(one, criteria)]
+        found = [one for one in found if side.revision in (0, one.pipeline_revision)]
+        found.sort(key=lambda one: one.ended_at, reverse=True)
+        return [await self._compared(one) for one in found[:limit]]
+
+    async def _compared(self, one: Exchange) -> ComparedExchange:
+        up, down = (await self.balances([one.id])).get(one.id, (0, 0))
+        evaluation = (await self.annotations(one.id)).evaluation
+        same = one.model_dump(include=set(ComparedExchange.model_fields))
+        inline = one.details.get("evaluation")
+        scores = evaluation.scores if evaluation else (inline or {}).get("scores")
+        return ComparedExchange.model_validate({**same, "evaluation": scores, "up": up, "down": down})
+
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool
     ) -> Sequence[Exchange]:
@@ -272,6 +321,12 @@ def _replaces(new: Exchange, known: Exchange) -> bool:
     if new.lane == known.lane:
         return new.ended_at >= known.ended_at
     return new.lane == Lane.LIVE
+
+
+def _line(given: Feedback, about: Exchange) -> FeedbackLine:
+    same = given.model_dump(include={"rating", "reason", "comment", "by", "at"})
+    question = about.model_dump(include={"question", "language", "outcome", "pipeline", "pipeline_revision"})
+    return FeedbackLine(id=given.event_id, question_id=about.id, answer=about.answer_text, **same, **question)
 
 
 def _told(entry: Evaluation) -> AnswerEvaluation:

@@ -1,21 +1,29 @@
-/** With what this page asks: nothing on a platform without keys, a key, or a session for visitors. */
+/** With what the pages ask: nothing on a platform without keys, a key, a login at the issuer, or a session for visitors. */
 
-import { Answerbus } from "@answerbus/client";
+import { Answerbus, ConnectionFailedError } from "@answerbus/client";
+import { finishLogin, forgetLogin, loggedIn, LoginError, loginFetch, logout, reasonOf, type LoginProblem } from "./issuer";
 
 const KEY = "answerbus.key";
 const SESSION = "answerbus.session";
-
-/** `conversation` is the only one in which a visitor's session may ask. */
-export interface Access {
-  client: Answerbus;
-  byKey: boolean;
-  conversation: string;
-}
 
 export interface Caller {
   name: string;
   role: string;
   tenant: string;
+}
+
+/** Who is signed in; `fetch` sends requests in their name. */
+export interface Signed {
+  caller: Caller;
+  by: "nothing" | "key" | "login";
+  fetch: typeof fetch;
+}
+
+/** `conversation` is the only one in which a visitor's session may ask. */
+export interface Access {
+  client: Answerbus;
+  by: Signed["by"] | "session";
+  conversation: string;
 }
 
 interface Session {
@@ -24,35 +32,41 @@ interface Session {
   expires_at: string;
 }
 
-/** The access there is; null if a key must be entered. */
+/** The access there is; null if somebody must sign in. Raises as `signedIn`. */
 export async function openAccess(storage: Storage): Promise<Access | null> {
-  const key = kept(storage);
-  if (await known(key)) return accessBy(key);
-  storage.removeItem(KEY);
+  const signed = await signedIn(storage);
+  if (signed) return accessOf(signed);
   const session = keptSession(storage);
-  if (session && (await known(session.token))) return visitor(session);
+  if (session && (await recognise(withKey(session.token)))) return visitor(session);
   return startSession(storage);
 }
 
-/** The access of a key that was entered; null if the server does not know it. */
-export async function enter(storage: Storage, key: string): Promise<Access | null> {
-  if (!(await known(key))) return null;
-  keep(storage, key);
-  return accessBy(key);
+/**
+ * Who is signed in on this tab, also by a login from which the browser comes back just now; null: nobody.
+ *
+ * @throws LoginError a login has failed; ConnectionFailedError the server cannot be reached
+ */
+export async function signedIn(storage: Storage): Promise<Signed | null> {
+  await finishLogin(storage);
+  if (loggedIn(storage)) return loggedInAs(storage);
+  const key = storage.getItem(KEY) ?? "";
+  const found = await signedInBy(key);
+  if (!found) storage.removeItem(KEY);
+  return found;
 }
 
-/** The key that was entered in this tab; empty where there is none. */
-export function kept(storage: Storage): string {
-  return storage.getItem(KEY) ?? "";
+/** Who enters this key; null if the server does not know it. */
+export async function enter(storage: Storage, key: string): Promise<Signed | null> {
+  const found = await signedInBy(key);
+  if (found) storage.setItem(KEY, key);
+  return found;
 }
 
-export function keep(storage: Storage, key: string): void {
-  storage.setItem(KEY, key);
-}
-
-export function leave(storage: Storage): void {
+/** Forget key, login and session; whether the browser leaves for the issuer's page, which ends the login there, too. */
+export function leave(storage: Storage): boolean {
   storage.removeItem(KEY);
   storage.removeItem(SESSION);
+  return logout(storage);
 }
 
 /** A visitor's session with a conversation of its own; null where there are none. */
@@ -64,17 +78,44 @@ export async function startSession(storage: Storage): Promise<Access | null> {
   return visitor(session);
 }
 
-function accessBy(key: string): Access {
-  return { client: clientWith(key), byKey: key !== "", conversation: "" };
+export function accessOf(signed: Signed): Access {
+  return { client: clientBy(signed.fetch), by: signed.by, conversation: "" };
 }
+
+async function signedInBy(key: string): Promise<Signed | null> {
+  const send = withKey(key);
+  const caller = await recognise(send);
+  return caller && { caller, by: key ? "key" : "nothing", fetch: send };
+}
+
+async function loggedInAs(storage: Storage): Promise<Signed> {
+  const send = loginFetch(storage);
+  const reply = await called(send);
+  if (reply.ok) return { caller: (await reply.json()) as Caller, by: "login", fetch: send };
+  if (reply.status >= 500) throw new ConnectionFailedError(`${reply.status}`);
+  const reason = reply.status === 403 ? "role" : await reasonOf(reply);
+  forgetLogin(storage);
+  throw new LoginError(PROBLEMS[reason] ?? "failed");
+}
+
+/** What the gateway says of a token, as somebody who logs in is told it. */
+const PROBLEMS: Record<string, LoginProblem> = { role: "role", audience: "audience", expired: "expired" };
 
 function visitor(session: Session): Access {
-  return { client: clientWith(session.token), byKey: false, conversation: session.conversation_id };
+  return { client: clientBy(withKey(session.token)), by: "session", conversation: session.conversation_id };
 }
 
-function clientWith(apiKey: string): Answerbus {
+function clientBy(send: typeof fetch): Answerbus {
   // Without tries in the background: whoever waits is told why, and for how long.
-  return new Answerbus({ baseUrl: "", apiKey, retries: 0 });
+  return new Answerbus({ baseUrl: "", retries: 0, fetch: send });
+}
+
+function withKey(key: string): typeof fetch {
+  return (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (key) headers.set("Authorization", `Bearer ${key}`);
+    return fetch(input, { ...init, headers });
+  };
 }
 
 function keptSession(storage: Storage): Session | null {
@@ -82,12 +123,18 @@ function keptSession(storage: Storage): Session | null {
   return session && Date.parse(session.expires_at) > Date.now() + 60_000 ? session : null;
 }
 
-async function known(key: string): Promise<boolean> {
-  return (await recognise(key)) !== null;
+/** Who sends requests this way, with the role; null if the server does not know them. */
+async function recognise(send: typeof fetch): Promise<Caller | null> {
+  const reply = await called(send);
+  if (reply.status >= 500) throw new ConnectionFailedError(`${reply.status}`);
+  return reply.ok ? ((await reply.json()) as Caller) : null;
 }
 
-/** Who this key is, with the role; null if the server does not know it. */
-export async function recognise(key: string): Promise<Caller | null> {
-  const reply = await fetch("/api/v1/caller", { headers: key ? { Authorization: `Bearer ${key}` } : {} });
-  return reply.ok ? ((await reply.json()) as Caller) : null;
+async function called(send: typeof fetch): Promise<Response> {
+  try {
+    return await send("/api/v1/caller", { cache: "no-store" });
+  } catch (failure) {
+    if (failure instanceof LoginError) throw failure;
+    throw new ConnectionFailedError(String(failure), { cause: failure });
+  }
 }

@@ -6,6 +6,7 @@ import { follow } from "./asking";
 import { Composer } from "./components/composer";
 import type { Rate } from "./components/feedback";
 import { Icon } from "./components/icons";
+import { loginMethods } from "./issuer";
 import { Sidebar } from "./components/sidebar";
 import { TurnView } from "./components/turn";
 import { keptState, loadConversations, newConversation, newTurn, saveConversations, type Conversation, type Turn } from "./conversations";
@@ -27,6 +28,7 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
   const [open, setOpen] = useState(false);
   const [online, setOnline] = useState(navigator.onLine);
   const runs = useRef(new Map<string, AbortController>());
+  const [offered, setOffered] = useState(false);
   const end = useRef<HTMLDivElement>(null);
   const conversation = conversations.find((one) => one.local === chosen) ?? null;
   const last = conversation?.turns.at(-1);
@@ -42,6 +44,11 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
       removeEventListener("offline", heard);
     };
   }, []);
+  // A visitor may have a login; where that cannot be found out now, nothing is lost.
+  useEffect(() => {
+    setOffered(false);
+    if (access.by === "session" && !embedded) loginMethods().then((found) => setOffered(found.provider !== null), () => setOffered(false));
+  }, [access.by]);
   useEffect(() => {
     end.current?.scrollIntoView({ block: "end" });
   }, [conversation?.turns.length, last?.phase]);
@@ -136,9 +143,14 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
             <option value="fr">Français</option>
           </select>
         </label>
-        {access.byKey && (
-          <button type="button" class="quiet" onClick={() => (leave(sessionStorage), setAccess(null))}>
-            {texts.leave}
+        {offered && (
+          <button type="button" class="quiet" onClick={() => setAccess(null)}>
+            {texts.signIn}
+          </button>
+        )}
+        {(access.by === "key" || access.by === "login") && (
+          <button type="button" class="quiet" onClick={() => leave(sessionStorage) || setAccess(null)}>
+            {access.by === "login" ? texts.logout : texts.leave}
           </button>
         )}
       </header>

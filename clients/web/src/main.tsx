@@ -2,21 +2,30 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { enter, openAccess, type Access } from "./access";
+import { accessOf, enter, openAccess, type Access } from "./access";
 import { Chat } from "./chat";
 import { Login } from "./components/login";
+import { LOGIN_ENDED, LoginError, type LoginProblem } from "./issuer";
 import { keepLanguage, keptLanguage, textsOf, type Language } from "./texts";
 
 function Page() {
   const [language, setLanguage] = useState(keptLanguage);
   const [access, setAccess] = useState<Access | null | "opening" | "unreachable">("opening");
+  const [problem, setProblem] = useState<LoginProblem | null>(null);
   const texts = textsOf(language);
 
+  const failed = (why: LoginProblem): void => (setProblem(why), setAccess(null));
   const open = (): void => {
     setAccess("opening");
-    openAccess(sessionStorage).then(setAccess, () => setAccess("unreachable"));
+    setProblem(null);
+    openAccess(sessionStorage).then(setAccess, (error: unknown) => (error instanceof LoginError ? failed(error.problem) : setAccess("unreachable")));
   };
   useEffect(open, []);
+  useEffect(() => {
+    const ended = (event: Event): void => failed((event as CustomEvent<LoginProblem>).detail);
+    addEventListener(LOGIN_ENDED, ended);
+    return () => removeEventListener(LOGIN_ENDED, ended);
+  }, []);
   useEffect(() => {
     if (access !== "unreachable") return undefined;
     addEventListener("online", open);
@@ -33,7 +42,7 @@ function Page() {
   };
   const tryKey = async (key: string): Promise<boolean> => {
     const found = await enter(sessionStorage, key);
-    if (found) setAccess(found);
+    if (found) setAccess(accessOf(found));
     return found !== null;
   };
   if (access === "opening") return <main class="empty"><p role="status">{texts.loading}</p></main>;
@@ -47,7 +56,7 @@ function Page() {
       </main>
     );
   }
-  if (access === null) return <Login texts={texts} enter={tryKey} />;
+  if (access === null) return <Login texts={texts} problem={problem} enter={tryKey} visit={open} />;
   const embedded = new URLSearchParams(location.search).has("embedded");
   return <Chat access={access} setAccess={setAccess} language={language} setLanguage={choose} texts={texts} embedded={embedded} />;
 }

@@ -10,7 +10,7 @@ from shared.contracts.errors import ConfigurationError
 
 LOCATION = Path(__file__).parent
 #: The newest revision. A database that stands there is opened without loading Alembic.
-HEAD = "0009"
+HEAD = "0010"
 
 
 def to(connection: Connection, revision: str = "head", *, down: bool = False) -> None:

@@ -14,7 +14,8 @@ export interface ServerEvent {
 }
 
 export class Api {
-  constructor(private readonly key: string) {}
+  /** `authorized` sends requests in the name of who is signed in. */
+  constructor(private readonly authorized: typeof fetch) {}
 
   /** @throws ResponseError the server refuses; ConnectionFailedError it cannot be reached */
   get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
@@ -30,11 +31,11 @@ export class Api {
   /** The whole reply, for files. */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const raw = body instanceof FormData || body instanceof Blob;
-    const headers = { ...this.headers(), ...(body === undefined || raw ? {} : { "Content-Type": "application/json" }) };
+    const headers: Record<string, string> = body === undefined || raw ? {} : { "Content-Type": "application/json" };
     const content = body === undefined ? null : raw ? body : JSON.stringify(body);
     let reply: Response;
     try {
-      reply = await fetch(path, { method, headers, body: content, signal: signal ?? null, cache: "no-store" });
+      reply = await this.authorized(path, { method, headers, body: content, signal: signal ?? null, cache: "no-store" });
     } catch (failure) {
       if (signal?.aborted) throw failure;
       throw new ConnectionFailedError(String(failure), { cause: failure });
@@ -79,8 +80,8 @@ export class Api {
     let last = "";
     for (let failures = 0; !signal.aborted; ) {
       try {
-        const headers = { ...this.headers(), Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) };
-        const reply = await fetch(addressOf(path, query), { headers, signal, cache: "no-store" });
+        const headers = { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) };
+        const reply = await this.authorized(addressOf(path, query), { headers, signal, cache: "no-store" });
         if (!reply.ok || !reply.body) throw await errorOf(reply);
         state(true);
         const reader = reply.body.getReader();
@@ -100,10 +101,6 @@ export class Api {
       failures += 1;
       await wait(pauseBefore(Math.min(failures, 5), null) ?? 1000, signal).catch(() => undefined);
     }
-  }
-
-  private headers(): Record<string, string> {
-    return this.key ? { Authorization: `Bearer ${this.key}` } : {};
   }
 }
 

@@ -2,8 +2,9 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { keep, kept, leave, recognise } from "../access";
+import { enter, leave, signedIn, type Signed } from "../access";
 import { Login } from "../components/login";
+import { LOGIN_ENDED, LoginError, type LoginProblem } from "../issuer";
 import { keepLanguage, keptLanguage, textsOf } from "../texts";
 import { Api } from "./api";
 import { Empty, Failure, Loading } from "./components/states";
@@ -11,47 +12,50 @@ import { Shell } from "./shell";
 import { consoleTexts } from "./texts";
 import type { Caller } from "./views/registry";
 
-interface Signed {
-  key: string;
-  caller: Caller;
-}
-
 function Page() {
   const [language, setLanguage] = useState(keptLanguage);
   const [signed, setSigned] = useState<Signed | null | "opening">("opening");
   const [error, setError] = useState<unknown>(null);
   const common = consoleTexts(language);
 
+  const [problem, setProblem] = useState<LoginProblem | null>(null);
+
+  const failed = (why: LoginProblem): void => (setProblem(why), setSigned(null));
   const open = (): void => {
     setError(null);
-    const key = kept(sessionStorage);
-    recognise(key).then((caller) => setSigned(caller && { key, caller: caller as Caller }), setError);
+    setProblem(null);
+    signedIn(sessionStorage).then(setSigned, (error: unknown) => (error instanceof LoginError ? failed(error.problem) : setError(error)));
   };
   useEffect(open, []);
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
 
-  const enter = async (key: string): Promise<boolean> => {
-    const caller = await recognise(key);
-    if (!caller) return false;
-    keep(sessionStorage, key);
-    setSigned({ key, caller: caller as Caller });
-    return true;
+  useEffect(() => {
+    const ended = (event: Event): void => failed((event as CustomEvent<LoginProblem>).detail);
+    addEventListener(LOGIN_ENDED, ended);
+    return () => removeEventListener(LOGIN_ENDED, ended);
+  }, []);
+
+  const tryKey = async (key: string): Promise<boolean> => {
+    const found = await enter(sessionStorage, key);
+    if (found) setSigned(found);
+    return found !== null;
   };
-  const forget = (): void => (leave(sessionStorage), setSigned(null));
+  const forget = (): void => void (leave(sessionStorage) || setSigned(null));
 
   if (error) return <main class="empty"><Failure error={error} common={common} retry={open} /></main>;
   if (signed === "opening") return <main class="empty"><Loading common={common} /></main>;
-  if (signed === null) return <Login texts={{ ...textsOf(language), login: common.login }} enter={enter} />;
+  if (signed === null) return <Login texts={{ ...textsOf(language), login: common.login, signInTitle: common.signInTitle }} problem={problem} enter={tryKey} />;
+  const leaving = signed.by === "login" ? textsOf(language).logout : common.leave;
   if (signed.caller.role === "client") {
     return (
       <main>
         <Empty title={common.noAccessTitle}>
           <p>{common.noAccess}</p>
-          {signed.key && (
+          {signed.by !== "nothing" && (
             <button type="button" onClick={forget}>
-              {common.leave}
+              {leaving}
             </button>
           )}
         </Empty>
@@ -59,7 +63,7 @@ function Page() {
     );
   }
   const choose = (wanted: typeof language): void => (keepLanguage(wanted), setLanguage(wanted));
-  return <Shell api={new Api(signed.key)} caller={signed.caller} language={language} setLanguage={choose} leave={signed.key ? forget : null} />;
+  return <Shell api={new Api(signed.fetch)} caller={signed.caller as Caller} language={language} setLanguage={choose} leave={signed.by === "nothing" ? null : forget} leaving={leaving} />;
 }
 
 render(<Page />, document.getElementById("page")!);

@@ -16,11 +16,13 @@ interface Props {
   caller: Caller;
   language: Language;
   setLanguage: (language: Language) => void;
-  /** Only where a key was entered. */
+  /** Only where somebody signed in. */
   leave: (() => void) | null;
+  /** What the button says that does it. */
+  leaving: string;
 }
 
-export function Shell({ api, caller, language, setLanguage, leave }: Props) {
+export function Shell({ api, caller, language, setLanguage, leave, leaving }: Props) {
   const common = consoleTexts(language);
   const route = useRoute();
   const [open, setOpen] = useState(false);
@@ -56,7 +58,7 @@ export function Shell({ api, caller, language, setLanguage, leave }: Props) {
         </label>
         {leave && (
           <button type="button" class="quiet" onClick={leave}>
-            {common.leave}
+            {leaving}
           </button>
         )}
       </header>

@@ -1,0 +1,254 @@
+"""Replies to requests about the quality of answers: figures over time, ratings, comparisons of pipelines."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from statistics import fmean, stdev
+
+from services.persistence import statistics
+from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record
+from services.persistence.record_pages import ANSWER_CHARS, decode_cursor, encode_place
+from services.persistence.rollups import Rollup, period_start
+from shared.contracts.domain import Scores
+from shared.contracts.errors import RefusedError
+from shared.contracts.requests.persistence import MeanScores, ModelFigures, Percentiles
+from shared.contracts.requests.quality import (
+    MOST_COMPARED,
+    MOST_POINTS,
+    ComparedSide,
+    ComparisonReply,
+    ComparisonRequest,
+    FeedbackReply,
+    FeedbackRequest,
+    ModelPoint,
+    PairedDifference,
+    PipelineSide,
+    SeriesPoint,
+    SeriesReply,
+    SeriesRequest,
+)
+
+#: Points that are read and added up at once: the rollups of many pipelines take a while, and questions come first.
+POINTS_AT_ONCE = 48
+_SCORE_NAMES = ("groundedness", "relevancy", "completeness", "overall")
+_RATINGS = {"": 0, "up": 1, "down": -1}
+_STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+
+class QualityQueries:
+    """Replies from the record; raises `UnavailableError` if the database is unavailable."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    async def series(self, request: SeriesRequest) -> SeriesReply:
+        """The figures of each hour or day.
+
+        Raises:
+            RefusedError: the period is empty, or has too many hours or days.
+        """
+        step, since, until = _STEPS[request.step], *_whole_periods(request)
+        points: list[SeriesPoint] = []
+        for number in range(0, math.ceil((until - since) / step), POINTS_AT_ONCE):
+            first = since + number * step
+            end = min(until, first + POINTS_AT_ONCE * step)
+            found = await self._record.periods(
+                request.step, first, end, pipeline=request.pipeline, tenant=request.tenant
+            )
+            points += await asyncio.to_thread(_points, found)
+        return SeriesReply(step=request.step, since=since, until=until, pipeline=request.pipeline, points=tuple(points))
+
+    async def feedback(self, request: FeedbackRequest) -> FeedbackReply:
+        """One page of ratings.
+
+        Raises:
+            RefusedError: `after` is no cursor of an earlier page.
+        """
+        criteria = RatingCriteria(
+            pipeline=request.pipeline,
+            rating=_RATINGS[request.rating],
+            commented=request.commented,
+            since=request.since,
+            until=request.until,
+            tenant=request.tenant,
+        )
+        found = await self._record.rated(criteria, decode_cursor(request.after), request.limit + 1)
+        page = [one.model_copy(update={"answer": _shortened(one.answer)}) for one in found[: request.limit]]
+        more = len(found) > len(page)
+        return FeedbackReply(feedback=tuple(page), after=encode_place(page[-1].at, page[-1].id) if more else "")
+
+    async def comparison(self, request: ComparisonRequest) -> ComparisonReply:
+        """Both sides, and the questions that both were asked."""
+        a, b = [await self._side(side, request) for side in (request.a, request.b)]
+        return await asyncio.to_thread(_comparison, request, a, b)
+
+    async def _side(self, side: PipelineSide, request: ComparisonRequest) -> Sequence[ComparedExchange]:
+        return await self._record.compared(side, request.since, request.until, MOST_COMPARED + 1, tenant=request.tenant)
+
+
+def _whole_periods(request: SeriesRequest) -> tuple[datetime, datetime]:
+    """The period from the beginning of its first hour or day to the end of its last.
+
+    Raises:
+        RefusedError: it is empty, too long, or ends with the calendar.
+    """
+    step = _STEPS[request.step]
+    since = period_start(request.step, request.since.astimezone(UTC))
+    try:
+        until = period_start(request.step, request.until.astimezone(UTC) + step - timedelta(microseconds=1))
+    except OverflowError:
+        raise RefusedError("to: too late") from None
+    if until <= since:
+        raise RefusedError("to: send a time after `from`")
+    if (until - since) / step > MOST_POINTS:
+        shorter = "; or send step=day" if request.step == "hour" else ""
+        raise RefusedError(f"from: at most {MOST_POINTS} {request.step}s before `to`{shorter}")
+    return since, until
+
+
+def _points(periods: Iterable[CountedPeriod]) -> list[SeriesPoint]:
+    """One point for each period, over all its pipelines."""
+    totals: dict[datetime, Rollup] = {}
+    for one in periods:
+        totals.setdefault(one.starts_at, Rollup()).add(one.rollup)
+    return [_point(starts_at, rollup) for starts_at, rollup in sorted(totals.items(), key=lambda item: item[0])]
+
+
+def _point(starts_at: datetime, rollup: Rollup) -> SeriesPoint:
+    reused = rollup.by_label("reused")
+    outcomes = statistics.outcomes(rollup)
+    models = {one.model: ModelPoint(**one.model_dump(exclude={"pipeline", "model"})) for one in _usage(rollup)}
+    return SeriesPoint(
+        starts_at=starts_at,
+        total=sum(outcomes.values()),
+        outcomes=outcomes,
+        elapsed=statistics.percentiles(rollup.times.get("elapsed")),
+        reused_exact=int(reused.get("exact", 0)),
+        reused_similar=int(reused.get("similar", 0)),
+        moderated={name: int(count) for name, count in rollup.by_label("moderated").items()},
+        models=models,
+        cost_usd=round(sum(one.cost_usd for one in models.values()), 6),
+        sentiment=statistics.sentiment(rollup),
+        scores=statistics.means(rollup, "scored", "score"),
+        evaluations=statistics.means(rollup, "evaluated", "evaluation"),
+    )
+
+
+def _usage(rollup: Rollup) -> Sequence[ModelFigures]:
+    return statistics.model_usage({"": rollup})
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= ANSWER_CHARS else f"{text[: ANSWER_CHARS - 1]}…"
+
+
+def _comparison(
+    request: ComparisonRequest, a: Sequence[ComparedExchange], b: Sequence[ComparedExchange]
+) -> ComparisonReply:
+    pairs = _pairs(a[:MOST_COMPARED], b[:MOST_COMPARED])
+    found = [_difference(name, measure, pairs) for name, measure in _MEASURES.items()]
+    return ComparisonReply(
+        since=request.since,
+        until=request.until,
+        a=_side_of(request.a, a),
+        b=_side_of(request.b, b),
+        pairs=len(pairs),
+        paired=tuple(one for one in found if one is not None),
+    )
+
+
+def _side_of(side: PipelineSide, found: Sequence[ComparedExchange]) -> ComparedSide:
+    counted = found[:MOST_COMPARED]
+    if not counted:
+        return ComparedSide(pipeline=side.pipeline, revision=side.revision)
+    times = sorted(one.elapsed_ms for one in counted)
+    confidences = [one.confidence for one in counted if one.outcome == "answered"]
+    return ComparedSide(
+        pipeline=side.pipeline,
+        revision=side.revision,
+        counted=len(counted),
+        truncated=len(found) > len(counted),
+        outcomes=dict(Counter(one.outcome for one in counted)),
+        elapsed=Percentiles(p50=_rank(times, 50), p95=_rank(times, 95), p99=_rank(times, 99)),
+        confidence=round(fmean(confidences), 3) if confidences else 0.0,
+        cost_usd=round(fmean(one.usage.cost_usd for one in counted), 6),
+        tokens=round(fmean(one.usage.input_tokens + one.usage.output_tokens for one in counted), 1),
+        scores=_means([one.scores for one in counted if one.scores]),
+        evaluations=_means([one.evaluation for one in counted if one.evaluation]),
+        up=sum(one.up for one in counted),
+        down=sum(one.down for one in counted),
+    )
+
+
+def _rank(ordered: Sequence[float], percent: int) -> float:
+    """The percentile by nearest rank."""
+    return round(ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)], 2)
+
+
+def _means(scores: Sequence[Scores]) -> MeanScores:
+    means = {name: round(fmean(getattr(one, name) for one in scores), 4) if scores else 0.0 for name in _SCORE_NAMES}
+    return MeanScores(count=len(scores), **means)
+
+
+def _pairs(
+    a: Sequence[ComparedExchange], b: Sequence[ComparedExchange]
+) -> list[tuple[ComparedExchange, ComparedExchange]]:
+    """The questions of the same words and language, each with its newest exchange of either side."""
+    newest_a, newest_b = _by_question(a), _by_question(b)
+    return [(one, newest_b[key]) for key, one in newest_a.items() if key in newest_b and newest_b[key].id != one.id]
+
+
+def _by_question(found: Sequence[ComparedExchange]) -> dict[tuple[str, str], ComparedExchange]:
+    newest: dict[tuple[str, str], ComparedExchange] = {}
+    for one in found:  # newest first
+        if words := " ".join(one.question.casefold().split()):
+            newest.setdefault((words, one.language), one)
+    return newest
+
+
+def _score(name: str) -> Callable[[ComparedExchange], float | None]:
+    """The score by that name: the one given afterwards, else the one that the answer passed with."""
+
+    def read(one: ComparedExchange) -> float | None:
+        scores = one.evaluation or one.scores
+        return float(getattr(scores, name)) if scores else None
+
+    return read
+
+
+_MEASURES: dict[str, Callable[[ComparedExchange], float | None]] = {
+    **{name: _score(name) for name in _SCORE_NAMES},
+    "confidence": lambda one: one.confidence if one.outcome == "answered" else None,
+    "elapsed_ms": lambda one: one.elapsed_ms,
+    "cost_usd": lambda one: one.usage.cost_usd,
+}
+
+
+def _difference(
+    name: str,
+    measure: Callable[[ComparedExchange], float | None],
+    pairs: Sequence[tuple[ComparedExchange, ComparedExchange]],
+) -> PairedDifference | None:
+    """The paired difference of a measure, with its standard error as in Student's t-test for pairs; None: no pair."""
+    read = [(measure(one), measure(other)) for one, other in pairs]
+    values = [(left, right) for left, right in read if left is not None and right is not None]
+    if not values:
+        return None
+    differences = [right - left for left, right in values]
+    return PairedDifference.model_validate(
+        {
+            "measure": name,
+            "pairs": len(values),
+            "a": round(fmean(left for left, _ in values), 6),
+            "b": round(fmean(right for _, right in values), 6),
+            "difference": round(fmean(differences), 6),
+            "error": round(stdev(differences) / math.sqrt(len(differences)), 6) if len(differences) > 1 else 0.0,
+            "higher": sum(one > 0 for one in differences),
+            "lower": sum(one < 0 for one in differences),
+            "same": sum(one == 0 for one in differences),
+        }
+    )
