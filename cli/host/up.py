@@ -15,12 +15,12 @@ from typing import Any
 
 from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, stages
-from cli.host.control_socket import ControlSocket
 from cli.host.data_dir import DataDir, Running
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, printer
 from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
+from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 

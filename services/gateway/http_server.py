@@ -25,6 +25,7 @@ from services.gateway.routes import (
     questions,
     record,
     sessions,
+    stages,
 )
 from services.gateway.state import Gateway
 from shared.web.asgi_server import AsgiServer
@@ -59,6 +60,7 @@ def application(gateway: Gateway) -> FastAPI:
         events,
         erasure,
         operations,
+        stages,
         openai,
         ag_ui,
         sessions,

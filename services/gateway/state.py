@@ -16,6 +16,7 @@ from services.gateway.mcp.sessions import McpSessions
 from services.gateway.operations import GatewayOperations
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
+from services.gateway.stage_figures import FigureReader
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
@@ -46,6 +47,7 @@ class Gateway:
     tickets: StreamTickets
     mcp_sessions: McpSessions
     operations: GatewayOperations
+    figures: FigureReader
 
     @property
     def erasures(self) -> ErasureService:
@@ -94,6 +96,7 @@ def gateway_of(context: StageContext) -> Gateway:
         tickets=StreamTickets(notes),
         mcp_sessions=McpSessions(secrets, notes),
         operations=GatewayOperations(context),
+        figures=FigureReader(context.overview),
     )
 
 
