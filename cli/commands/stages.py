@@ -150,9 +150,9 @@ def scale(
     as_json: Json = False,
 ) -> None:
     """Change the number of workers of a stage in the `answerbus up` that runs on this machine."""
-    from cli.host.control_socket import send_command
     from cli.host.data_dir import DataDir
     from cli.output import fail, print_json, run, table
+    from shared.operations.control_socket import send_command
 
     running = DataDir(data).running()
     if running is None:

@@ -15,13 +15,13 @@ from typing import Any
 
 from cli.host.bootstrap import prepare
 from cli.host.catalogue import STAGES, stages
-from cli.host.control_socket import ControlSocket
 from cli.host.data_dir import DataDir, Running
 from cli.host.forked_workers import MALLOC_ARENAS, ROOT, ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
 from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
+from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
 from shared.web.listener import check_address, listen
 

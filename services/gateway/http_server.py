@@ -29,6 +29,7 @@ from services.gateway.routes import (
     questions,
     record,
     sessions,
+    stages,
 )
 from services.gateway.state import Gateway
 from shared.web.asgi_server import AsgiServer
@@ -65,6 +66,7 @@ def application(gateway: Gateway) -> FastAPI:
         events,
         erasure,
         operations,
+        stages,
         openai,
         ag_ui,
         sessions,

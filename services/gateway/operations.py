@@ -10,6 +10,7 @@ from services.gateway.auth import PLATFORM_ONLY, Caller
 from services.gateway.pipeline_sections import AskedSections
 from services.gateway.problems import HttpProblem
 from shared.contracts.errors import AnswerbusError
+from shared.operations.control_socket import NAME, send_command
 from shared.operations.dead_letters import DeadLetterManager
 from shared.operations.replay import Replayer
 from shared.operations.stage_control import StageControl
@@ -18,9 +19,14 @@ from shared.runtime.operator_access import OFF, OPERATOR_VARIABLE, OperatorPorts
 from shared.stores.ports import PipelineStore
 
 #: What may be changed, each in a group of routes.
-ACTIONS = ("replay", "dead_letters", "pipelines", "stages")
+ACTIONS = ("replay", "dead_letters", "pipelines", "stages", "scale")
 #: Those that concern all tenants together, and so only operators of the whole platform.
-OF_THE_PLATFORM = ("stages",)
+OF_THE_PLATFORM = ("stages", "scale")
+#: Why a gateway cannot scale stages, which it can beside the process that has started them.
+NOT_HERE = (
+    "this gateway has started no workers and cannot start any: change their number where they were started, for "
+    "example with docker compose up --scale"
+)
 
 
 class ActionState(BaseModel):
@@ -35,7 +41,8 @@ class OperationsState(BaseModel):
 
     setting: str = OPERATOR_VARIABLE
     actions: dict[str, ActionState] = Field(
-        description="By name: `replay` of questions, `dead_letters`, `pipelines`, `stages` (pause, resume, drain)."
+        description="By name: `replay` of questions, `dead_letters`, `pipelines`, `stages` (pause, resume, drain), "
+        "`scale` of a stage."
     )
 
 
@@ -98,13 +105,31 @@ class GatewayOperations:
                 self._replayer = (ports, replayer)
             return self._replayer[1]
 
+    async def scale(self, stage: str, workers: int) -> dict[str, int]:
+        """Change the number of workers of a stage in the `answerbus up` that has started this gateway.
+
+        Returns the number of workers by stage.
+
+        Raises:
+            HttpProblem: 501, no such process has started it; or as `ports`.
+            RefusedError: it refuses the number.
+            UnavailableError: it does not answer, or a new worker does not become ready.
+        """
+        self.ports()
+        if self._not_scalable():
+            raise HttpProblem(501, NOT_HERE)
+        folder = self._context.settings.data_dir
+        reply = await send_command(folder, {"scale": [f"{stage}={workers}"]})
+        return {name: int(count) for name, count in reply["workers"].items()}
+
     def state(self, caller: Caller) -> OperationsState:
         """What the caller, an operator, may change now."""
         reason = self._reason()
-        reasons = {
-            action: reason or (PLATFORM_ONLY if action in OF_THE_PLATFORM and not caller.every_tenant else "")
-            for action in ACTIONS
-        }
+        reasons = dict.fromkeys(ACTIONS, reason)
+        if not reason:
+            reasons["scale"] = self._not_scalable()
+            if not caller.every_tenant:
+                reasons |= dict.fromkeys(OF_THE_PLATFORM, PLATFORM_ONLY)
         return OperationsState(
             actions={action: ActionState(allowed=not reason, reason=reason) for action, reason in reasons.items()}
         )
@@ -116,6 +141,9 @@ class GatewayOperations:
         except AnswerbusError as error:
             return str(error)
         return ""
+
+    def _not_scalable(self) -> str:
+        return "" if (self._context.settings.data_dir / NAME).exists() else NOT_HERE
 
     async def _close_replayer(self) -> None:
         if self._replayer:

@@ -18,6 +18,7 @@ from services.gateway.operations import GatewayOperations
 from services.gateway.question_board import QuestionBoard
 from services.gateway.question_ids import QuestionIds
 from services.gateway.rate_limits import RateLimits
+from services.gateway.stage_figures import FigureReader
 from services.gateway.stage_health import StageHealth
 from services.gateway.stream import LiveFeed
 from services.gateway.stream_limit import StreamLimit
@@ -50,6 +51,7 @@ class Gateway:
     operations: GatewayOperations
     board: QuestionBoard
     login: IssuerMetadata
+    figures: FigureReader
 
     @property
     def erasures(self) -> ErasureService:
@@ -100,6 +102,7 @@ def gateway_of(context: StageContext) -> Gateway:
         operations=GatewayOperations(context),
         board=QuestionBoard(feed, context.log, context.pipelines),
         login=IssuerMetadata(context.settings),
+        figures=FigureReader(context.overview),
     )
 
 

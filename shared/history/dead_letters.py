@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from shared.bus.ports import DeadLetter, DeadLetterFilter, DeadLetters
 from shared.contracts.domain import Lane, PipelineRef
 from shared.contracts.envelope import Envelope, Event, correlation_id_for, decode
-from shared.contracts.errors import InvalidEventError, RefusedError
+from shared.contracts.errors import InvalidEventError, RefusedError, faults
 from shared.contracts.facts import FACTS, Fact
 from shared.history.replay_plan import again, checked_payload
 
@@ -112,6 +112,21 @@ def check_heard(letter: DeadLetter) -> None:
             f"dead letter {letter.number}: the stage {letter.stage} no longer consumes {letter.fact}; "
             f"it can only be dropped: answerbus dead drop {letter.number}"
         )
+
+
+def payload_faults(letter: DeadLetter, document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every field of a payload that does not fit the letter's fact, as its place and what is wrong; empty: it fits.
+
+    A field that the fact does not have is left to `edited`.
+    """
+    fact = FACTS.get(letter.fact)
+    if fact is None:
+        return []
+    try:
+        fact.model_validate(dict(document))
+    except ValidationError as error:
+        return faults(error)
+    return []
 
 
 def edited(letter: DeadLetter, document: Mapping[str, Any]) -> DeadLetter:

@@ -178,7 +178,8 @@ class MemoryBus:
     `sections` is the default pipeline. The bus itself is the stages' `Stores`, `SignalPublisher` and `RequestClient`.
 
     `published_signals` are (question, signal); `retries` are (subscription, delay in seconds). A test may set `reports`
-    (the result of `StageContext.overview`) and `backlog_seconds` (of `oldest_waiting`).
+    (the result of `StageContext.overview`; otherwise what waits and works here) and `backlog_seconds` (of
+    `oldest_waiting`).
     """
 
     def __init__(
@@ -347,7 +348,23 @@ class MemoryBus:
     async def _overview(self) -> list[StageReport]:
         if self.log.unavailable:
             raise UnavailableError("NATS is unavailable")
-        return self.reports
+        return self.reports or [
+            StageReport(
+                stage=one.stage,
+                lane=Lane(one.lane),
+                subscription=one.durable.removeprefix(f"{one.stage}-").removesuffix("-background"),
+                pending=one.pending,
+                in_flight=one.in_flight,
+                redelivered=0,
+                oldest_seconds=0.0,
+                workers=1,
+                done=0,
+                p50_ms=None,
+                p95_ms=None,
+                paused_seconds=one.paused_seconds,
+            )
+            for one in await self.durables.all()
+        ]
 
     async def _stages_not_ready(self) -> dict[str, str]:
         if self.log.unavailable:

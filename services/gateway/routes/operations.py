@@ -1,4 +1,4 @@
-"""Health, metrics, statistics, stages, pipelines and conversations over HTTP."""
+"""Health, metrics, statistics, pipelines and conversations over HTTP, and what a gateway may change."""
 
 from __future__ import annotations
 
@@ -94,12 +94,6 @@ async def stats(
         index = {"warning": f"the index cannot be read: {error}"}
     streams = {"streams": gateway.feed.watchers} if caller.every_tenant else {}
     return reply.model_dump() | streams | {"index": index}
-
-
-@router.get("/api/v1/stages")
-async def stages(gateway: CurrentGateway, _: PlatformOperator) -> list[dict[str, Any]]:
-    """Backlog, work in flight, redeliveries and throughput of every stage."""
-    return [report.model_dump() for report in await gateway.context.overview()]
 
 
 @router.get("/api/v1/pipelines")

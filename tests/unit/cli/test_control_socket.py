@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cli.host.control_socket import NAME, ControlSocket, send_command
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
+from shared.operations.control_socket import NAME, ControlSocket, send_command
 
 
 async def doubled(request: dict[str, Any]) -> dict[str, Any]:

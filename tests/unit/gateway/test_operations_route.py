@@ -42,7 +42,8 @@ async def test_a_gateway_with_an_operators_rights_says_so_and_has_the_tools() ->
         assert await tools.replayer() is await tools.replayer()
         assert await tools.stage_control._durables.all() == []
 
-    assert all(told["actions"][name] == {"allowed": True, "reason": ""} for name in ACTIONS)
+    assert all(told["actions"][name] == {"allowed": True, "reason": ""} for name in ACTIONS if name != "scale")
+    assert "has started no workers" in told["actions"]["scale"]["reason"]
 
 
 async def test_without_the_bus_it_is_unavailable_and_not_forbidden() -> None:
