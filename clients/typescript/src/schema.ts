@@ -11,13 +11,107 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Questions
+         * @description List questions of the operator's tenant a page at a time: those that run, then those that have ended.
+         *
+         *     Each kind is in order of time, the newest first. A question that ends between two pages may be on both.
+         */
+        get: operations["question_list_questions"];
         put?: never;
         /**
          * Ask
          * @description Ask a question: 202 as soon as it is stored, with links to its stream and its answer; or as `query` streams.
          */
         post: operations["questions_ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes
+         * @description Stream the changes of the list (SSE, or NDJSON by `Accept`), beginning with the questions that run.
+         *
+         *     Several changes of one question at the same time are one. After a lost connection, read the list again.
+         */
+        get: operations["question_list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{question_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Timeline
+         * @description Explain a question: its steps, facts, retrievals, drafts and model calls; from the record after the log.
+         *
+         *     Texts that moderation has not passed are not shown. The record keeps no facts: `facts` is empty then.
+         */
+        get: operations["question_list_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{question_id}/difference/{other_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare
+         * @description Compare two runs, as a question and its replay: passages, answer word by word, scores, tokens, time.
+         *
+         *     The second one may still run: its `ending` is empty then. Both must be in the log.
+         */
+        get: operations["question_list_compare"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{question_id}/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay
+         * @description Ask a question again from one of its steps, in the background; what its asker sees does not change.
+         *
+         *     Its id comes at once. Watch its timeline or events; when it has ended, read the difference.
+         */
+        post: operations["question_list_replay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -165,13 +259,16 @@ export interface paths {
          * Documents
          * @description List the indexed documents by source, a page at a time; send `after` of a reply to get the next page.
          *
-         *     An editor sees those that are for everybody or for a group of the key, an operator all.
+         *     An editor sees those that are for everybody or for a group of the key, an operator all. Filters are combined with
+         *     "and"; `total` counts the documents of all pages.
          */
         get: operations["documents_documents"];
         put?: never;
         /**
          * Submit
          * @description Submit one document: JSON, or its raw bytes with their Content-Type and `?source=`.
+         *
+         *     Raw bytes of a type that cannot be read are refused at once (415), other documents by their submission.
          */
         post: operations["documents_submit"];
         /**
@@ -218,6 +315,26 @@ export interface paths {
          * @description Submit several documents and, unless `wait` is false, wait until each is indexed or refused.
          */
         post: operations["documents_ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/formats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Formats
+         * @description List what can be submitted: media types with the endings of their files, and the most bytes of a document.
+         */
+        get: operations["documents_formats"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -346,6 +463,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stats/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Series
+         * @description Figures of the live lane by hour or by day (UTC), oldest first; a period without any is missing.
+         *
+         *     Questions by outcome, times, tokens and cost by model, answers that were given again, questions that moderation
+         *     stopped by category, ratings and mean scores. They are kept when exchanges are deleted.
+         */
+        get: operations["quality_series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Comparison
+         * @description Compare two pipelines, or two revisions, by what they answered in a period.
+         *
+         *     Questions that both were asked in the same words are paired. Without any (`pairs` is 0), the figures of both are
+         *     side by side: they were asked different questions. At most 2000 exchanges of each are counted, the newest.
+         */
+        get: operations["quality_comparison"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Feedback
+         * @description List ratings with their reasons and comments, and the questions that they are about, newest first.
+         */
+        get: operations["quality_feedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/dead": {
         parameters: {
             query?: never;
@@ -366,6 +549,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dead/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Several
+         * @description Publish the events of several dead letters again; those that cannot be are reported and the others go on.
+         */
+        post: operations["dead_letters_retry_several"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead/drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drop Several
+         * @description Delete several dead letters permanently; those that cannot be are reported and the others go on.
+         */
+        post: operations["dead_letters_drop_several"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/dead/{number}": {
         parameters: {
             query?: never;
@@ -380,6 +603,54 @@ export interface paths {
         get: operations["dead_letters_letter"];
         put?: never;
         post?: never;
+        /**
+         * Drop
+         * @description Delete a dead letter permanently.
+         */
+        delete: operations["dead_letters_drop"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead/{number}/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Edit
+         * @description Replace the payload of a dead letter, checked against the fact's schema; it gets a new number.
+         *
+         *     422 has `errors` with the fields that do not fit.
+         */
+        post: operations["dead_letters_edit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead/{number}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry
+         * @description Publish the event again, and delete the dead letter.
+         *
+         *     A step of a question becomes a question of its own, because the original question has ended for its asker.
+         */
+        post: operations["dead_letters_retry"];
         delete?: never;
         options?: never;
         head?: never;
@@ -636,6 +907,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Allowed Operations
+         * @description Read what this gateway may change for you, and why not: a setting gives it an operator's rights.
+         */
+        get: operations["operations_allowed_operations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -678,26 +969,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/stages": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Stages
-         * @description Backlog, work in flight, redeliveries and throughput of every stage.
-         */
-        get: operations["operations_stages"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/pipelines": {
         parameters: {
             query?: never;
@@ -712,6 +983,154 @@ export interface paths {
         get: operations["operations_pipelines"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stages
+         * @description Backlog, work in flight, redeliveries and throughput of every stage.
+         */
+        get: operations["stages_stages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/flow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Flow
+         * @description Which facts every stage publishes and consumes, as declared.
+         */
+        get: operations["stages_flow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stage Events
+         * @description Stream the figures of all stages once a second: SSE, or NDJSON by `Accept`.
+         *
+         *     Each event `stages` has `at` (seconds since 1970) and `stages`, as the list of stages has them; while NATS is
+         *     unavailable there are events `unavailable` with the reason. Without `follow` there is one event.
+         */
+        get: operations["stages_stage_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/{stage}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause
+         * @description Stop delivering work to a stage, wherever its workers run: work in progress is finished, the rest waits.
+         */
+        post: operations["stages_pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/{stage}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume
+         * @description Deliver work to a paused stage again.
+         */
+        post: operations["stages_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/{stage}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain
+         * @description Wait until a stage has no work left, then pause it until it is resumed.
+         *
+         *     Replies when it is paused; 422 if work is left after `timeout` seconds, and the stage is not paused then, nor if the
+         *     client disconnects before.
+         */
+        post: operations["stages_drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stages/{stage}/scale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Scale
+         * @description Change the number of workers of a stage, where this gateway is one of an `answerbus up`; 501 elsewhere.
+         *
+         *     Replies when new workers are ready and old ones have stopped.
+         */
+        post: operations["stages_scale"];
         delete?: never;
         options?: never;
         head?: never;
@@ -898,6 +1317,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Login
+         * @description Read with what a page may ask here, and at which endpoints of the issuer people log in.
+         */
+        get: operations["sessions_login"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/graph-rag/{pipeline}/api/v1/query": {
         parameters: {
             query?: never;
@@ -978,10 +1417,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graph/entities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entities
+         * @description List entities and the relations between them: by name, of a document or of a question, a page at a time.
+         *
+         *     Without `text`, `source` and `question` all of them, the most mentioned first. Only what documents say that the
+         *     caller may read; of questions, an editor's own.
+         */
+        get: operations["graph_entities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graph/entities/{entity_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entity
+         * @description Read an entity with its relations, a page at a time, and the passages that prove each of them.
+         */
+        get: operations["graph_entity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * ActionState
+         * @description Whether the caller may do this through this gateway now; `reason` says why not.
+         */
+        ActionState: {
+            /** Allowed */
+            allowed: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+        };
         /**
          * ChatCompletionIn
          * @description The body of `POST /v1/chat/completions`.
@@ -1089,6 +1584,121 @@ export interface components {
             checked?: components["schemas"]["Checked"] | null;
         };
         /**
+         * ComparedSide
+         * @description What questions were answered by one pipeline: the newest of the period, at most `MOST_COMPARED`.
+         *
+         *     `revision` 0: any. `truncated`: there are more than were counted. Times are milliseconds, cost and tokens means of
+         *     all that were counted, `confidence` the mean of answers. `scores` are those that answers passed with, `evaluations`
+         *     those given afterwards.
+         */
+        ComparedSide: {
+            /** Pipeline */
+            pipeline: string;
+            /**
+             * Revision
+             * @default 0
+             */
+            revision?: number;
+            /**
+             * Counted
+             * @default 0
+             */
+            counted?: number;
+            /**
+             * Truncated
+             * @default false
+             */
+            truncated?: boolean;
+            /** Outcomes */
+            outcomes?: {
+                [key: string]: number;
+            };
+            /**
+             * @default {
+             *       "p50": 0,
+             *       "p95": 0,
+             *       "p99": 0
+             *     }
+             */
+            elapsed?: components["schemas"]["Percentiles"];
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+            /**
+             * Tokens
+             * @default 0
+             */
+            tokens?: number;
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            scores?: components["schemas"]["MeanScores"];
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            evaluations?: components["schemas"]["MeanScores"];
+            /**
+             * Up
+             * @default 0
+             */
+            up?: number;
+            /**
+             * Down
+             * @default 0
+             */
+            down?: number;
+        };
+        /**
+         * ComparisonReply
+         * @description Two pipelines, or revisions of them, over a period.
+         *
+         *     `pairs` are the questions of the same words that both were asked, the newest exchange of each side. Where there are
+         *     none, `paired` is empty, and the sides can only be read side by side: they were asked different questions.
+         */
+        ComparisonReply: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            a: components["schemas"]["ComparedSide"];
+            b: components["schemas"]["ComparedSide"];
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs?: number;
+            /**
+             * Paired
+             * @default []
+             */
+            paired?: components["schemas"]["PairedDifference"][];
+        };
+        /**
          * DialogueState
          * @description What a conversation with tools is about, as far as it is known; what is not known is empty.
          *
@@ -1138,6 +1748,96 @@ export interface components {
              * @enum {string}
              */
             agent_completed?: "" | "content" | "booking";
+        };
+        /**
+         * Difference
+         * @description The differences of two runs.
+         *
+         *     `words` is the answer's text in runs of unchanged (`=`), removed (`-`) and added (`+`) words.
+         */
+        Difference: {
+            left: components["schemas"]["RunSummary"];
+            right: components["schemas"]["RunSummary"];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "identical" | "better" | "worse" | "other";
+            /**
+             * Changed
+             * @default []
+             */
+            changed?: string[];
+            /**
+             * Gained
+             * @default []
+             */
+            gained?: string[];
+            /**
+             * Lost
+             * @default []
+             */
+            lost?: string[];
+            /**
+             * Moved
+             * @default []
+             */
+            moved?: components["schemas"]["MovedPassage"][];
+            /**
+             * Words
+             * @default []
+             */
+            words?: [
+                string,
+                string
+            ][];
+        };
+        /**
+         * DocumentFacets
+         * @description How many documents the viewer may read, by collection, language (ISO 639-3) and group; `` is no collection.
+         */
+        DocumentFacets: {
+            /**
+             * Collections
+             * @default {}
+             */
+            collections?: {
+                [key: string]: number;
+            };
+            /**
+             * Languages
+             * @default {}
+             */
+            languages?: {
+                [key: string]: number;
+            };
+            /**
+             * Groups
+             * @default {}
+             */
+            groups?: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * DocumentFormat
+         * @description A media type that can be read, and how the names of such files end.
+         */
+        DocumentFormat: {
+            /** Media Type */
+            media_type: string;
+            /** Endings */
+            endings: string[];
+        };
+        /**
+         * DocumentFormats
+         * @description What can be submitted as a document; other `text/…` types are read as plain text or code.
+         */
+        DocumentFormats: {
+            /** Max Bytes */
+            max_bytes: number;
+            /** Formats */
+            formats: components["schemas"]["DocumentFormat"][];
         };
         /**
          * DocumentIn
@@ -1259,6 +1959,56 @@ export interface components {
              * @default
              */
             after?: string;
+            facets?: components["schemas"]["DocumentFacets"] | null;
+        };
+        /** DrainIn */
+        DrainIn: {
+            lane?: components["schemas"]["Lane"] | null;
+            /**
+             * Timeout
+             * @description Seconds to wait until no work is left.
+             * @default 60
+             */
+            timeout?: number;
+        };
+        /**
+         * DroppedLetter
+         * @description A dead letter that was deleted.
+         */
+        DroppedLetter: {
+            /** Number */
+            number: number;
+            /** Fact */
+            fact: string;
+            /** Id */
+            id: string;
+        };
+        /** DroppedLetters */
+        DroppedLetters: {
+            /** Done */
+            done: components["schemas"]["DroppedLetter"][];
+            /** Failed */
+            failed: components["schemas"]["NotChanged"][];
+        };
+        /**
+         * EditIn
+         * @description The whole payload of the event, as the dead letter shows it.
+         */
+        EditIn: {
+            /** Payload */
+            payload: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * EditedLetter
+         * @description The new number of a dead letter that was edited, and the one that it had before.
+         */
+        EditedLetter: {
+            /** Number */
+            number: number;
+            /** Before */
+            before: number;
         };
         /**
          * EmbedIn
@@ -1322,6 +2072,150 @@ export interface components {
              * @default null
              */
             code?: string | null;
+        };
+        /**
+         * ExplainedDraft
+         * @description One attempt at an answer, and what came of it; `refuted`: it did not pass, `feedback` says why.
+         *
+         *     `confidence` is from 0 to 10. `rewritten_question` is what was searched for next. `text` is empty where only the
+         *     record has the question: it keeps why a draft was refuted, not the draft.
+         */
+        ExplainedDraft: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /**
+             * Type
+             * @default normal
+             */
+            type?: string;
+            /**
+             * Engine
+             * @default
+             */
+            engine?: string;
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            /**
+             * Citations
+             * @default []
+             */
+            citations?: components["schemas"]["Citation"][];
+            /**
+             * Tool Calls
+             * @default []
+             */
+            tool_calls?: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Refuted
+             * @default false
+             */
+            refuted?: boolean;
+            /**
+             * Feedback
+             * @default
+             */
+            feedback?: string;
+            scores?: components["schemas"]["Scores"] | null;
+            /**
+             * Judged By
+             * @default
+             */
+            judged_by?: ("rules" | "judge" | "none") | "";
+            /**
+             * Rewritten Question
+             * @default
+             */
+            rewritten_question?: string;
+            /**
+             * Best Effort
+             * @default false
+             */
+            best_effort?: boolean;
+        };
+        /**
+         * ExplainedRetrieval
+         * @description One retrieval: what was searched for, by which filters, what each retriever found and what the steps did.
+         *
+         *     `steps` are pairs of a step and what it changed or decided, in their order. `took_ms` is the time of the search.
+         */
+        ExplainedRetrieval: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Searched
+             * @default
+             */
+            searched?: string;
+            /**
+             * Sub Questions
+             * @default []
+             */
+            sub_questions?: string[];
+            /**
+             * Collections
+             * @default []
+             */
+            collections?: string[];
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string[];
+            };
+            /**
+             * Department
+             * @default
+             */
+            department?: string;
+            /**
+             * Topic
+             * @default
+             */
+            topic?: string;
+            /**
+             * Search Provider
+             * @default
+             */
+            search_provider?: string;
+            /**
+             * Lexical Score
+             * @default 0
+             */
+            lexical_score?: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms?: number;
+            /**
+             * Retrievers
+             * @default []
+             */
+            retrievers?: components["schemas"]["RetrieverFigures"][];
+            /**
+             * Steps
+             * @default []
+             */
+            steps?: [
+                string,
+                string
+            ][];
+            /**
+             * Passages
+             * @default []
+             */
+            passages?: components["schemas"]["FoundPassage"][];
         };
         /**
          * ExtensionIn
@@ -1395,6 +2289,91 @@ export interface components {
             status: string;
         };
         /**
+         * Flow
+         * @description Which stage publishes which facts, and which consume them, as declared; `stages` in flow order.
+         */
+        Flow: {
+            /** Stages */
+            stages: string[];
+            /** Facts */
+            facts: components["schemas"]["FlowFact"][];
+        };
+        /**
+         * FlowFact
+         * @description A fact on its way: `step` leads a question on, `ending` ends it, `aside` is neither.
+         */
+        FlowFact: {
+            /** Fact */
+            fact: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "step" | "ending" | "aside";
+            /** Published By */
+            published_by: string[];
+            /** Consumed By */
+            consumed_by: string[];
+        };
+        /**
+         * FoundPassage
+         * @description A passage as the answer was written from it: its rank from 1, and its rank in each retriever that found it.
+         *
+         *     `ranks` is empty where they were not recorded. `text` is its beginning.
+         */
+        FoundPassage: {
+            /** Rank */
+            rank: number;
+            /** Id */
+            id: string;
+            /** Source */
+            source: string;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
+            /**
+             * Url
+             * @default
+             */
+            url?: string;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /**
+             * Score
+             * @default 0
+             */
+            score?: number;
+            /**
+             * Via
+             * @default []
+             */
+            via?: string[];
+            /**
+             * Ranks
+             * @default {}
+             */
+            ranks?: {
+                [key: string]: number;
+            };
+            /**
+             * Date
+             * @default
+             */
+            date?: string;
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /**
          * GraphAnswer
          * @description The answer; `eval_score` is 0 where nothing was scored, as of a question that was refused.
          */
@@ -1461,6 +2440,76 @@ export interface components {
             source: string;
         };
         /**
+         * GraphEntitiesReply
+         * @description One page of entities, and the relations between them; `after` asks for the next page (0: this was the last).
+         */
+        GraphEntitiesReply: {
+            /**
+             * Entities
+             * @default []
+             */
+            entities?: components["schemas"]["GraphEntity"][];
+            /**
+             * Relations
+             * @default []
+             */
+            relations?: components["schemas"]["GraphRelation"][];
+            /**
+             * After
+             * @default 0
+             */
+            after?: number;
+        };
+        /**
+         * GraphEntity
+         * @description A named thing in the graph; `id` is its name in normal form (lower case, no accents, no punctuation).
+         *
+         *     `passages` counts those that the viewer may read and that define or mention it, up to 1000.
+         */
+        GraphEntity: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Passages
+             * @default 0
+             */
+            passages?: number;
+        };
+        /**
+         * GraphEntityReply
+         * @description An entity with some of its passages, those that define it first, and one page of its relations.
+         *
+         *     `entities` are those at the other ends of these relations. `after` asks for the next relations (0: these were the
+         *     last).
+         */
+        GraphEntityReply: {
+            entity: components["schemas"]["GraphEntity"];
+            /**
+             * Passages
+             * @default []
+             */
+            passages?: components["schemas"]["GraphPassage"][];
+            /**
+             * Relations
+             * @default []
+             */
+            relations?: components["schemas"]["GraphRelation"][];
+            /**
+             * Entities
+             * @default []
+             */
+            entities?: components["schemas"]["GraphEntity"][];
+            /**
+             * After
+             * @default 0
+             */
+            after?: number;
+        };
+        /**
          * GraphHealth
          * @description `ok`, `degraded` (questions are answered) or `unavailable`; each service is `healthy` or `unhealthy`.
          */
@@ -1513,6 +2562,28 @@ export interface components {
             duplicate?: boolean;
         };
         /**
+         * GraphPassage
+         * @description A passage that shows something of the graph, cut to the part of its text that does.
+         */
+        GraphPassage: {
+            /** Id */
+            id: string;
+            /** Source */
+            source: string;
+            /** Text */
+            text: string;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
+            /**
+             * Url
+             * @default
+             */
+            url?: string;
+        };
+        /**
          * GraphQueryIn
          * @description A question; what such clients send besides is ignored.
          * @example {
@@ -1534,6 +2605,36 @@ export interface components {
              * @enum {string}
              */
             engine?: "langgraph" | "crewai";
+        };
+        /**
+         * GraphRelation
+         * @description A relation between two entities, by their ids.
+         *
+         *     `sources` are documents that state it, at most 10 of the `stated` ones that the viewer may read. `passages` are
+         *     those of them that prove it; only of one entity's relations.
+         */
+        GraphRelation: {
+            /** Subject */
+            subject: string;
+            /** Kind */
+            kind: string;
+            /** Target */
+            target: string;
+            /**
+             * Sources
+             * @default []
+             */
+            sources?: string[];
+            /**
+             * Stated
+             * @default 1
+             */
+            stated?: number;
+            /**
+             * Passages
+             * @default []
+             */
+            passages?: components["schemas"]["GraphPassage"][];
         };
         /**
          * GraphStats
@@ -1692,6 +2793,13 @@ export interface components {
          */
         Lane: "live" | "background";
         /**
+         * LaneIn
+         * @description `lane`: only this one; without it both.
+         */
+        LaneIn: {
+            lane?: components["schemas"]["Lane"] | null;
+        };
+        /**
          * Link
          * @description Where to read on; `source` names the document where it has no address of its own, and `url` is then empty.
          */
@@ -1708,6 +2816,83 @@ export interface components {
              * @default
              */
             source?: string;
+        };
+        /**
+         * LoginMethods
+         * @description With what a page may ask: a key, a session for visitors, a login at the issuer; or nothing at all (`open`).
+         */
+        LoginMethods: {
+            /** Open */
+            open: boolean;
+            /** Keys */
+            keys: boolean;
+            /** Sessions */
+            sessions: boolean;
+            provider?: components["schemas"]["LoginProvider"] | null;
+            /**
+             * Problem
+             * @description Why there is no login at the issuer although it is configured.
+             * @default
+             */
+            problem?: string;
+        };
+        /**
+         * LoginProvider
+         * @description A public client of the issuer of tokens: authorization code flow with PKCE (S256).
+         *
+         *     `parameters` are sent with the authorization request, and `resource` of them with requests for tokens, too.
+         */
+        LoginProvider: {
+            /** Issuer */
+            issuer: string;
+            /** Client Id */
+            client_id: string;
+            /** Scope */
+            scope: string;
+            /** Parameters */
+            parameters: {
+                [key: string]: string;
+            };
+            /** Authorization Endpoint */
+            authorization_endpoint: string;
+            /** Token Endpoint */
+            token_endpoint: string;
+            /**
+             * End Session Endpoint
+             * @description Empty: the issuer has none.
+             */
+            end_session_endpoint: string;
+        };
+        /**
+         * MeanScores
+         * @description The mean of each score, from 0 to 1, over `count` of them.
+         */
+        MeanScores: {
+            /**
+             * Count
+             * @default 0
+             */
+            count?: number;
+            /**
+             * Groundedness
+             * @default 0
+             */
+            groundedness?: number;
+            /**
+             * Relevancy
+             * @default 0
+             */
+            relevancy?: number;
+            /**
+             * Completeness
+             * @default 0
+             */
+            completeness?: number;
+            /**
+             * Overall
+             * @default 0
+             */
+            overall?: number;
         };
         /**
          * MessageIn
@@ -1728,6 +2913,65 @@ export interface components {
             content?: string | components["schemas"]["PartIn"][] | null;
         };
         /**
+         * ModelPoint
+         * @description Calls, tokens and cost of one model within one point of a series.
+         */
+        ModelPoint: {
+            /**
+             * Calls
+             * @default 0
+             */
+            calls?: number;
+            /**
+             * Input Tokens
+             * @default 0
+             */
+            input_tokens?: number;
+            /**
+             * Output Tokens
+             * @default 0
+             */
+            output_tokens?: number;
+            /**
+             * Cached Tokens
+             * @default 0
+             */
+            cached_tokens?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+        };
+        /**
+         * MovedPassage
+         * @description A passage that both runs found: its rank and score in each.
+         */
+        MovedPassage: {
+            /** Source */
+            source: string;
+            /** Passage */
+            passage: string;
+            /** Before */
+            before: number;
+            /** After */
+            after: number;
+            /** Score Before */
+            score_before: number;
+            /** Score After */
+            score_after: number;
+        };
+        /**
+         * NotChanged
+         * @description A dead letter that is as it was, and why.
+         */
+        NotChanged: {
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Notice
          * @description What the asker is shown before the answer: a message, and services that can help.
          */
@@ -1741,11 +2985,37 @@ export interface components {
             links?: components["schemas"]["Link"][];
         };
         /**
+         * NumbersIn
+         * @description The dead letters that are meant, by their numbers.
+         */
+        NumbersIn: {
+            /** Numbers */
+            numbers: number[];
+        };
+        /**
          * OpenAIProblem
          * @description An error of the routes under `/v1`.
          */
         OpenAIProblem: {
             error: components["schemas"]["ErrorOfOpenAI"];
+        };
+        /**
+         * OperationsState
+         * @description What this gateway may change for the caller. `setting` gives it an operator's rights.
+         */
+        OperationsState: {
+            /**
+             * Setting
+             * @default ANSWERBUS_OPERATOR_CREDENTIALS
+             */
+            setting?: string;
+            /**
+             * Actions
+             * @description By name: `replay` of questions, `dead_letters`, `pipelines`, `stages` (pause, resume, drain), `scale` of a stage.
+             */
+            actions: {
+                [key: string]: components["schemas"]["ActionState"];
+            };
         };
         /**
          * PageFound
@@ -1760,6 +3030,36 @@ export interface components {
             source: string;
             /** Text */
             text: string;
+        };
+        /**
+         * PairedDifference
+         * @description A measure over the questions that both sides were asked, and have the measure of.
+         *
+         *     `difference` is the mean of b minus a; `error` its standard error (0 for a single pair): a difference of less than
+         *     about two of them may be chance. `higher`, `lower` and `same` count the pairs by b.
+         */
+        PairedDifference: {
+            /**
+             * Measure
+             * @enum {string}
+             */
+            measure: "groundedness" | "relevancy" | "completeness" | "overall" | "confidence" | "elapsed_ms" | "cost_usd";
+            /** Pairs */
+            pairs: number;
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Difference */
+            difference: number;
+            /** Error */
+            error: number;
+            /** Higher */
+            higher: number;
+            /** Lower */
+            lower: number;
+            /** Same */
+            same: number;
         };
         /**
          * PartIn
@@ -1838,6 +3138,58 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** PauseIn */
+        PauseIn: {
+            lane?: components["schemas"]["Lane"] | null;
+            /**
+             * Seconds
+             * @description How long; 0: until it is resumed.
+             * @default 0
+             */
+            seconds?: number;
+        };
+        /**
+         * PausedConsumer
+         * @description A consumer of a stage: events that wait and are in work.
+         *
+         *     `paused_seconds` is the rest of its pause (null: it is not paused), `endless` whether it lasts until it is resumed.
+         */
+        PausedConsumer: {
+            /** Durable */
+            durable: string;
+            /** Stage */
+            stage: string;
+            lane: components["schemas"]["Lane"];
+            /** Pending */
+            pending: number;
+            /** In Flight */
+            in_flight: number;
+            /** Paused Seconds */
+            paused_seconds: number | null;
+            /** Endless */
+            endless: boolean;
+        };
+        /**
+         * Percentiles
+         * @description Milliseconds; all zero when nothing was measured.
+         */
+        Percentiles: {
+            /**
+             * P50
+             * @default 0
+             */
+            p50?: number;
+            /**
+             * P95
+             * @default 0
+             */
+            p95?: number;
+            /**
+             * P99
+             * @default 0
+             */
+            p99?: number;
+        };
         /**
          * PipelineRef
          * @description The pipeline document a question is answered by; `revision` is the key-value store's revision, 1 and up.
@@ -1889,6 +3241,12 @@ export interface components {
             errors?: {
                 [key: string]: unknown;
             }[];
+            /**
+             * Reason
+             * @description Of a key or token that is refused with 401: expired, audience, …
+             * @default
+             */
+            reason?: string;
         };
         /**
          * QuestionIn
@@ -1984,6 +3342,145 @@ export interface components {
              * @default []
              */
             turns?: components["schemas"]["Turn"][];
+        };
+        /**
+         * QuestionLine
+         * @description A question that runs or has ended.
+         *
+         *     `stage` is the one where a running question waits or is worked on, `fact` its newest fact and `attempt` the attempt
+         *     that it is in, from 0. The fields from `outcome` to `sources` are set once it has ended. `usage` is that of its
+         *     model calls so far, `elapsed_ms` the time from the question to its ending; of a running one, to its newest fact.
+         *     `parent` is the question that a replay repeats. Times are UTC.
+         */
+        QuestionLine: {
+            /** Id */
+            id: string;
+            /** Conversation Id */
+            conversation_id: string;
+            /** Pipeline */
+            pipeline: string;
+            /** Pipeline Revision */
+            pipeline_revision: number;
+            /**
+             * Lane
+             * @default live
+             */
+            lane?: string;
+            /**
+             * Status
+             * @default running
+             * @enum {string}
+             */
+            status?: "running" | "ended";
+            /**
+             * Stage
+             * @default
+             */
+            stage?: string;
+            /**
+             * Fact
+             * @default
+             */
+            fact?: string;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt?: number;
+            /**
+             * Asked At
+             * Format: date-time
+             */
+            asked_at: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /**
+             * Elapsed Ms
+             * @default 0
+             */
+            elapsed_ms?: number;
+            /**
+             * Question
+             * @default
+             */
+            question?: string;
+            /**
+             * Language
+             * @default und
+             */
+            language?: string;
+            /**
+             * Outcome
+             * @default
+             */
+            outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
+            /**
+             * Kind
+             * @default
+             */
+            kind?: string;
+            /**
+             * Answer
+             * @default
+             */
+            answer?: string;
+            /**
+             * Engine
+             * @default
+             */
+            engine?: string;
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            /**
+             * Sources
+             * @default []
+             */
+            sources?: string[];
+            /**
+             * Feedback Up
+             * @default 0
+             */
+            feedback_up?: number;
+            /**
+             * Feedback Down
+             * @default 0
+             */
+            feedback_down?: number;
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0,
+             *       "cached_tokens": 0,
+             *       "cost_usd": 0
+             *     }
+             */
+            usage?: components["schemas"]["Usage"];
+            /**
+             * Parent
+             * @default
+             */
+            parent?: string;
+        };
+        /**
+         * QuestionPage
+         * @description Questions of one page; `after` asks for the next one (empty: this was the last).
+         */
+        QuestionPage: {
+            /**
+             * Questions
+             * @default []
+             */
+            questions?: components["schemas"]["QuestionLine"][];
+            /**
+             * After
+             * @default
+             */
+            after?: string;
         };
         /**
          * QuestionResult
@@ -2145,6 +3642,117 @@ export interface components {
             result?: components["schemas"]["QuestionResult"] | null;
         };
         /**
+         * QuestionTimeline
+         * @description One question explained. `kept_in` says where it was read: the record has no facts of it.
+         *
+         *     `status` and `stage` are those of `shared.history.question_lines.QuestionLine`. `outcome` is None while it runs.
+         *     `attempts` counts from 1. `usage` is the sum of `model_calls`, with those before a replay. `unreadable` counts
+         *     events that do not fit this version of the program.
+         */
+        QuestionTimeline: {
+            /** Id */
+            id: string;
+            /** Conversation Id */
+            conversation_id: string;
+            pipeline: components["schemas"]["PipelineRef"];
+            lane: components["schemas"]["Lane"];
+            /**
+             * Parent
+             * @default
+             */
+            parent?: string;
+            /**
+             * Origin
+             * @default
+             */
+            origin?: string;
+            route?: components["schemas"]["Route"] | null;
+            /**
+             * Kept In
+             * @default log
+             * @enum {string}
+             */
+            kept_in?: "log" | "record";
+            /**
+             * Status
+             * @default running
+             * @enum {string}
+             */
+            status?: "running" | "ended";
+            /**
+             * Stage
+             * @default
+             */
+            stage?: string;
+            /**
+             * Question
+             * @default
+             */
+            question?: string;
+            /**
+             * Language
+             * @default und
+             */
+            language?: string;
+            /**
+             * Asked At
+             * Format: date-time
+             */
+            asked_at: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /**
+             * Attempts
+             * @default 1
+             */
+            attempts?: number;
+            /** Outcome */
+            outcome?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0,
+             *       "cached_tokens": 0,
+             *       "cost_usd": 0
+             *     }
+             */
+            usage?: components["schemas"]["Usage"];
+            /**
+             * Steps
+             * @default []
+             */
+            steps?: components["schemas"]["TimelineStep"][];
+            /**
+             * Facts
+             * @default []
+             */
+            facts?: components["schemas"]["RecordedFact"][];
+            /**
+             * Model Calls
+             * @default []
+             */
+            model_calls?: components["schemas"]["TimelineCall"][];
+            /**
+             * Retrievals
+             * @default []
+             */
+            retrievals?: components["schemas"]["ExplainedRetrieval"][];
+            /**
+             * Drafts
+             * @default []
+             */
+            drafts?: components["schemas"]["ExplainedDraft"][];
+            /**
+             * Unreadable
+             * @default 0
+             */
+            unreadable?: number;
+        };
+        /**
          * RankedPassage
          * @description A passage in a ranking: `rank` from 1, its score there, and the retrievers that had found it by then.
          */
@@ -2201,12 +3809,99 @@ export interface components {
             }[];
         };
         /**
+         * RecordedFact
+         * @description One event of the question. `withheld`: sizes stand in place of texts, as no moderation has passed them.
+         *
+         *     `replayable`: a replay can begin with it, by the name `step`.
+         */
+        RecordedFact: {
+            /** Step */
+            step: string;
+            /** Fact */
+            fact: string;
+            /** Attempt */
+            attempt: number;
+            /** Sequence */
+            sequence: number;
+            /**
+             * Time
+             * Format: date-time
+             */
+            time: string;
+            /** At Ms */
+            at_ms: number;
+            /** Published By */
+            published_by: string;
+            /**
+             * Terminal
+             * @default false
+             */
+            terminal?: boolean;
+            /**
+             * Out Of Band
+             * @default false
+             */
+            out_of_band?: boolean;
+            /**
+             * Replayable
+             * @default false
+             */
+            replayable?: boolean;
+            /**
+             * Withheld
+             * @default false
+             */
+            withheld?: boolean;
+            /** Payload */
+            payload: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * RemoveReply
          * @description The sources that were indexed and are removed now.
          */
         RemoveReply: {
             /** Removed */
             removed: string[];
+        };
+        /**
+         * ReplayIn
+         * @description Where a replay begins, and what is different in it.
+         * @example {
+         *       "changes": [
+         *         "answer.engine=extractive"
+         *       ],
+         *       "start": "answer"
+         *     }
+         */
+        ReplayIn: {
+            /**
+             * Start
+             * @description The stage or the fact to begin with, as `answer` or `PassagesRetrieved.1`; default: the first.
+             * @default
+             */
+            start?: string;
+            /**
+             * Pipeline
+             * @description NAME or NAME@REVISION; default: the one it was answered by.
+             * @default
+             */
+            pipeline?: string;
+            /**
+             * Changes
+             * @description Settings as STAGE.KEY=VALUE.
+             * @default []
+             */
+            changes?: string[];
+            /**
+             * Edit
+             * @description New values for fields of the first payload.
+             * @default {}
+             */
+            edit?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * ResponseIn
@@ -2274,6 +3969,56 @@ export interface components {
             payload?: unknown;
         };
         /**
+         * RetriedLetter
+         * @description A dead letter that is gone: `id` is the question that runs now, `parent` the failed one if it is another.
+         */
+        RetriedLetter: {
+            /** Number */
+            number: number;
+            /** Fact */
+            fact: string;
+            /** Id */
+            id: string;
+            /** Parent */
+            parent: string;
+            lane: components["schemas"]["Lane"];
+        };
+        /** RetriedLetters */
+        RetriedLetters: {
+            /** Done */
+            done: components["schemas"]["RetriedLetter"][];
+            /** Failed */
+            failed: components["schemas"]["NotChanged"][];
+        };
+        /**
+         * RetrieverFigures
+         * @description What one retriever contributed: its candidates, its time and its best score; `missing` says why it failed.
+         */
+        RetrieverFigures: {
+            /** Name */
+            name: string;
+            /**
+             * Candidates
+             * @default 0
+             */
+            candidates?: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms?: number;
+            /**
+             * Top Score
+             * @default 0
+             */
+            top_score?: number;
+            /**
+             * Missing
+             * @default
+             */
+            missing?: string;
+        };
+        /**
          * RetrieverReport
          * @description What one retriever found: `hits` best first, its time in milliseconds; `missing` says why it failed, if so.
          */
@@ -2292,6 +4037,48 @@ export interface components {
              * @default []
              */
             hits?: components["schemas"]["RankedPassage"][];
+        };
+        /**
+         * RetryIn
+         * @description How an event is published again.
+         */
+        RetryIn: {
+            /** @description Without it: the lane of the event. */
+            lane?: components["schemas"]["Lane"] | null;
+            /**
+             * Newest
+             * @description Use the newest revision of the pipeline.
+             * @default false
+             */
+            newest?: boolean;
+            /**
+             * Deadline Seconds
+             * @description 0: as the pipeline says.
+             * @default 0
+             */
+            deadline_seconds?: number;
+        };
+        /**
+         * RetryManyIn
+         * @description Several dead letters, and how their events are published again.
+         */
+        RetryManyIn: {
+            /** @description Without it: the lane of the event. */
+            lane?: components["schemas"]["Lane"] | null;
+            /**
+             * Newest
+             * @description Use the newest revision of the pipeline.
+             * @default false
+             */
+            newest?: boolean;
+            /**
+             * Deadline Seconds
+             * @description 0: as the pipeline says.
+             * @default 0
+             */
+            deadline_seconds?: number;
+            /** Numbers */
+            numbers: number[];
         };
         /**
          * Route
@@ -2378,6 +4165,70 @@ export interface components {
             response_ms: number;
             /** Search Provider */
             search_provider: string;
+        };
+        /**
+         * RunSummary
+         * @description The figures of one run; `milliseconds` adds up its timeline, of a replay with the recorded part before it.
+         *
+         *     `ending` is the terminal fact, `rank` says how much of an answer it is: higher is better.
+         */
+        RunSummary: {
+            /** Id */
+            id: string;
+            /** Pipeline */
+            pipeline: string;
+            lane: components["schemas"]["Lane"];
+            /**
+             * Parent
+             * @default
+             */
+            parent?: string;
+            /**
+             * Ending
+             * @default
+             */
+            ending?: string;
+            /**
+             * Answer Type
+             * @default
+             */
+            answer_type?: string;
+            /**
+             * Answer
+             * @default
+             */
+            answer?: string;
+            /**
+             * Confidence
+             * @default 0
+             */
+            confidence?: number;
+            scores?: components["schemas"]["Scores"] | null;
+            /**
+             * Attempts
+             * @default 1
+             */
+            attempts?: number;
+            /**
+             * Tokens
+             * @default 0
+             */
+            tokens?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+            /**
+             * Milliseconds
+             * @default 0
+             */
+            milliseconds?: number;
+        };
+        /** ScaleIn */
+        ScaleIn: {
+            /** Workers */
+            workers: number;
         };
         /**
          * Scores
@@ -2516,6 +4367,156 @@ export interface components {
             citations?: number[];
         };
         /**
+         * Sentiment
+         * @description What askers thought of answers: thumbs up and down, how many had a comment, and the balance of both as `score`.
+         *
+         *     `score` is from -1 (all down) to 1 (all up), 0 without ratings; `rated` is the share of questions that were rated.
+         */
+        Sentiment: {
+            /**
+             * Up
+             * @default 0
+             */
+            up?: number;
+            /**
+             * Down
+             * @default 0
+             */
+            down?: number;
+            /**
+             * Commented
+             * @default 0
+             */
+            commented?: number;
+            /**
+             * Score
+             * @default 0
+             */
+            score?: number;
+            /**
+             * Rated
+             * @default 0
+             */
+            rated?: number;
+        };
+        /**
+         * SeriesPoint
+         * @description The figures of the live lane in the hour or day (UTC) that begins at `starts_at`; times are in milliseconds.
+         *
+         *     `reused_exact` and `reused_similar` count answers that were given again, `moderated` the questions that moderation
+         *     stopped, by category (`escalated`: somebody may be in danger). Ratings count when they were given.
+         */
+        SeriesPoint: {
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * Total
+             * @default 0
+             */
+            total?: number;
+            /** Outcomes */
+            outcomes?: {
+                [key: string]: number;
+            };
+            /**
+             * @default {
+             *       "p50": 0,
+             *       "p95": 0,
+             *       "p99": 0
+             *     }
+             */
+            elapsed?: components["schemas"]["Percentiles"];
+            /**
+             * Reused Exact
+             * @default 0
+             */
+            reused_exact?: number;
+            /**
+             * Reused Similar
+             * @default 0
+             */
+            reused_similar?: number;
+            /** Moderated */
+            moderated?: {
+                [key: string]: number;
+            };
+            /** Models */
+            models?: {
+                [key: string]: components["schemas"]["ModelPoint"];
+            };
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+            /**
+             * @default {
+             *       "up": 0,
+             *       "down": 0,
+             *       "commented": 0,
+             *       "score": 0,
+             *       "rated": 0
+             *     }
+             */
+            sentiment?: components["schemas"]["Sentiment"];
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            scores?: components["schemas"]["MeanScores"];
+            /**
+             * @default {
+             *       "count": 0,
+             *       "groundedness": 0,
+             *       "relevancy": 0,
+             *       "completeness": 0,
+             *       "overall": 0
+             *     }
+             */
+            evaluations?: components["schemas"]["MeanScores"];
+        };
+        /**
+         * SeriesReply
+         * @description Oldest first; a period in which nothing was counted is missing.
+         *
+         *     `since` and `until` are those of the request, at the beginning of their hour or day; `until` is exclusive.
+         */
+        SeriesReply: {
+            /**
+             * Step
+             * @enum {string}
+             */
+            step: "hour" | "day";
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /**
+             * Pipeline
+             * @default
+             */
+            pipeline?: string;
+            /**
+             * Points
+             * @default []
+             */
+            points?: components["schemas"]["SeriesPoint"][];
+        };
+        /**
          * ShownAnswer
          * @description An answer, and its text as paragraphs.
          */
@@ -2584,6 +4585,29 @@ export interface components {
              * @default
              */
             after?: string;
+        };
+        /**
+         * StartedReplay
+         * @description A replay that was stored; `start` is the fact it begins with, `note` says why where that is not the first one.
+         */
+        StartedReplay: {
+            /** Id */
+            id: string;
+            /** Parent */
+            parent: string;
+            /** Start */
+            start: string;
+            /** Pipeline */
+            pipeline: string;
+            /**
+             * Note
+             * @default
+             */
+            note?: string;
+            /** Links */
+            links: {
+                [key: string]: string;
+            };
         };
         /** StreamOptionsIn */
         StreamOptionsIn: {
@@ -2654,6 +4678,129 @@ export interface components {
             reason?: string | null;
         };
         /**
+         * TimelineCall
+         * @description A call of a model, and the attempt for which it was made; `recorded`: before the replay began.
+         */
+        TimelineCall: {
+            /** Stage */
+            stage: string;
+            /** Step */
+            step: string;
+            /** Role */
+            role: string;
+            /**
+             * Endpoint
+             * @default
+             */
+            endpoint?: string;
+            /**
+             * Model
+             * @default
+             */
+            model?: string;
+            /**
+             * Prompt
+             * @default
+             */
+            prompt?: string;
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0,
+             *       "cached_tokens": 0,
+             *       "cost_usd": 0
+             *     }
+             */
+            usage?: components["schemas"]["Usage"];
+            /**
+             * Milliseconds
+             * @default 0
+             */
+            milliseconds?: number;
+            /**
+             * First Token Ms
+             * @default 0
+             */
+            first_token_ms?: number;
+            /**
+             * Tries
+             * @default 0
+             */
+            tries?: number;
+            /**
+             * Outcome
+             * @default ok
+             */
+            outcome?: string;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt?: number;
+            /**
+             * Recorded
+             * @default false
+             */
+            recorded?: boolean;
+        };
+        /**
+         * TimelineStep
+         * @description One step of a question: what a stage consumed and what it published, as `PassagesRetrieved.1`.
+         *
+         *     `began_ms` is from the question's first event, and negative for what was done before it: routing, or the recorded
+         *     steps before the one with which a replay begins (`recorded`). `waited_ms` is the time on the bus, `worked_ms` that
+         *     in work. `running`: nothing was published yet, so neither time is known. `out_of_band`: it followed the ending.
+         */
+        TimelineStep: {
+            /** Stage */
+            stage: string;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt?: number;
+            /**
+             * Consumed
+             * @default
+             */
+            consumed?: string;
+            /**
+             * Published
+             * @default
+             */
+            published?: string;
+            /**
+             * Began Ms
+             * @default 0
+             */
+            began_ms?: number;
+            /**
+             * Waited Ms
+             * @default 0
+             */
+            waited_ms?: number;
+            /**
+             * Worked Ms
+             * @default 0
+             */
+            worked_ms?: number;
+            /**
+             * Recorded
+             * @default false
+             */
+            recorded?: boolean;
+            /**
+             * Running
+             * @default false
+             */
+            running?: boolean;
+            /**
+             * Out Of Band
+             * @default false
+             */
+            out_of_band?: boolean;
+        };
+        /**
          * Turn
          * @description One earlier question and answer of the same conversation, both already moderated.
          *
@@ -2697,6 +4844,42 @@ export interface components {
              */
             code?: number;
         };
+        /**
+         * Usage
+         * @description What the models cost; all zero when none is configured.
+         */
+        Usage: {
+            /**
+             * Input Tokens
+             * @default 0
+             */
+            input_tokens?: number;
+            /**
+             * Output Tokens
+             * @default 0
+             */
+            output_tokens?: number;
+            /**
+             * Cached Tokens
+             * @default 0
+             */
+            cached_tokens?: number;
+            /**
+             * Cost Usd
+             * @default 0
+             */
+            cost_usd?: number;
+        };
+        /**
+         * WorkerCounts
+         * @description The number of workers by stage.
+         */
+        WorkerCounts: {
+            /** Workers */
+            workers: {
+                [key: string]: number;
+            };
+        };
     };
     responses: never;
     parameters: never;
@@ -2706,6 +4889,59 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    question_list_questions: {
+        parameters: {
+            query?: {
+                pipeline?: string;
+                status?: "running" | "ended" | "";
+                /** @description Of questions that have ended. */
+                outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
+                /** @description Of the question, ISO 639-3 (`eng`). */
+                language?: string;
+                /** @description The stage where a running question is. */
+                stage?: string;
+                /** @description Part of the question or the answer, in any case. */
+                text?: string;
+                lane?: components["schemas"]["Lane"] | null;
+                /** @description Somebody has rated the answer so. */
+                rating?: "up" | "down" | "";
+                conversation?: string;
+                /** @description Replays of this question. */
+                parent?: string;
+                /** @description Ended from then on; of a running question: asked. */
+                since?: string | null;
+                /** @description Ended before then; of a running question: asked. */
+                until?: string | null;
+                limit?: number;
+                /** @description `after` of the previous page. */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionPage"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     questions_ask: {
         parameters: {
             query?: never;
@@ -2738,6 +4974,157 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuestionState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    question_list_changes: {
+        parameters: {
+            query?: {
+                pipeline?: string;
+                status?: "running" | "ended" | "";
+                /** @description Of questions that have ended. */
+                outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
+                /** @description Of the question, ISO 639-3 (`eng`). */
+                language?: string;
+                /** @description The stage where a running question is. */
+                stage?: string;
+                /** @description Part of the question or the answer, in any case. */
+                text?: string;
+                lane?: components["schemas"]["Lane"] | null;
+                /** @description Somebody has rated the answer so. */
+                rating?: "up" | "down" | "";
+                conversation?: string;
+                /** @description Replays of this question. */
+                parent?: string;
+                /** @description Ended from then on; of a running question: asked. */
+                since?: string | null;
+                /** @description Ended before then; of a running question: asked. */
+                until?: string | null;
+                /** @description Go on with changes; else only the questions that run now. */
+                follow?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `question`: a line of the list, new or changed; `gone`: it fits no more. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    question_list_timeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                question_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionTimeline"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    question_list_compare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                question_id: string;
+                other_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Difference"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    question_list_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                question_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedReplay"];
                 };
             };
             /** @description An error; its text says what to send instead. */
@@ -3022,6 +5409,16 @@ export interface operations {
         parameters: {
             query?: {
                 collection?: string;
+                /** @description Part of the source or the title; case does not matter. */
+                text?: string;
+                /** @description ISO 639 (`en`, `fra`); `und`: not known. */
+                language?: string;
+                /** @description Documents that are for this group. */
+                group?: string;
+                /** @description Indexed or replaced then or later. */
+                indexed_since?: string | null;
+                /** @description Also count collections, languages and groups to filter by. */
+                facets?: boolean;
                 limit?: number;
                 after?: string;
             };
@@ -3193,6 +5590,35 @@ export interface operations {
             };
         };
     };
+    documents_formats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentFormats"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     documents_document_passages: {
         parameters: {
             query: {
@@ -3306,6 +5732,12 @@ export interface operations {
                 engine?: string;
                 lane?: "live" | "background" | "";
                 rating?: "up" | "down" | "";
+                /** @description Of the question, ISO 639-3 (`eng`). */
+                language?: string;
+                /** @description Part of the question or the answer. */
+                text?: string;
+                /** @description The question of which they are replays. */
+                parent?: string;
                 since?: string | null;
                 /** @description Exclusive. */
                 until?: string | null;
@@ -3350,6 +5782,12 @@ export interface operations {
                 engine?: string;
                 lane?: "live" | "background" | "";
                 rating?: "up" | "down" | "";
+                /** @description Of the question, ISO 639-3 (`eng`). */
+                language?: string;
+                /** @description Part of the question or the answer. */
+                text?: string;
+                /** @description The question of which they are replays. */
+                parent?: string;
                 since?: string | null;
                 /** @description Exclusive. */
                 until?: string | null;
@@ -3413,6 +5851,122 @@ export interface operations {
             };
         };
     };
+    quality_series: {
+        parameters: {
+            query?: {
+                /** @description The beginning; without it, a day before `to`. */
+                from?: string | null;
+                /** @description The end, exclusive; without it, now. */
+                to?: string | null;
+                step?: "hour" | "day";
+                pipeline?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    quality_comparison: {
+        parameters: {
+            query: {
+                /** @description NAME, or NAME@REVISION. */
+                a: string;
+                /** @description NAME, or NAME@REVISION. */
+                b: string;
+                /** @description The beginning; without it, a day before `to`. */
+                from?: string | null;
+                /** @description The end, exclusive; without it, now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    quality_feedback: {
+        parameters: {
+            query?: {
+                pipeline?: string;
+                rating?: "up" | "down" | "";
+                /** @description Only ratings with a reason or a comment. */
+                commented?: boolean;
+                since?: string | null;
+                /** @description Exclusive. */
+                until?: string | null;
+                limit?: number;
+                /** @description The `after` of the previous page. */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     dead_letters_dead: {
         parameters: {
             query?: {
@@ -3424,6 +5978,8 @@ export interface operations {
                 id?: string;
                 /** @description Seconds back; 0: all. */
                 since?: number;
+                /** @description Only older ones: seconds back; 0: all. */
+                before?: number;
                 /** @description `after` of the previous page. */
                 after?: number;
                 limit?: number;
@@ -3443,6 +5999,72 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters_retry_several: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryManyIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetriedLetters"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters_drop_several: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NumbersIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DroppedLetters"];
                 };
             };
             /** @description An error; its text says what to send instead. */
@@ -3478,6 +6100,107 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DroppedLetter"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters_edit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EditedLetter"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_letters_retry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetriedLetter"];
                 };
             };
             /** @description An error; its text says what to send instead. */
@@ -3922,6 +6645,35 @@ export interface operations {
             };
         };
     };
+    operations_allowed_operations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     operations_metrics: {
         parameters: {
             query?: never;
@@ -3984,7 +6736,36 @@ export interface operations {
             };
         };
     };
-    operations_stages: {
+    operations_pipelines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineSummary"][];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_stages: {
         parameters: {
             query?: never;
             header?: never;
@@ -4015,7 +6796,7 @@ export interface operations {
             };
         };
     };
-    operations_pipelines: {
+    stages_flow: {
         parameters: {
             query?: never;
             header?: never;
@@ -4030,7 +6811,178 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PipelineSummary"][];
+                    "application/json": components["schemas"]["Flow"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_stage_events: {
+        parameters: {
+            query?: {
+                follow?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausedConsumer"][];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LaneIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausedConsumer"][];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrainIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PausedConsumer"][];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stages_scale: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScaleIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerCounts"];
                 };
             };
             /** @description An error; its text says what to send instead. */
@@ -4353,6 +7305,35 @@ export interface operations {
             };
         };
     };
+    sessions_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginMethods"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     graph_rag_query: {
         parameters: {
             query?: never;
@@ -4476,6 +7457,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphStats"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_entities: {
+        parameters: {
+            query?: {
+                /** @description Words of the name; the last one may be unfinished. */
+                text?: string;
+                /** @description Those of this document. */
+                source?: string;
+                /** @description Those of the passages from which this question was answered; `id` of a question. */
+                question?: string;
+                /** @description Of this kind only. */
+                kind?: ("concept" | "technology" | "person" | "organization" | "framework" | "pattern" | "other") | "";
+                limit?: number;
+                /** @description Of the page before. */
+                after?: number;
+                /** @description The `client.user` of the question, where it was asked for a user. */
+                user?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphEntitiesReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    graph_entity: {
+        parameters: {
+            query?: {
+                /** @description Only relations to this entity, by its `id`. */
+                other?: string;
+                limit?: number;
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The `id` of an entity. */
+                entity_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphEntityReply"];
                 };
             };
             /** @description An error; its text says what to send instead. */

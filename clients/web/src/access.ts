@@ -1,7 +1,7 @@
 /** With what the pages ask: nothing on a platform without keys, a key, a login at the issuer, or a session for visitors. */
 
 import { Answerbus, ConnectionFailedError } from "@answerbus/client";
-import { finishLogin, forgetLogin, loggedIn, LoginError, loginFetch, logout, reasonOf, type LoginProblem } from "./issuer";
+import { finishLogin, forgetLogin, loggedIn, LoginError, loginFetch, loginToken, logout, reasonOf, type LoginProblem } from "./issuer";
 
 const KEY = "answerbus.key";
 const SESSION = "answerbus.session";
@@ -12,11 +12,12 @@ export interface Caller {
   tenant: string;
 }
 
-/** Who is signed in; `fetch` sends requests in their name. */
+/** Who is signed in; `fetch` sends requests in their name, and `token` is what it sends now (empty: nothing). */
 export interface Signed {
   caller: Caller;
   by: "nothing" | "key" | "login";
   fetch: typeof fetch;
+  token: () => string;
 }
 
 /** `conversation` is the only one in which a visitor's session may ask. */
@@ -85,13 +86,13 @@ export function accessOf(signed: Signed): Access {
 async function signedInBy(key: string): Promise<Signed | null> {
   const send = withKey(key);
   const caller = await recognise(send);
-  return caller && { caller, by: key ? "key" : "nothing", fetch: send };
+  return caller && { caller, by: key ? "key" : "nothing", fetch: send, token: () => key };
 }
 
 async function loggedInAs(storage: Storage): Promise<Signed> {
   const send = loginFetch(storage);
   const reply = await called(send);
-  if (reply.ok) return { caller: (await reply.json()) as Caller, by: "login", fetch: send };
+  if (reply.ok) return { caller: (await reply.json()) as Caller, by: "login", fetch: send, token: () => loginToken(storage) };
   if (reply.status >= 500) throw new ConnectionFailedError(`${reply.status}`);
   const reason = reply.status === 403 ? "role" : await reasonOf(reply);
   forgetLogin(storage);

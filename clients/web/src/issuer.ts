@@ -157,6 +157,11 @@ export function loginFetch(storage: Storage): typeof fetch {
   };
 }
 
+/** The token that requests are sent with now; empty where the login has ended. */
+export function loginToken(storage: Storage): string {
+  return read<Tokens>(storage, TOKENS)?.access ?? "";
+}
+
 /** Why the gateway refuses a token (`reason` of its reply); empty where it does not say. */
 export async function reasonOf(reply: Response): Promise<string> {
   const problem = (await reply

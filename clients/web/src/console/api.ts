@@ -14,8 +14,11 @@ export interface ServerEvent {
 }
 
 export class Api {
-  /** `authorized` sends requests in the name of who is signed in. */
-  constructor(private readonly authorized: typeof fetch) {}
+  /** `authorized` sends requests in the name of who is signed in, with what `token` gives. */
+  constructor(
+    private readonly authorized: typeof fetch,
+    private readonly token: () => string,
+  ) {}
 
   /** @throws ResponseError the server refuses; ConnectionFailedError it cannot be reached */
   get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
@@ -49,12 +52,14 @@ export class Api {
    *
    * @throws as `get`
    */
-  upload<T>(path: string, query: Query, body: Blob, mediaType: string, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
+  async upload<T>(path: string, query: Query, body: Blob, mediaType: string, progress: (share: number) => void, signal: AbortSignal): Promise<T> {
+    await this.get("/api/v1/caller", {}, signal); // a login that is about to expire is renewed before the file is sent
+    const headers = { ...(this.token() ? { Authorization: `Bearer ${this.token()}` } : {}), "Content-Type": mediaType };
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest(); // fetch does not tell how much of a body has been sent
       const failed = (): void => reject(new ConnectionFailedError("the connection was lost"));
       request.open("POST", addressOf(path, query));
-      for (const [name, value] of Object.entries({ ...this.headers(), "Content-Type": mediaType })) request.setRequestHeader(name, value);
+      for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
       request.upload.onprogress = (event) => progress(event.lengthComputable ? event.loaded / event.total : 0);
       request.onerror = request.ontimeout = failed;
       request.onabort = () => reject(new DOMException("aborted", "AbortError"));

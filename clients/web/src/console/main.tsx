@@ -63,7 +63,7 @@ function Page() {
     );
   }
   const choose = (wanted: typeof language): void => (keepLanguage(wanted), setLanguage(wanted));
-  return <Shell api={new Api(signed.fetch)} caller={signed.caller as Caller} language={language} setLanguage={choose} leave={signed.by === "nothing" ? null : forget} leaving={leaving} />;
+  return <Shell api={new Api(signed.fetch, signed.token)} caller={signed.caller as Caller} language={language} setLanguage={choose} leave={signed.by === "nothing" ? null : forget} leaving={leaving} />;
 }
 
 render(<Page />, document.getElementById("page")!);

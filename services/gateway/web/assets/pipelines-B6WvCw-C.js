@@ -1,0 +1,1 @@
+import{i as e}from"./console-CjuYceit.js";import{t}from"./jsxRuntime-B1AwT98i.js";function n({common:n}){return t(e,{title:n.pipelines})}export{n as default};

@@ -1,1 +1,0 @@
-import{t as e}from"./console-CMwFTceN.js";import{o as t}from"./texts-CRtKzQno.js";function n({common:n}){return t(e,{title:n.quality})}export{n as default};
