@@ -35,9 +35,17 @@ _SEEN = f"""(SELECT count(*) FROM (
     WHERE {_MAY_READ} LIMIT {MOST_COUNTED:d}
 ))"""  # noqa: S608
 _OF_KIND = "(:kind = '' OR one.kind = :kind)"
+#: Every entity is defined by a passage, so that there is nothing to look for if all may be read.
+_VISIBLE = f"""(:everything OR EXISTS (
+    SELECT 1 FROM ({_LINKS.format(entity="one.id")}) AS link
+    JOIN passage ON passage.id = link.passage JOIN source ON source.id = passage.source WHERE {_MAY_READ}
+))"""  # noqa: S608
+#: The passages of an entity are counted for those of the page only.
 _FOUND = f"""
-SELECT one.key, one.name, one.kind, {_SEEN} AS passages
-FROM {{entities}} WHERE {_OF_KIND} AND passages > 0 ORDER BY {{order}}, one.key LIMIT :limit OFFSET :offset
+SELECT one.key, one.name, one.kind, {_SEEN} FROM (
+    SELECT one.id, row_number() OVER (ORDER BY {{order}}, one.key) AS place
+    FROM {{entities}} WHERE {_OF_KIND} AND {_VISIBLE} ORDER BY place LIMIT :limit OFFSET :offset
+) AS page JOIN entity AS one ON one.id = page.id ORDER BY page.place
 """  # noqa: S608
 #: The name's words: from the full-text index, the best match first.
 _SEARCH = _FOUND.format(
