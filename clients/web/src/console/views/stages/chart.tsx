@@ -41,13 +41,16 @@ export function Chart({ flow, reports, chosen, language, texts }: Props) {
       </defs>
       <Endings flow={flow} texts={texts} />
       {next.map((edge) => (
-        <g key={`${edge.from}-${edge.to}`} aria-hidden="true">
+        <g key={`${edge.from}-${edge.to}`}>
           <path class="flow-edge" d={`M${LEFT + 40} ${top(edge.from) + BOX.height}V${top(edge.to) - 1}`} marker-end="url(#arrow)" />
           <Lines x={LEFT + 52} y={top(edge.to) - GAP / 2 + 4} lines={edge.facts} />
         </g>
       ))}
       {others.map((edge, at) => (
-        <Arc key={`${edge.from}-${edge.to}`} edge={edge} at={at} />
+        <path key={`${edge.from}-${edge.to}`} class="flow-edge" d={arcOf(edge, at).line} marker-end="url(#arrow)" />
+      ))}
+      {others.map((edge, at) => (
+        <Lines key={`${edge.from}-${edge.to}`} x={arcOf(edge, at).out + 6} y={arcOf(edge, at).middle} lines={edge.facts} />
       ))}
       {flow.stages.map((stage, at) => (
         <Box key={stage} stage={stage} y={top(at)} total={totalOf(reports, stage)} chosen={stage === chosen} language={language} texts={texts} />
@@ -110,22 +113,17 @@ function Endings({ flow, texts }: { flow: Flow; texts: StageTexts }) {
   );
 }
 
-function Arc({ edge, at }: { edge: Edge; at: number }) {
+/** The line at the right of the boxes from one stage to another one that is not the next. */
+function arcOf(edge: Edge, at: number): { line: string; out: number; middle: number } {
   const x = LEFT + BOX.width;
   const [from, to] = [top(edge.from) + BOX.height / 2 + 12, top(edge.to) + BOX.height / 2 - 12];
   const out = x + ARC * (at + 1);
-  const middle = (from + to) / 2;
-  return (
-    <g aria-hidden="true">
-      <path class="flow-edge" d={`M${x} ${from}H${out}V${to}H${x + 1}`} marker-end="url(#arrow)" />
-      <Lines x={out + 6} y={middle} lines={edge.facts} />
-    </g>
-  );
+  return { line: `M${x} ${from}H${out}V${to}H${x + 1}`, out, middle: (from + to) / 2 };
 }
 
 function Lines({ x, y, lines }: { x: number; y: number; lines: string[] }) {
   return (
-    <text class="flow-fact" x={x} y={y - 7 * (lines.length - 1)}>
+    <text class="flow-fact" aria-hidden="true" x={x} y={y - 7 * (lines.length - 1)}>
       {lines.map((line, at) => (
         <tspan key={line} x={x} dy={at ? 14 : 0}>
           {line}
