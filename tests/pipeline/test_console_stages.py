@@ -66,7 +66,9 @@ async def browser() -> AsyncIterator[Browser]:
 async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
     folder = tmp_path_factory.mktemp("console")
     settings = Settings(data_dir=folder, port=0, api_keys=KEYS, operator_credentials="own", **TENANTS)
-    async with platform(folder, Script([tags(GOOD)]), settings=settings) as (bus, client):
+    # A question waits at paused stages for as long as a slow machine's browser takes.
+    patient = {"deadline_seconds": 300}
+    async with platform(folder, Script([tags(GOOD)]), settings=settings, gateway=patient) as (bus, client):
         client.headers["X-API-Key"] = ALL
         yield Town(bus, str(client.base_url), client)
 
@@ -112,6 +114,7 @@ async def test_a_stage_is_drained_by_keyboard_alone(browser: Browser, town: Town
         await page.keyboard.press("Enter")
         await page.get_by_role("dialog").get_by_role("button", name="Drain").focus()
         await page.keyboard.press("Enter")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
         await expect(page.get_by_role("button", name="Drain")).to_be_focused()
         await expect(page.locator("table")).to_contain_text("paused until resumed")
         await page.get_by_role("button", name="Resume").focus()

@@ -35,7 +35,8 @@ class Town:
 async def town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
     folder = tmp_path_factory.mktemp("stages")
     settings = Settings(data_dir=folder, port=0, operator_credentials="own")
-    async with platform(folder, Script([tags(GOOD)]), settings=settings) as (bus, client):
+    patient = {"deadline_seconds": 300}
+    async with platform(folder, Script([tags(GOOD)]), settings=settings, gateway=patient) as (bus, client):
         yield Town(bus, client, folder)
 
 
