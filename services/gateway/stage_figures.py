@@ -32,7 +32,7 @@ class Flow(BaseModel):
     facts: tuple[FlowFact, ...]
 
 
-class StageFigures(BaseModel):
+class CurrentFigures(BaseModel):
     """The reports of all stages by subscription and lane, and when they were read, in seconds since 1970."""
 
     at: float
@@ -62,9 +62,9 @@ class FigureReader:
         self._overview = overview
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._read: tuple[float, StageFigures] | None = None
+        self._read: tuple[float, CurrentFigures] | None = None
 
-    async def current(self) -> StageFigures:
+    async def current(self) -> CurrentFigures:
         """Figures that are not older than the interval.
 
         Raises:
@@ -72,6 +72,6 @@ class FigureReader:
         """
         async with self._lock:
             if self._read is None or self._clock() - self._read[0] >= INTERVAL:
-                figures = StageFigures(at=round(time.time(), 3), stages=tuple(await self._overview()))
+                figures = CurrentFigures(at=round(time.time(), 3), stages=tuple(await self._overview()))
                 self._read = (self._clock(), figures)
             return self._read[1]

@@ -1,8 +1,32 @@
-/** To be written. */
+/** Dead letters: a list, or one of them where the address names its number. */
 
-import { Empty } from "../../components/states";
+import { useLoaded } from "../../loading";
+import { Failure, Loading } from "../../components/states";
 import type { ViewProps } from "../registry";
+import { LetterList } from "./list";
+import { LetterPage } from "./letter";
+import "./dead.css";
+import { DEAD_TEXTS } from "./texts";
 
-export default function DeadView({ common }: ViewProps) {
-  return <Empty title={common.dead} />;
+interface Operations {
+  actions: Record<string, { allowed: boolean; reason: string }>;
+}
+
+export default function DeadView(props: ViewProps) {
+  const texts = DEAD_TEXTS[props.language];
+  const operations = useLoaded((signal) => props.api.get<Operations>("/api/v1/operations", {}, signal), [props.api]);
+  if (operations.error) return <Failure error={operations.error} common={props.common} retry={operations.reload} />;
+  if (!operations.value) return <Loading common={props.common} />;
+  const { allowed, reason } = operations.value.actions.dead_letters ?? { allowed: false, reason: "" };
+  const number = props.path[0] ?? "";
+  const notice = allowed ? null : (
+    <p class="notice" id="read-only">
+      {texts.readOnly(reason)}
+    </p>
+  );
+  return number ? (
+    <LetterPage key={number} {...props} number={number} allowed={allowed} notice={notice} texts={texts} />
+  ) : (
+    <LetterList {...props} allowed={allowed} notice={notice} texts={texts} />
+  );
 }
