@@ -7,6 +7,7 @@ import { duration, figure } from "../../formats";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
 import type { ViewProps } from "../registry";
+import { RECENT } from "./question";
 import type { QuestionTexts } from "./texts";
 import type { Difference, RunSummary, Scores, Timeline } from "./types";
 
@@ -31,7 +32,7 @@ export function DifferenceView({ api, common, language, id, other, texts }: Prop
     if (!running) return undefined;
     const here = new AbortController();
     const listen = async (): Promise<void> => {
-      for await (const { event } of api.follow("/api/v1/events", { id: other, since: 1 }, here.signal)) if (event === "event") loaded.reload();
+      for await (const { event } of api.follow("/api/v1/events", { id: other, since: RECENT }, here.signal)) if (event === "event") loaded.reload();
     };
     listen().catch(() => undefined); // the page can be loaded again
     return () => here.abort();
