@@ -91,16 +91,18 @@ function Compared({ found, texts, language }: ComparedProps) {
           <Side title={texts.repeated} run={right} words={found.words} kept="+" texts={texts} />
         </div>
       </section>
-      <Table
-        caption={texts.figures}
-        rows={figures}
-        keyOf={(one) => one[0]}
-        columns={[
-          { title: texts.figure, cell: (one) => one[0] },
-          { title: texts.original, cell: (one) => one[1] },
-          { title: texts.repeated, cell: (one) => (one[1] === one[2] ? one[2] : <b>{one[2]}</b>) },
-        ]}
-      />
+      <section>
+        <Table
+          caption={texts.figures}
+          rows={figures}
+          keyOf={(one) => one[0]}
+          columns={[
+            { title: texts.figure, cell: (one) => one[0] },
+            { title: texts.original, cell: (one) => one[1] },
+            { title: texts.repeated, cell: (one) => (one[1] === one[2] ? one[2] : <b>{one[2]}</b>) },
+          ]}
+        />
+      </section>
       <section class="stack" aria-labelledby="moved">
         <h3 id="moved">{texts.gainedLost}</h3>
         {!passages.length && <p class="muted">{texts.samePassages}</p>}
