@@ -42,7 +42,7 @@ _REREAD = 20
 BATCH_SECONDS = 0.2
 
 
-@dataclass
+@dataclass(eq=False)
 class BoardWatcher:
     """What has changed since its last look: the newest line of each question, and whether the one before was shown."""
 
@@ -113,8 +113,11 @@ class QuestionBoard:
                 try:
                     await asyncio.wait_for(watcher.arrived.wait(), pause)
                 except TimeoutError:
-                    yield []
-                    continue
+                    # It may be that nothing happens, or that the feed has lost it.
+                    await self._reread_overdue()
+                    if not watcher.changed:
+                        yield []
+                        continue
                 await asyncio.sleep(BATCH_SECONDS)
                 batch, watcher.changed = watcher.changed, {}
                 watcher.arrived.clear()

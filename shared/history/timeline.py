@@ -46,8 +46,8 @@ from shared.history.question_lines import QuestionProgress
 
 #: Characters of a passage that are shown; its facts have all of it.
 _EXCERPT = 600
-#: Keys of a trace that say nothing on a step of the search.
-_FIGURES = ("took_ms", "missing")
+#: Keys of a trace that are told in fields of their own.
+_FIGURES = ("took_ms", "missing", "searched")
 #: What is left out of an outcome: the retrieval has it, explained.
 _ELSEWHERE = {"passages", "context"}
 

@@ -91,14 +91,20 @@ async def questions(
 @router.get(
     "/changes",
     response_class=Response,
-    responses={200: stream_reply("`question`: a line of the list, new or changed; `gone`: it fits no more.")},
+    responses={
+        200: stream_reply(
+            "`ready`: from here on nothing is missed; `question`: a line of the list, new or changed; "
+            "`gone`: it fits no more."
+        )
+    },
 )
 async def changes(
     query: Annotated[QuestionChangesQuery, Query()], request: Request, gateway: CurrentGateway, caller: Operator
 ) -> Response:
     """Stream the changes of the list (SSE, or NDJSON by `Accept`), beginning with the questions that run.
 
-    Several changes of one question at the same time are one. After a lost connection, read the list again.
+    Several changes of one question at the same time are one. Read the list after `ready`, which comes once changes are
+    collected, also after a lost connection: then nothing is missed.
     """
     media_type = wants_stream(request) or SSE
     slot = gateway.streams.take(caller.account, caller.expires_at)
@@ -236,8 +242,9 @@ def _cleaned(value: Value) -> bytes:
 async def _changes(
     gateway: Gateway, question_filter: QuestionFilter, tenant: str, media_type: str, *, follow: bool
 ) -> AsyncIterator[bytes]:
+    begin = encode(Frame("ready", {}), media_type)
     if media_type == SSE:
-        yield f"retry: {RETRY}\n\n".encode()
+        begin = f"retry: {RETRY}\n\n".encode() + begin
     try:
         async with contextlib.aclosing(gateway.board.changes(question_filter, tenant, REREAD_AFTER)) as batches:
             async for batch in batches:
@@ -247,7 +254,8 @@ async def _changes(
                     else Frame("gone", {"id": line.id})
                     for line, passes in batch
                 )
-                yield b"".join(encode(frame, media_type) for frame in frames) or KEEP_ALIVE[media_type]
+                yield begin + b"".join(encode(frame, media_type) for frame in frames) or KEEP_ALIVE[media_type]
+                begin = b""
                 if not follow:
                     return
     except UnavailableError as error:

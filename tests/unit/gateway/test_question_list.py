@@ -235,7 +235,8 @@ async def test_changes_begin_with_what_runs() -> None:
         await here.publish(*running(1), *run("At eight."))
         reply = await here.http.get(f"{LIST}/changes?follow=false&status=running", headers=NDJSON)
 
-    (line,) = map(json.loads, reply.text.splitlines())
+    ready, line = map(json.loads, reply.text.splitlines())
+    assert ready["event"] == "ready"
     assert (line["event"], line["data"]["id"], line["data"]["stage"]) == ("question", f"{1:032x}", "answer")
 
 

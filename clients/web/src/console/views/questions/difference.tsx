@@ -7,6 +7,7 @@ import { duration, figure } from "../../formats";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
 import type { ViewProps } from "../registry";
+import { RECENT } from "./question";
 import type { QuestionTexts } from "./texts";
 import type { Difference, RunSummary, Scores, Timeline } from "./types";
 
@@ -31,7 +32,7 @@ export function DifferenceView({ api, common, language, id, other, texts }: Prop
     if (!running) return undefined;
     const here = new AbortController();
     const listen = async (): Promise<void> => {
-      for await (const { event } of api.follow("/api/v1/events", { id: other, since: 1 }, here.signal)) if (event === "event") loaded.reload();
+      for await (const { event } of api.follow("/api/v1/events", { id: other, since: RECENT }, here.signal)) if (event === "event") loaded.reload();
     };
     listen().catch(() => undefined); // the page can be loaded again
     return () => here.abort();
@@ -90,16 +91,18 @@ function Compared({ found, texts, language }: ComparedProps) {
           <Side title={texts.repeated} run={right} words={found.words} kept="+" texts={texts} />
         </div>
       </section>
-      <Table
-        caption={texts.figures}
-        rows={figures}
-        keyOf={(one) => one[0]}
-        columns={[
-          { title: texts.figure, cell: (one) => one[0] },
-          { title: texts.original, cell: (one) => one[1] },
-          { title: texts.repeated, cell: (one) => (one[1] === one[2] ? one[2] : <b>{one[2]}</b>) },
-        ]}
-      />
+      <section>
+        <Table
+          caption={texts.figures}
+          rows={figures}
+          keyOf={(one) => one[0]}
+          columns={[
+            { title: texts.figure, cell: (one) => one[0] },
+            { title: texts.original, cell: (one) => one[1] },
+            { title: texts.repeated, cell: (one) => (one[1] === one[2] ? one[2] : <b>{one[2]}</b>) },
+          ]}
+        />
+      </section>
       <section class="stack" aria-labelledby="moved">
         <h3 id="moved">{texts.gainedLost}</h3>
         {!passages.length && <p class="muted">{texts.samePassages}</p>}

@@ -28,7 +28,11 @@ interface State {
 
 const START: State = { lines: [], after: "", busy: true, error: null, connected: false };
 
-/** What the filters select, newest first; changes come in bunches, at most one for each frame that is painted. */
+/**
+ * What the filters select, newest first; changes come in bunches, at most one for each frame that is painted.
+ *
+ * The first page is read once the server collects changes, so that nothing falls between the two.
+ */
 export function useLiveList(api: Api, filters: Query): LiveList {
   const [state, setState] = useState<State>(START);
   const [round, setRound] = useState(0);
@@ -58,7 +62,6 @@ export function useLiveList(api: Api, filters: Query): LiveList {
     const here = new AbortController();
     abort.current = here;
     setState(START);
-    load("", here.signal);
     const waiting = new Map<string, QuestionLine | null>();
     let frame = 0;
     const flush = (): void => {
@@ -68,19 +71,26 @@ export function useLiveList(api: Api, filters: Query): LiveList {
       waiting.clear();
       setState((before) => ({ ...before, lines: merged(before.lines, changed, gone) }));
     };
-    let connections = 0;
+    let begun = false;
+    const begin = (): void => {
+      // What runs is told anew; what has ended meanwhile is in the first page.
+      if (begun) setState((before) => ({ ...before, lines: before.lines.filter((line) => line.status === "ended") }));
+      begun = true;
+      load("", here.signal);
+    };
     const connection = (connected: boolean): void => {
       setState((before) => ({ ...before, connected }));
-      if (connected && ++connections > 1) load("", here.signal);
+      if (!connected && !begun) begin();
     };
     const listen = async (): Promise<void> => {
       for await (const { event, data } of api.follow("/api/v1/questions/changes", filters, here.signal, connection)) {
-        if (event === "question") waiting.set((data as QuestionLine).id, data as QuestionLine);
+        if (event === "ready") begin();
+        else if (event === "question") waiting.set((data as QuestionLine).id, data as QuestionLine);
         else if (event === "gone") waiting.set((data as { id: string }).id, null);
-        frame ||= requestAnimationFrame(flush);
+        if (waiting.size) frame ||= requestAnimationFrame(flush);
       }
     };
-    listen().catch((error: unknown) => !here.signal.aborted && setState((before) => ({ ...before, error, connected: false })));
+    listen().catch((error: unknown) => !here.signal.aborted && setState((before) => ({ ...before, error, busy: false, connected: false })));
     return () => {
       here.abort();
       cancelAnimationFrame(frame);
@@ -93,7 +103,7 @@ export function useLiveList(api: Api, filters: Query): LiveList {
     busy: state.busy,
     error: state.error,
     connected: state.connected,
-    next: () => state.after && !loading.current && load(state.after, abort.current?.signal),
+    next: () => state.after && !state.error && !loading.current && load(state.after, abort.current?.signal),
     reload: () => setRound((before) => before + 1),
   };
 }

@@ -17,6 +17,9 @@ import type { QuestionTexts } from "./texts";
 import { Steps } from "./timeline";
 import type { QuestionPage, Timeline } from "./types";
 
+/** Seconds back from which events are told: one may have come between the reading and the stream. */
+export const RECENT = 120;
+
 interface Props extends ViewProps {
   id: string;
   texts: QuestionTexts;
@@ -30,7 +33,7 @@ export function OneQuestion({ api, common, language, id, texts, caller }: Props)
     if (!running) return undefined;
     const here = new AbortController();
     const listen = async (): Promise<void> => {
-      for await (const { event } of api.follow("/api/v1/events", { id, since: 1 }, here.signal)) if (event === "event") loaded.reload();
+      for await (const { event } of api.follow("/api/v1/events", { id, since: RECENT }, here.signal)) if (event === "event") loaded.reload();
     };
     listen().catch(() => undefined); // what is shown stays; the next visit reads it again
     return () => here.abort();

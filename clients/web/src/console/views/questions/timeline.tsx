@@ -20,7 +20,7 @@ export function Steps({ found, texts }: PartProps) {
   const note = (step: TimelineStep): string =>
     step.running ? texts.stillRunning : step.recorded ? texts.recordedStep : step.out_of_band ? texts.afterEnding : "";
   return (
-    <section class="stack" aria-labelledby="steps">
+    <section class="stack steps" aria-labelledby="steps">
       <h3 id="steps">{texts.timeline}</h3>
       <Table
         quiet
