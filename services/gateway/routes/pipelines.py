@@ -98,7 +98,7 @@ class PipelineRollback(BaseModel):
 
 @router.get("/pipeline-schema")
 async def pipeline_schema(gateway: CurrentGateway, _: Operator) -> dict[str, Any]:
-    """Read the JSON schema of a pipeline document with a description of every setting, as the running stages have it."""
+    """Read the JSON schema of a pipeline document with a description of every setting, from the running stages."""
     replies = await gateway.operations.sections.replies(Pipeline(name="schema"), describe=True)
     head = Pipeline.model_json_schema()
     stages = {
