@@ -34,13 +34,16 @@ export interface Schema {
   [name: string]: unknown;
 }
 
+/** As the files of pipelines are read: in YAML 1.1 `off` is no text, so that one is written in quotes. */
+const VERSION = "1.1";
+
 export function written(document: Document): string {
-  return stringify(document, { lineWidth: 100 });
+  return stringify(document, { lineWidth: 100, version: VERSION });
 }
 
 /** The document that a text is; null with the marks of what is no YAML, or no mapping. */
 export function read(text: string, noMapping: string): { document: Document | null; marks: Mark[] } {
-  const parsed = parseDocument(text, { prettyErrors: false });
+  const parsed = parseDocument(text, { prettyErrors: false, version: VERSION });
   if (parsed.errors.length) {
     return { document: null, marks: parsed.errors.map((error) => mark(text, error.pos[0], error.pos[1], error.message)) };
   }
@@ -51,7 +54,7 @@ export function read(text: string, noMapping: string): { document: Document | nu
 
 /** The faults at the keys that they name, or at the nearest key around. */
 export function marksOf(text: string, faults: readonly Fault[]): Mark[] {
-  const root = parseDocument(text, { prettyErrors: false }).contents;
+  const root = parseDocument(text, { prettyErrors: false, version: VERSION }).contents;
   return faults.map((fault) => {
     const [from, to] = placeOf(root, fault.at ? fault.at.split(".") : [], [0, Math.min(text.length, lineEnd(text, 0))]);
     return mark(text, from, to, fault.at ? `${fault.at}: ${fault.problem}` : fault.problem);
