@@ -164,6 +164,13 @@ class PipelineSource(Protocol):
             PipelineError: when it is not kept any more, or never was.
         """
 
+    async def revisions(self, name: str) -> list[int]:
+        """The numbers of the revisions of that name that are kept, oldest first; none where there is no such pipeline.
+
+        Raises:
+            UnavailableError: they cannot be read now.
+        """
+
 
 async def pipeline_for(source: PipelineSource, name: str, tenant: str) -> PipelineRef | None:
     """The newest revision of the pipeline for questions of this tenant; None where it has none of that name."""

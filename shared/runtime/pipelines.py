@@ -74,6 +74,23 @@ def _document(folder: Path) -> tuple[Path, dict[str, Any]]:
     return path, document
 
 
+def document_of(pipeline: Pipeline) -> dict[str, Any]:
+    """The document of a pipeline as its file has it: the head, then one key per stage; empty keys are left out."""
+    stored = json.loads(pipeline.encode())
+    sections = stored.pop("sections")
+    head = {key: stored[key] for key in HEADING if stored.get(key)}
+    return {**head, **sections}
+
+
+def pipeline_of(document: dict[str, Any], place: str) -> Pipeline:
+    """The pipeline of a document as its file has it, which must have a name.
+
+    Raises:
+        PipelineError: a section is no mapping, or the head does not fit; the text begins with `place`.
+    """
+    return _pipeline_of(Path(place), document)
+
+
 def _pipeline_of(path: Path, document: dict[str, Any]) -> Pipeline:
     sections = {key: value or {} for key, value in document.items() if key not in HEADING}
     for stage, section in sections.items():

@@ -76,8 +76,10 @@ class MemoryPipelines:
         """A `PipelineStore` of these pipelines."""
         return MemoryPipelineStore(self)
 
-    def revisions(self, name: str) -> list[int]:
-        """The numbers of the revisions of this name, oldest first."""
+    async def revisions(self, name: str) -> list[int]:
+        return self._numbers(name)
+
+    def _numbers(self, name: str) -> list[int]:
         return [number for number, one in enumerate(self._revisions, start=1) if one.name == name]
 
     def add(self, pipeline: Pipeline) -> PipelineRef:
@@ -96,7 +98,7 @@ class MemoryPipelines:
         return PipelineRef(name=name, revision=len(self._revisions))
 
     def current(self, name: str) -> PipelineRef | None:
-        numbers = self.revisions(name)
+        numbers = self._numbers(name)
         return PipelineRef(name=name, revision=numbers[-1]) if numbers else None
 
     def names(self) -> list[str]:
@@ -139,4 +141,4 @@ class MemoryPipelineStore:
         return await self._kept.propose(pipeline)
 
     async def revisions(self, name: str) -> list[int]:
-        return self._kept.revisions(name)
+        return await self._kept.revisions(name)

@@ -130,11 +130,12 @@ class NatsPipelines:
         return PipelineRef(name=name, revision=revision)
 
     async def revisions(self, name: str) -> list[int]:
-        """The numbers of the revisions that are kept, oldest first."""
         try:
             history = await self._opened().history(name)
         except NoKeysError:
             return []
+        except (NatsError, APIError) as error:
+            raise UnavailableError("the revisions could not be read; NATS is unavailable") from error
         return [entry.revision for entry in history if entry.revision and entry.value]
 
     async def _bucket_of(self, name: str) -> KeyValue:

@@ -69,9 +69,6 @@ class PipelineStore(PipelineSource, Protocol):
     async def propose(self, pipeline: Pipeline) -> PipelineRef:
         """Store a candidate: it can be used by its reference only, is not listed, and expires."""
 
-    async def revisions(self, name: str) -> list[int]:
-        """The numbers of the revisions that are kept, oldest first."""
-
 
 class SignalPublisher(Protocol):
     """Publishes signals about one question; delivery is not guaranteed."""

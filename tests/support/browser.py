@@ -51,7 +51,7 @@ async def open_page(browser: Browser, address: str, **options: Any) -> AsyncIter
     await page.goto(address)
     try:
         yield page
-        assert not faults
+        assert faults == []
     finally:
         await context.close()
 

@@ -154,6 +154,16 @@ ROUTES: dict[str, Access] = {
     "POST /api/v1/search": entry("client", json={"query": "hours"}),
     "GET /api/v1/caller": entry("client"),
     "GET /api/v1/pipelines": entry("client"),
+    "GET /api/v1/pipelines/{name}": entry("operator", "/api/v1/pipelines/default"),
+    "GET /api/v1/pipelines/{name}/changes": entry(
+        "operator", "/api/v1/pipelines/default/changes", params={"before": 1}
+    ),
+    "PUT /api/v1/pipelines/{name}": entry("platform", "/api/v1/pipelines/default", json={"document": {}}, found=501),
+    "POST /api/v1/pipelines/{name}/rollback": entry(
+        "platform", "/api/v1/pipelines/default/rollback", json={"revision": 1}, found=501
+    ),
+    "GET /api/v1/pipeline-schema": entry("operator"),
+    "POST /api/v1/pipeline-check": entry("operator", json={"document": {}}),
     "GET /api/v1/documents/index": entry("client"),
     "GET /api/v1/documents": entry("editor"),
     "GET /api/v1/documents/formats": entry("editor"),
