@@ -41,7 +41,8 @@ export interface paths {
          * Changes
          * @description Stream the changes of the list (SSE, or NDJSON by `Accept`), beginning with the questions that run.
          *
-         *     Several changes of one question at the same time are one. After a lost connection, read the list again.
+         *     Several changes of one question at the same time are one. Read the list after `ready`, which comes once changes are
+         *     collected, also after a lost connection: then nothing is missed.
          */
         get: operations["question_list_changes"];
         put?: never;
@@ -1137,6 +1138,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pipeline-schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pipeline Schema
+         * @description Read the JSON schema of a pipeline document with a description of every setting, from the running stages.
+         */
+        get: operations["pipelines_pipeline_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipeline-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Pipeline
+         * @description Check a document: every stage says what is wrong with its section. Nothing is stored.
+         */
+        post: operations["pipelines_check_pipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pipeline
+         * @description Read the document of a pipeline, of its newest revision or an earlier one.
+         *
+         *     Names and passwords in addresses are hidden (`***`).
+         */
+        get: operations["pipelines_pipeline"];
+        /**
+         * Apply Pipeline
+         * @description Check a document and store it; new questions use it at once. 422 with everything that is wrong with it.
+         */
+        put: operations["pipelines_apply_pipeline"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{name}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pipeline Changes
+         * @description Compare two revisions of a pipeline, setting by setting.
+         */
+        get: operations["pipelines_pipeline_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Back Pipeline
+         * @description Store the document of an earlier revision as the newest one. It is checked again: stages may have changed.
+         */
+        post: operations["pipelines_roll_back_pipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -1476,6 +1583,36 @@ export interface components {
              * @default
              */
             reason?: string;
+        };
+        /**
+         * AppliedPipeline
+         * @description The revision that new questions use from now on; `changed`: it is a new one.
+         */
+        AppliedPipeline: {
+            /** Name */
+            name: string;
+            /** Revision */
+            revision: number;
+            /** Changed */
+            changed: boolean;
+        };
+        /**
+         * Change
+         * @description A setting that two documents have differently; one that a document does not have is null.
+         */
+        Change: {
+            /** At */
+            at: string;
+            /**
+             * Before
+             * @description In the first document.
+             */
+            before: unknown;
+            /**
+             * After
+             * @description In the second document.
+             */
+            after: unknown;
         };
         /**
          * ChatCompletionIn
@@ -2252,6 +2389,16 @@ export interface components {
              * @description Whether the numbered sources are listed below the text.
              */
             sources?: boolean | null;
+        };
+        /**
+         * Fault
+         * @description What does not fit: `at` is the place of the key, such as `answer.temperature`; empty: the whole document.
+         */
+        Fault: {
+            /** At */
+            at: string;
+            /** Problem */
+            problem: string;
         };
         /**
          * FeedbackIn
@@ -3191,12 +3338,80 @@ export interface components {
             p99?: number;
         };
         /**
+         * PipelineChanges
+         * @description The settings that two revisions have differently.
+         */
+        PipelineChanges: {
+            /** Name */
+            name: string;
+            /** Before */
+            before: number;
+            /** After */
+            after: number;
+            /** Changes */
+            changes: components["schemas"]["Change"][];
+        };
+        /**
+         * PipelineCheck
+         * @description Whether a document can be applied, and everything that is wrong with it.
+         */
+        PipelineCheck: {
+            /** Valid */
+            valid: boolean;
+            /**
+             * Faults
+             * @default []
+             */
+            faults?: components["schemas"]["Fault"][];
+        };
+        /**
+         * PipelineDocument
+         * @description A document as its file has it: the head, then one key per stage, without the defaults of what it leaves out.
+         *
+         *     `revisions` are the numbers of those that are kept, oldest first; `current` is the one that new questions use.
+         */
+        PipelineDocument: {
+            /** Name */
+            name: string;
+            /** Revision */
+            revision: number;
+            /** Current */
+            current: number;
+            /** Revisions */
+            revisions: number[];
+            /** Document */
+            document: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * PipelineIn
+         * @description A document to check.
+         */
+        PipelineIn: {
+            /**
+             * Document
+             * @description As `GET /api/v1/pipelines/{name}` returns it.
+             */
+            document: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * PipelineRef
          * @description The pipeline document a question is answered by; `revision` is the key-value store's revision, 1 and up.
          */
         PipelineRef: {
             /** Name */
             name: string;
+            /** Revision */
+            revision: number;
+        };
+        /**
+         * PipelineRollback
+         * @description Which revision to return to.
+         */
+        PipelineRollback: {
             /** Revision */
             revision: number;
         };
@@ -3213,6 +3428,25 @@ export interface components {
             description: string;
             /** Default */
             default: boolean;
+        };
+        /**
+         * PipelineUpdate
+         * @description A document to apply.
+         */
+        PipelineUpdate: {
+            /**
+             * Document
+             * @description As `GET /api/v1/pipelines/{name}` returns it.
+             */
+            document: {
+                [key: string]: unknown;
+            };
+            /**
+             * Based On
+             * @description The revision that was edited: refused if another one is current; 0: any.
+             * @default 0
+             */
+            based_on?: number;
         };
         /**
          * Problem
@@ -5019,7 +5253,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description `question`: a line of the list, new or changed; `gone`: it fits no more. */
+            /** @description `ready`: from here on nothing is missed; `question`: a line of the list, new or changed; `gone`: it fits no more. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6983,6 +7217,210 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerCounts"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_pipeline_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_check_pipeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PipelineIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineCheck"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_pipeline: {
+        parameters: {
+            query?: {
+                /** @description 0: the newest. */
+                revision?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineDocument"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_apply_pipeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PipelineUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPipeline"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_pipeline_changes: {
+        parameters: {
+            query: {
+                /** @description A revision. */
+                before: number;
+                /** @description 0: the newest. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineChanges"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_roll_back_pipeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PipelineRollback"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPipeline"];
                 };
             };
             /** @description An error; its text says what to send instead. */

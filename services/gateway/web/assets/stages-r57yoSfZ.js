@@ -1,1 +1,0 @@
-import{i as e}from"./console-CjuYceit.js";import{t}from"./jsxRuntime-B1AwT98i.js";function n({common:n}){return t(e,{title:n.stages})}export{n as default};
