@@ -227,6 +227,20 @@ async def test_several_are_dropped_and_retried_at_once_and_what_cannot_be_is_tol
         await expect(page.locator("main")).to_contain_text("No dead letters")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-GB", "fr-FR"])
+async def test_dead_letters_have_no_barriers(browser: Browser, town: Town, locale: str, theme: str) -> None:
+    number = await town.bury(await step(town, "QuestionApproved"), "translation", "rules")
+    async with console(browser, town.home, "#/dead", key=ALL, locale=locale, color_scheme=theme) as page:
+        await page.get_by_role("link", name=str(number), exact=True).wait_for()
+        assert await barriers(page) == []
+        await page.get_by_role("link", name=str(number), exact=True).click()
+        await expect(page.locator("dl")).to_be_visible()
+        assert await barriers(page) == []
+        await picture(page, f"console-dead-{locale[:2]}-{theme}")
+    await town.http.delete(f"/api/v1/dead/{number}")
+
+
 async def test_dead_letters_are_shown_by_page_in_both_languages_on_a_narrow_screen(
     browser: Browser, town: Town
 ) -> None:

@@ -39,9 +39,6 @@ export default function StagesView({ api, language, common, path }: ViewProps) {
         {said}
       </p>
       <div class="stages">
-        <div class="sideways" tabIndex={0} role="region" aria-label={texts.chart}>
-          <Chart flow={flow.value} reports={figures.reports} chosen={chosen} language={language} texts={texts} />
-        </div>
         <section class="panel stack" aria-label={known ? chosen : texts.choose}>
           {known ? (
             <Chosen stage={chosen} flow={flow.value} reports={figures.reports} language={language} texts={texts}>
@@ -52,6 +49,9 @@ export default function StagesView({ api, language, common, path }: ViewProps) {
             <p class="muted">{texts.chartHint}</p>
           )}
         </section>
+        <div class="sideways" tabIndex={0} role="region" aria-label={texts.chart}>
+          <Chart flow={flow.value} reports={figures.reports} chosen={chosen} language={language} texts={texts} />
+        </div>
       </div>
     </>
   );
