@@ -157,6 +157,7 @@ async def test_a_replay_with_an_edit_is_compared_with_its_original_in_both_langu
             await page.get_by_role("button", name="Replay …").click()
             await page.get_by_label("Begin with").select_option("PassagesRetrieved.0")
             editor = page.get_by_label("Payload of this step")
+            await expect(editor).to_have_value(re.compile('"passages":'))
             recorded = json.loads(await editor.input_value())
             assert "forty euros" in recorded["passages"][0]["text"]
 

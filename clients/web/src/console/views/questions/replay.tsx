@@ -42,7 +42,10 @@ function Form({ api, common, id, query, go, texts, found, facts }: Props & { fou
   const pipelines = useLoaded((signal) => api.get<{ name: string; revision: number }[]>("/api/v1/pipelines", {}, signal), [api]);
   const starting = useAction();
   const replaying = useReplaying(api);
-  useEffect(() => setText(prefilled(fact)), [step]);
+  const choose = (name: string): void => {
+    setStep(name);
+    setText(prefilled(facts.find((one) => one.step === name) ?? first));
+  };
   const edit = editOf(fact, text, texts);
   const start = async (): Promise<void> => {
     if ("problem" in edit) return;
@@ -60,7 +63,7 @@ function Form({ api, common, id, query, go, texts, found, facts }: Props & { fou
       <div class="filters">
         <label>
           {texts.from}
-          <select value={step} onChange={(event) => setStep(event.currentTarget.value)}>
+          <select value={step} onChange={(event) => choose(event.currentTarget.value)}>
             {facts.map((one) => (
               <option key={one.step} value={one.step}>
                 {one.step}
