@@ -144,7 +144,7 @@ class SqlRecord:
         from services.persistence import quality_sql
 
         rows = await self._read(quality_sql.periods(span, since, until, pipeline, tenant))
-        return [CountedPeriod(row["starts_at"], row["pipeline"], Rollup.from_json(row["figures"])) for row in rows]
+        return [CountedPeriod(row["starts_at"], row["pipeline"], row["figures"]) for row in rows]
 
     async def rated(self, criteria: RatingCriteria, after: PageCursor | None, limit: int) -> Sequence[FeedbackLine]:
         from services.persistence import quality_sql

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -128,11 +128,11 @@ class RatingCriteria:
 
 @dataclass(frozen=True)
 class CountedPeriod:
-    """The rollup of one pipeline in the hour or day that begins at `starts_at`."""
+    """The rollup of one pipeline in the hour or day that begins at `starts_at`, as stored (`Rollup.from_json`)."""
 
     starts_at: datetime
     pipeline: str
-    rollup: Rollup
+    figures: dict[str, Any]
 
 
 class ComparedExchange(Value):

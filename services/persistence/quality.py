@@ -33,7 +33,7 @@ from shared.contracts.requests.quality import (
 )
 
 #: Points that are read and added up at once: the rollups of many pipelines take a while, and questions come first.
-POINTS_AT_ONCE = 48
+POINTS_AT_ONCE = 12
 _SCORE_NAMES = ("groundedness", "relevancy", "completeness", "overall")
 _RATINGS = {"": 0, "up": 1, "down": -1}
 _STEPS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
@@ -114,7 +114,7 @@ def _points(periods: Iterable[CountedPeriod]) -> list[SeriesPoint]:
     """One point for each period, over all its pipelines."""
     totals: dict[datetime, Rollup] = {}
     for one in periods:
-        totals.setdefault(one.starts_at, Rollup()).add(one.rollup)
+        totals.setdefault(one.starts_at, Rollup()).add(Rollup.from_json(one.figures))
     return [_point(starts_at, rollup) for starts_at, rollup in sorted(totals.items(), key=lambda item: item[0])]
 
 

@@ -29,6 +29,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "services/persistence/models.py",
         "services/persistence/sql.py",
         "services/persistence/sql_queries.py",
+        "services/persistence/quality_sql.py",
         "services/persistence/sql_writer.py",
         "services/persistence/adapters.py",
         "services/persistence/directory_sql.py",

@@ -7,8 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text as statement_of
 
-from services.persistence import projection
+from services.persistence import projection, quality_sql
 from services.persistence.adapters import SqlRecord
 from services.persistence.ports import Evaluation, Feedback, PageCursor, RatingCriteria, Record
 from services.persistence.quality import QualityQueries
@@ -199,3 +200,19 @@ async def test_pipelines_that_were_asked_different_questions_have_no_pairs(recor
     assert told.b.elapsed.p50 == pytest.approx(500)
     none = await QualityQueries(record).comparison(request.model_copy(update={"until": NOON}))
     assert (none.a.counted, none.b.outcomes) == (0, {})
+
+
+@pytest.mark.parametrize("criteria", [RatingCriteria(tenant="default"), RatingCriteria(pipeline="default", rating=-1)])
+async def test_a_page_of_ratings_is_read_from_the_newest_on_and_not_from_every_exchange(
+    tmp_path: Path, criteria: RatingCriteria
+) -> None:
+    record = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
+    await record.open()
+    statement = quality_sql.rated(criteria, None, 51).compile(
+        dialect=record.database().engine.dialect, compile_kwargs={"literal_binds": True}
+    )
+    plan = await record.database().read(statement_of(f"EXPLAIN QUERY PLAN {statement}"))  # type: ignore[arg-type]
+    await record.close()
+
+    assert "feedback USING INDEX ix_feedback_at" in plan[0]["detail"]
+    assert all("SCAN exchanges" not in row["detail"] for row in plan)

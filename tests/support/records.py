@@ -189,7 +189,7 @@ class MemoryRecord:
     ) -> Sequence[CountedPeriod]:
         entries = (*self.exchanges.values(), *self.feedback.values(), *self.evaluations.values(), *self.expired)
         return [
-            CountedPeriod(key.starts_at, key.pipeline, one)
+            CountedPeriod(key.starts_at, key.pipeline, one.as_json())
             for key, one in sorted(roll_up(entries).items(), key=lambda item: item[0])
             if key.span == span
             and since <= key.starts_at < until
