@@ -44,9 +44,9 @@ async def test_an_operator_sees_every_view(browser: Browser, home: str) -> None:
             await expect(page.locator("nav [aria-current]")).to_have_text(name)
 
 
-async def test_an_editor_sees_the_documents_only(browser: Browser, home: str) -> None:
+async def test_an_editor_sees_the_documents_and_their_graph_only(browser: Browser, home: str) -> None:
     async with console(browser, home, key=EDITOR) as page:
-        await expect(page.locator("nav a")).to_have_text(["Documents", "Chat"])
+        await expect(page.locator("nav a")).to_have_text(["Documents", "Graph", "Chat"])
         await page.goto(f"{home}/console#/stages")
         await expect(page.locator("main")).to_contain_text("Your key may not see this view.")
 

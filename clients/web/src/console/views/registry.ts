@@ -37,7 +37,7 @@ export const VIEWS: readonly View[] = [
   { name: "stages", role: "operator", load: () => import("./stages") },
   { name: "dead", role: "operator", load: () => import("./dead") },
   { name: "documents", role: "editor", load: () => import("./documents") },
-  { name: "graph", role: "operator", load: () => import("./graph") },
+  { name: "graph", role: "editor", load: () => import("./graph") },
   { name: "quality", role: "operator", load: () => import("./quality") },
   { name: "pipelines", role: "operator", load: () => import("./pipelines") },
 ];
