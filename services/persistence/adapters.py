@@ -164,7 +164,9 @@ class SqlRecord:
             ratings |= await self.balances(ids)
             evaluated = await self._read(quality_sql.evaluations_of(ids))
             scores |= {row["exchange_id"]: row["scores"] for row in evaluated}
-        return [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
+        return await asyncio.to_thread(
+            lambda: [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
+        )
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         from services.persistence import sql_queries
