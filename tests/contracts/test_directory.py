@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from shared.contracts.requests.directory import (
     ExpertsRequest,
     LoadRequest,
 )
-from tests.support.servers import PostgresServer, free_port, postgres_server
+from tests.support.servers import free_port
 
 pytestmark = pytest.mark.integration
 
@@ -53,12 +53,6 @@ CONTENT = (
     ContentItem(id="a2", title="Le stress au travail", topics=("stress",), language="fra"),
     ContentItem(id="a3", title="Sleeping well", topics=("sleep",), language="eng"),
 )
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

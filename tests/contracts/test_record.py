@@ -6,7 +6,6 @@ import asyncio
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Sco
 from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
 from shared.contracts.facts import Ending, QuestionRejected, QuestionWithdrawn
 from shared.contracts.requests.persistence import Exchange
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
+from tests.support.records import NOON, question_id, said, verified
 from tests.support.servers import PostgresServer, free_port, postgres_server
 from tests.support.speed import limit
 
@@ -36,12 +35,6 @@ SENTENCES = (SentenceVerdict(text="a", supported=True, score=80, citations=(1,))
 TIMELINE = (Timing(stage="moderation", waited_ms=1.5, worked_ms=2.5),)
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
-        yield server
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a new, empty database."""
@@ -49,20 +42,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite+aiosqlite:///{tmp_path / 'record' / 'record.db'}"
     server: PostgresServer = request.getfixturevalue("postgres")
     return server.new_database()
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
-    kept: Record
-    if request.param == "memory":
-        kept = MemoryRecord()
-    elif request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
-    await kept.open()
-    yield kept
-    await kept.close()
 
 
 async def save(record: Record, ending: Ending, number: int = 0, seconds: float = 0, lane: Lane = Lane.LIVE) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,17 +17,10 @@ from services.persistence.erasure_adapter import SqlErasureStore
 from services.persistence.ports import Feedback
 from shared.contracts.requests.persistence import Exchange
 from tests.support.records import NOON, question_id, said, verified
-from tests.support.servers import PostgresServer, postgres_server
 
 pytestmark = pytest.mark.integration
 
 SECRET = "Zyxquwertvbnalsk"
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,33 +15,12 @@ from services.persistence.quality import QualityQueries
 from shared.contracts.domain import Lane, PipelineRef, Scores
 from shared.contracts.facts import Ending, QuestionEscalated, QuestionRejected
 from shared.contracts.requests.quality import ComparisonRequest, FeedbackRequest, PipelineSide, SeriesRequest
-from tests.support.records import NOON, MemoryRecord, question_id, said, verified
-from tests.support.servers import PostgresServer, postgres_server
+from tests.support.records import NOON, question_id, said, verified
 
 pytestmark = pytest.mark.integration
 
 HOUR = timedelta(hours=1)
 BETTER = Scores(groundedness=1, relevancy=1, completeness=1, overall=1)
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
-        yield server
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Record]:
-    kept: Record
-    if request.param == "memory":
-        kept = MemoryRecord()
-    elif request.param == "sqlite":
-        kept = SqlRecord(f"sqlite+aiosqlite:///{tmp_path / 'record.db'}")
-    else:
-        kept = SqlRecord(request.getfixturevalue("postgres").new_database())
-    await kept.open()
-    yield kept
-    await kept.close()
 
 
 async def save(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from cli.host.catalogue import stages
 from cli.operations import bus
-from cli.operations.credentials import USERS_FILE, issue, operator_rights
+from cli.operations.credentials import issue, operator_rights
 from shared.bus.ports import DeadLetterFilter
 from shared.contracts.domain import Lane
 from shared.contracts.errors import AnswerbusError, ConfigurationError
@@ -28,19 +28,7 @@ from tests.integration.rig import asked
 from tests.support.servers import Server, nats_server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def seeds(tmp_path: Path) -> Path:
-    issue(tmp_path / "credentials", stages())
-    return tmp_path / "credentials"
-
-
-@pytest.fixture
-def server(tmp_path: Path, seeds: Path) -> Iterator[Server]:
-    with nats_server(tmp_path, config=seeds / USERS_FILE) as running:
-        yield running
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from pydantic import SecretStr
 
 from cli.host.catalogue import stages
 from cli.operations import bus
-from cli.operations.credentials import USERS_FILE, issue
 from cli.operations.operator_session import operator_session
 from services.gateway.question_board import QuestionBoard
 from services.gateway.stream import LiveFeed
@@ -25,22 +23,10 @@ from shared.runtime.permissions import INJECTOR, OPERATOR
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryPipelines
 from tests.integration.rig import asked
-from tests.support.servers import Server, nats_server
+from tests.support.servers import Server
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def seeds(tmp_path: Path) -> Path:
-    issue(tmp_path / "credentials", stages())
-    return tmp_path / "credentials"
-
-
-@pytest.fixture
-def server(tmp_path: Path, seeds: Path) -> Iterator[Server]:
-    with nats_server(tmp_path, config=seeds / USERS_FILE) as running:
-        yield running
+pytestmark = pytest.mark.integration
 
 
 async def test_what_was_asked_before_is_read_from_the_log_and_what_follows_comes_by_the_feed(

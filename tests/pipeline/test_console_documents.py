@@ -17,7 +17,7 @@ from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
 from tests.unit.retrieval.test_document_readers import _pdf as pdf
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EDITOR, OPERATOR = "editor-key-0123456789", "operator-key-0123456"
 KEYS = f"desk:editor:{EDITOR},ops:operator:{OPERATOR}"

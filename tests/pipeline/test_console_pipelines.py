@@ -16,7 +16,7 @@ from tests.support.browser import barriers, picture, running_browser
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, result_of, tags
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WRONG = "\nmoderation:\n  short_wrods: 99\n"
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])

@@ -20,7 +20,7 @@ from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, record_of, result_of, tags
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 COMMENT = "How is it paid?"
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])

@@ -26,7 +26,7 @@ from tests.support.model_server import Scripted, ScriptedReply
 from tests.support.records import NOON, question_id, said, verified
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 THEMES = [("en-GB", "light"), ("en-GB", "dark"), ("fr-FR", "light"), ("fr-FR", "dark")]
 

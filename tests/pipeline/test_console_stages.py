@@ -23,7 +23,7 @@ from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, tags
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALL, ONE = "all-key-0123456789ab", "one-key-0123456789ab"
 KEYS = f"ops:operator:{ALL},far:operator:{ONE}"

@@ -17,7 +17,7 @@ from tests.support.issuer import AUDIENCE
 from tests.support.judged import GOOD, RENT, Script, platform, tags
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KEY = "web-key-0123456789"
 WORDS = {"en-GB": ("Log in", "Log out", "was cancelled"), "fr-FR": ("Se connecter", "Se déconnecter", "a été annulée")}

@@ -25,7 +25,7 @@ from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = "What is the rent of a garden plot?"
 

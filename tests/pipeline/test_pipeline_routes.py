@@ -15,7 +15,7 @@ from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
 from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DEFAULT = "/api/v1/pipelines/default"
 

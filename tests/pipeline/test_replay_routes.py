@@ -17,7 +17,6 @@ from shared.runtime.settings import Settings
 from tests.support.judged import GOOD, RENT, Script, platform, result_of, tags
 from tests.support.speed import limit
 
-pytestmark = pytest.mark.timeout(300)
 LIST = "/api/v1/questions"
 
 

@@ -21,7 +21,7 @@ from shared.runtime.testing import MemoryBus
 from tests.support.judged import GOOD, RENT, Script, platform, tags
 from tests.support.speed import limit
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @dataclass

@@ -7,14 +7,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from services.persistence import handler, projection
-from services.persistence.answer_cache import AnswerCache
-from services.persistence.kept_answers import KeptAnswers
+from services.persistence import projection
 from services.persistence.ports import Feedback
-from shared.contracts.pipelines import Sections
-from shared.contracts.stage import Stage
-from shared.runtime.context import StageContext
-from shared.stores.memory import MemoryKeyValue
+from tests.support.record_stage import record_stage
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.unit.gateway.harness import running_gateway
 
@@ -34,14 +29,8 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
     )  # fmt: skip
     await record.save(rating)
 
-    def persistence(context: StageContext) -> Stage:
-        stage = Stage("persistence")
-        kept = KeptAnswers(record, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
-        handler.register_record_requests(stage, record, kept)
-        return stage
-
     async with running_gateway() as here:
-        here.bus.stages.append(persistence(here.bus.context()))
+        here.bus.stages.append(record_stage(record, here.bus.context()))
         yield here.http
 
 

@@ -14,20 +14,15 @@ import pytest
 
 from services.gateway.question_board import ENDED_SECONDS, IDLE, QuestionBoard
 from services.gateway.stream import LiveFeed
-from services.persistence import handler, projection
-from services.persistence.answer_cache import AnswerCache
-from services.persistence.kept_answers import KeptAnswers
+from services.persistence import projection
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Lane
 from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact, FeedbackGiven, QuestionRejected, QuestionWithdrawn
-from shared.contracts.pipelines import Sections
-from shared.contracts.stage import Stage
 from shared.history.question_lines import QuestionFilter
 from shared.history.replay_plan import again
-from shared.runtime.context import StageContext
 from shared.runtime.testing import MemoryBus
-from shared.stores.memory import MemoryKeyValue
+from tests.support.record_stage import record_stage
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.support.speed import limit
 from tests.unit.gateway.harness import CID, QUESTION, RunningGateway, asked, run, running_gateway, then
@@ -40,16 +35,8 @@ NDJSON = {"Accept": "application/x-ndjson"}
 @asynccontextmanager
 async def listed(record: MemoryRecord | None = None, **settings: Any) -> AsyncIterator[RunningGateway]:
     """A gateway beside a persistence with this record."""
-    kept = record or MemoryRecord()
-
-    def persistence(context: StageContext) -> Stage:
-        stage = Stage("persistence")
-        answers = KeptAnswers(kept, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
-        handler.register_record_requests(stage, kept, answers)
-        return stage
-
     async with running_gateway(**settings) as here:
-        here.bus.stages.append(persistence(here.bus.context()))
+        here.bus.stages.append(record_stage(record or MemoryRecord(), here.bus.context()))
         yield here
 
 

@@ -11,16 +11,11 @@ import httpx
 import pytest
 
 from services.gateway.exchange_export import safe
-from services.persistence import handler, projection
-from services.persistence.answer_cache import AnswerCache
-from services.persistence.kept_answers import KeptAnswers
+from services.persistence import projection
 from services.persistence.ports import Feedback
 from shared.contracts.domain import Answer
 from shared.contracts.facts import QuestionWithdrawn
-from shared.contracts.pipelines import Sections
-from shared.contracts.stage import Stage
-from shared.runtime.context import StageContext
-from shared.stores.memory import MemoryKeyValue
+from tests.support.record_stage import record_stage
 from tests.support.records import NOON, MemoryRecord, question_id, said, verified
 from tests.unit.gateway.harness import running_gateway
 
@@ -54,14 +49,8 @@ async def record() -> MemoryRecord:
 
 @pytest.fixture
 async def http(record: MemoryRecord) -> AsyncIterator[httpx.AsyncClient]:
-    def persistence(context: StageContext) -> Stage:
-        stage = Stage("persistence")
-        kept = KeptAnswers(record, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
-        handler.register_record_requests(stage, record, kept)
-        return stage
-
     async with running_gateway() as here:
-        here.bus.stages.append(persistence(here.bus.context()))
+        here.bus.stages.append(record_stage(record, here.bus.context()))
         yield here.http
 
 

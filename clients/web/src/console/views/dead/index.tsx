@@ -1,6 +1,6 @@
 /** Dead letters: a list, or one of them where the address names its number. */
 
-import { useLoaded } from "../../loading";
+import { stateOf, useOperations } from "../../operations";
 import { Failure, Loading } from "../../components/states";
 import type { ViewProps } from "../registry";
 import { LetterList } from "./list";
@@ -8,16 +8,12 @@ import { LetterPage } from "./letter";
 import "./dead.css";
 import { DEAD_TEXTS } from "./texts";
 
-interface Operations {
-  actions: Record<string, { allowed: boolean; reason: string }>;
-}
-
 export default function DeadView(props: ViewProps) {
   const texts = DEAD_TEXTS[props.language];
-  const operations = useLoaded((signal) => props.api.get<Operations>("/api/v1/operations", {}, signal), [props.api]);
+  const operations = useOperations(props.api);
   if (operations.error) return <Failure error={operations.error} common={props.common} retry={operations.reload} />;
   if (!operations.value) return <Loading common={props.common} />;
-  const { allowed, reason } = operations.value.actions.dead_letters ?? { allowed: false, reason: "" };
+  const { allowed, reason } = stateOf(operations.value, "dead_letters");
   const number = props.path[0] ?? "";
   const notice = allowed ? null : (
     <p class="notice" id="read-only">

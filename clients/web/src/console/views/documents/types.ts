@@ -1,44 +1,12 @@
 /** What the routes of documents reply. */
 
-export interface IndexedDocument {
-  source: string;
-  digest: string;
-  version: string;
-  title: string;
-  url: string;
-  language: string;
-  collection: string;
-  chunks: number;
-  indexed_at: string;
-  date: string;
-  description: string;
-  prefix: string;
-  origin: string;
-  submission: string;
-  groups: string[];
-  metadata: Record<string, string>;
-}
+import type { Reply } from "../../reply";
 
-export interface DocumentsPage {
-  documents: IndexedDocument[];
-  total: number;
-  after: string;
-  facets?: { collections: Record<string, number>; languages: Record<string, number>; groups: Record<string, number> };
-}
-
-export interface Passage {
-  id: string;
-  text: string;
-  title: string;
-  start: number;
-  end: number;
-}
-
-export interface DocumentPage {
-  document: IndexedDocument;
-  passages: Passage[];
-  after: number;
-}
+export type IndexedDocument = Reply<"IndexedDocument">;
+export type DocumentsPage = Reply<"DocumentsReply">;
+export type DocumentPage = Reply<"DocumentReply">;
+export type Passage = DocumentPage["passages"][number];
+export type Formats = Reply<"DocumentFormats">;
 
 export interface Submission {
   id: string;
@@ -48,9 +16,4 @@ export interface Submission {
   relations?: number;
   seconds?: number;
   reason?: string;
-}
-
-export interface Formats {
-  max_bytes: number;
-  formats: { media_type: string; endings: string[] }[];
 }

@@ -1,43 +1,15 @@
 /** What the routes of the graph reply. */
 
-export const KINDS = ["concept", "technology", "person", "organization", "framework", "pattern", "other"] as const;
-export type Kind = (typeof KINDS)[number];
-export type RelationKind = "uses" | "depends_on" | "extends" | "implements" | "part_of" | "related_to";
+import type { Reply } from "../../reply";
 
-export interface Entity {
-  id: string;
-  name: string;
-  kind: Kind;
-  passages: number;
-}
-
-export interface ProvingPassage {
-  id: string;
-  source: string;
-  text: string;
-  title: string;
-  url: string;
-}
-
-export interface Relation {
-  subject: string;
-  kind: RelationKind;
-  target: string;
-  sources: string[];
-  stated: number;
-  passages: ProvingPassage[];
-}
-
-export interface EntitiesPage {
-  entities: Entity[];
-  relations: Relation[];
-  after: number;
-}
-
-export interface EntityPage extends EntitiesPage {
-  entity: Entity;
-  passages: ProvingPassage[];
-}
+export type Entity = Reply<"GraphEntity">;
+export type Kind = Entity["kind"];
+export const KINDS: readonly Kind[] = ["concept", "technology", "person", "organization", "framework", "pattern", "other"];
+export type Relation = Reply<"GraphRelation">;
+export type RelationKind = Relation["kind"];
+export type ProvingPassage = Reply<"GraphPassage">;
+export type EntitiesPage = Reply<"GraphEntitiesReply">;
+export type EntityPage = Reply<"GraphEntityReply">;
 
 /** What names a relation: its ends and its kind. */
 export function keyOf(relation: Relation): string {

@@ -4,17 +4,14 @@ import { Failure, Loading } from "../../components/states";
 import { Table } from "../../components/table";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import type { Reply } from "../../reply";
 import type { ViewProps } from "../registry";
 import { written } from "./document";
 import { SideBySide } from "./editor";
 import type { Stored } from "./pipeline";
 import type { PipelineTexts } from "./texts";
 
-interface Changes {
-  before: number;
-  after: number;
-  changes: { at: string; before: unknown; after: unknown }[];
-}
+type Changes = Reply<"PipelineChanges">;
 
 interface Props extends ViewProps {
   name: string;

@@ -4,18 +4,14 @@ import { Empty, Failure, Loading } from "../../components/states";
 import { Table } from "../../components/table";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import type { Reply } from "../../reply";
 import type { ViewProps } from "../registry";
 import { Differences } from "./differences";
 import { PipelinePage } from "./pipeline";
 import "./pipelines.css";
 import { pipelineTexts, type PipelineTexts } from "./texts";
 
-interface Summary {
-  name: string;
-  revision: number;
-  description: string;
-  default: boolean;
-}
+type Summary = Reply<"PipelineSummary">;
 
 export default function PipelinesView(props: ViewProps) {
   const texts = pipelineTexts(props.language);

@@ -6,27 +6,15 @@ import { Failure, Loading } from "../../components/states";
 import { Table } from "../../components/table";
 import { useAction, useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import { stateOf, useOperations } from "../../operations";
+import type { Reply } from "../../reply";
 import type { ViewProps } from "../registry";
 import { marksOf, read, schemaAt, written, type Document, type Fault, type Mark, type Schema } from "./document";
 import { Editor, SideBySide } from "./editor";
 import type { PipelineTexts } from "./texts";
 
-export interface Stored {
-  name: string;
-  revision: number;
-  current: number;
-  revisions: number[];
-  document: Document;
-}
-
-interface Allowed {
-  actions: Record<string, { allowed: boolean; reason: string }>;
-}
-
-interface Applied {
-  revision: number;
-  changed: boolean;
-}
+export type Stored = Omit<Reply<"PipelineDocument">, "document"> & { document: Document };
+type Applied = Reply<"AppliedPipeline">;
 
 interface Props extends ViewProps {
   name: string;
@@ -41,22 +29,22 @@ export function PipelinePage(props: Props) {
   const address = `/api/v1/pipelines/${encodeURIComponent(name)}`;
   const loaded = useLoaded((signal) => api.get<Stored>(address, {}, signal), [api, name]);
   const schema = useLoaded((signal) => api.get<Schema>("/api/v1/pipeline-schema", {}, signal), [api]);
-  const rights = useLoaded((signal) => api.get<Allowed>("/api/v1/operations", {}, signal), [api]);
+  const rights = useOperations(api).value;
   const [told, setTold] = useState("");
   if (loaded.error && !loaded.value) return <Failure error={loaded.error} common={common} retry={loaded.reload} />;
   if (!loaded.value) return <Loading common={common} />;
-  const action = rights.value?.actions["pipelines"];
+  const { allowed, reason } = stateOf(rights, "pipelines");
   const changed = (applied: Applied): void => {
     setTold(applied.changed ? texts.applied(applied.revision) : texts.unchanged);
     loaded.reload();
   };
-  const shared = { ...props, address, stored: loaded.value, allowed: action?.allowed ?? false, changed };
+  const shared = { ...props, address, stored: loaded.value, allowed, changed };
   return (
     <>
       <p role="status">{told}</p>
-      {action && !action.allowed && (
+      {rights && !allowed && (
         <p id="not-allowed" class="muted">
-          {texts.notAllowed} {action.reason}
+          {texts.notAllowed} {reason}
         </p>
       )}
       <Editing {...shared} schema={schema.value} />

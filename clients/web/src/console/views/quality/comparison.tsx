@@ -7,44 +7,15 @@ import { Table, type Column } from "../../components/table";
 import { duration, figure } from "../../formats";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import type { Reply } from "../../reply";
 import type { ViewProps } from "../registry";
-import type { Means, Percentiles } from "./figures";
+import type { Means } from "./figures";
 import { PeriodChoice, periodQuery, usePipelines, type PeriodName } from "./filters";
 import type { QualityTexts } from "./texts";
 
-interface Side {
-  pipeline: string;
-  revision: number;
-  counted: number;
-  truncated: boolean;
-  outcomes: Record<string, number>;
-  elapsed: Percentiles;
-  confidence: number;
-  cost_usd: number;
-  tokens: number;
-  scores: Means;
-  evaluations: Means;
-  up: number;
-  down: number;
-}
-
-interface Difference {
-  measure: string;
-  pairs: number;
-  a: number;
-  b: number;
-  difference: number;
-  error: number;
-  higher: number;
-  lower: number;
-}
-
-interface Compared {
-  a: Side;
-  b: Side;
-  pairs: number;
-  paired: Difference[];
-}
+type Side = Reply<"ComparedSide">;
+type Difference = Reply<"PairedDifference">;
+type Compared = Reply<"ComparisonReply">;
 
 interface Props extends ViewProps {
   texts: QualityTexts;

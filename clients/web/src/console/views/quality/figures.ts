@@ -1,40 +1,11 @@
 /** The figures of `GET /api/v1/stats/series` as the charts draw them: one value for every hour or day. */
 
-export interface Means {
-  count: number;
-  groundedness: number;
-  relevancy: number;
-  completeness: number;
-  overall: number;
-}
+import type { Reply } from "../../reply";
 
-export interface Percentiles {
-  p50: number;
-  p95: number;
-  p99: number;
-}
-
-export interface Point {
-  starts_at: string;
-  total: number;
-  outcomes: Record<string, number>;
-  elapsed: Percentiles;
-  reused_exact: number;
-  reused_similar: number;
-  moderated: Record<string, number>;
-  models: Record<string, { calls: number; input_tokens: number; output_tokens: number; cached_tokens: number; cost_usd: number }>;
-  cost_usd: number;
-  sentiment: { up: number; down: number; commented: number };
-  scores: Means;
-  evaluations: Means;
-}
-
-export interface Series {
-  step: "hour" | "day";
-  since: string;
-  until: string;
-  points: Point[];
-}
+export type Means = Reply<"MeanScores">;
+export type Percentiles = Reply<"Percentiles">;
+export type Point = Reply<"SeriesPoint">;
+export type Series = Reply<"SeriesReply">;
 
 /** A line of a chart; null: nothing was measured then. */
 export interface Line {

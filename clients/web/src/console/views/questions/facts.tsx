@@ -3,15 +3,15 @@
 import { useState } from "preact/hooks";
 import { duration } from "../../formats";
 import { linkTo } from "../../route";
+import { useObstacle } from "../../operations";
 import type { ViewProps } from "../registry";
 import { Json } from "./json";
-import { useReplaying } from "./operations";
 import type { PartProps } from "./question";
 import type { QuestionTexts } from "./texts";
 import type { RecordedFact } from "./types";
 
 export function Facts({ found, texts, api }: PartProps & { caller: ViewProps["caller"] }) {
-  const replaying = useReplaying(api);
+  const obstacle = useObstacle(api, "replay");
   if (!found.facts.length) return null;
   return (
     <section class="stack" aria-labelledby="facts">
@@ -19,7 +19,7 @@ export function Facts({ found, texts, api }: PartProps & { caller: ViewProps["ca
       <ol class="facts">
         {found.facts.map((fact) => (
           <li key={fact.sequence}>
-            <OneFact id={found.id} fact={fact} texts={texts} replay={!replaying.reason} />
+            <OneFact id={found.id} fact={fact} texts={texts} replay={!obstacle} />
           </li>
         ))}
       </ol>

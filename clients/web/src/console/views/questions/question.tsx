@@ -6,11 +6,11 @@ import { Failure, Loading } from "../../components/states";
 import { duration, figure, moment } from "../../formats";
 import { useAction, useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import { useObstacle } from "../../operations";
 import type { ViewProps } from "../registry";
 import { Calls } from "./calls";
 import { Drafts, ScoreList } from "./drafts";
 import { Facts } from "./facts";
-import { useReplaying } from "./operations";
 import { Retrievals } from "./retrieval";
 import { StateBadge } from "./rows";
 import type { QuestionTexts } from "./texts";
@@ -139,7 +139,7 @@ function Actions({ found, texts, common, api, reload }: ActionProps) {
   const [asking, setAsking] = useState(false);
   const exporting = useAction();
   const withdrawing = useAction();
-  const replaying = useReplaying(api);
+  const obstacle = useObstacle(api, "replay");
   const inLog = found.kept_in === "log";
   const save = (): Promise<boolean> =>
     exporting.run(async () => {
@@ -155,7 +155,7 @@ function Actions({ found, texts, common, api, reload }: ActionProps) {
     <>
       <div class="row">
         {inLog && (
-          <button type="button" disabled={Boolean(replaying.reason)} aria-describedby={replaying.reason ? "no-replay" : undefined} onClick={() => (location.hash = linkTo("questions", [found.id, "replay"]))}>
+          <button type="button" disabled={Boolean(obstacle)} aria-describedby={obstacle ? "no-replay" : undefined} onClick={() => (location.hash = linkTo("questions", [found.id, "replay"]))}>
             {texts.replayTitle} …
           </button>
         )}
@@ -170,9 +170,9 @@ function Actions({ found, texts, common, api, reload }: ActionProps) {
           </button>
         )}
       </div>
-      {inLog && replaying.reason && (
+      {inLog && obstacle && (
         <p id="no-replay" class="muted">
-          {replaying.reason}
+          {obstacle}
         </p>
       )}
       {Boolean(exporting.error) && <Failure error={exporting.error} common={common} />}

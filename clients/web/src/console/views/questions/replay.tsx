@@ -4,9 +4,9 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Failure, Loading } from "../../components/states";
 import { useAction, useLoaded } from "../../loading";
 import { linkTo } from "../../route";
+import { useObstacle } from "../../operations";
 import type { ViewProps } from "../registry";
 import { coloured } from "./json";
-import { useReplaying } from "./operations";
 import type { QuestionTexts } from "./texts";
 import type { RecordedFact, ReplayStarted, Timeline } from "./types";
 
@@ -41,7 +41,7 @@ function Form({ api, common, id, query, go, texts, found, facts }: Props & { fou
   const [text, setText] = useState(prefilled(fact));
   const pipelines = useLoaded((signal) => api.get<{ name: string; revision: number }[]>("/api/v1/pipelines", {}, signal), [api]);
   const starting = useAction();
-  const replaying = useReplaying(api);
+  const obstacle = useObstacle(api, "replay");
   const choose = (name: string): void => {
     setStep(name);
     setText(prefilled(facts.find((one) => one.step === name) ?? first));
@@ -90,9 +90,9 @@ function Form({ api, common, id, query, go, texts, found, facts }: Props & { fou
       <JsonEditor label={texts.edited} hint={fact.withheld ? texts.rawHint : texts.editedHint} text={text} setText={setText} problem={"problem" in edit ? edit.problem : ""} />
       {!("problem" in edit) && <p class="muted" role="status">{names ? texts.changedFields(names) : texts.unchanged}</p>}
       {Boolean(starting.error) && <Failure error={starting.error} common={common} />}
-      {replaying.reason && <p class="panel">{replaying.reason}</p>}
+      {obstacle && <p class="panel">{obstacle}</p>}
       <div class="row">
-        <button type="submit" class="primary" disabled={starting.busy || "problem" in edit || Boolean(replaying.reason)}>
+        <button type="submit" class="primary" disabled={starting.busy || "problem" in edit || Boolean(obstacle)}>
           {texts.start}
         </button>
         <button type="button" onClick={() => setText(prefilled(fact))}>

@@ -4,6 +4,7 @@ import { Failure, Loading } from "../../components/states";
 import { Table } from "../../components/table";
 import { duration, figure } from "../../formats";
 import { useLoaded } from "../../loading";
+import type { Reply } from "../../reply";
 import { useState } from "preact/hooks";
 import { Item, type PartProps } from "./question";
 import type { Retrieval } from "./types";
@@ -103,27 +104,13 @@ function OneRetrieval({ one, several, ...props }: PartProps & { one: Retrieval; 
   );
 }
 
-interface RankedPassage {
-  rank: number;
-  id: string;
-  source: string;
-  score: number;
-}
-
-interface SearchReply {
-  explanation: {
-    retrievers: { name: string; took_ms: number; missing: string; hits: RankedPassage[] }[];
-    steps: { name: string; took_ms: number; before: RankedPassage[]; after: RankedPassage[]; changes: Record<string, unknown>[] }[];
-  };
-}
-
 /** The same search now, with the ranking before and after each step. */
 function Explained({ found, one, texts, common, api, language }: PartProps & { one: Retrieval }) {
   const body = { query: one.searched.slice(0, 2000), pipeline: found.pipeline.name, collections: one.collections, metadata: one.metadata, explain: true };
-  const loaded = useLoaded((signal) => api.send<SearchReply>("POST", "/api/v1/search", body, signal), [api, one]);
+  const loaded = useLoaded((signal) => api.send<Reply<"SearchReply">>("POST", "/api/v1/search", body, signal), [api, one]);
   if (loaded.error) return <Failure error={loaded.error} common={common} retry={loaded.reload} />;
   if (!loaded.value) return <Loading common={common} />;
-  const { retrievers, steps } = loaded.value.explanation;
+  const { retrievers, steps } = loaded.value.explanation ?? { retrievers: [], steps: [] };
   const hits = retrievers.flatMap(({ name, hits }) => hits.slice(0, 10).map((hit) => ({ ...hit, name })));
   const rows = steps.flatMap((step, place) =>
     (step.changes.length ? step.changes : [{}]).map((change, number) => ({ key: `${place}.${number}`, step: number ? "" : step.name, change, sizes: number ? "" : `${step.before.length} → ${step.after.length}` })),

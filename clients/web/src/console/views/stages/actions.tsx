@@ -7,8 +7,9 @@ import { Confirm } from "../../components/dialog";
 import { Failure } from "../../components/states";
 import { figure } from "../../formats";
 import { useAction } from "../../loading";
+import type { Operations } from "../../operations";
 import type { ConsoleTexts } from "../../texts";
-import { totalOf, type Operations, type Report } from "./figures";
+import { totalOf, type Report } from "./figures";
 import type { StageTexts } from "./texts";
 
 interface Props {

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Api } from "../../api";
+import type { Reply } from "../../reply";
 
 export interface Report {
   stage: string;
@@ -19,15 +20,7 @@ export interface Report {
   not_ready: string;
 }
 
-export interface Flow {
-  stages: string[];
-  facts: { fact: string; kind: "step" | "ending" | "aside"; published_by: string[]; consumed_by: string[] }[];
-}
-
-export interface Operations {
-  setting: string;
-  actions: Record<string, { allowed: boolean; reason: string }>;
-}
+export type Flow = Reply<"Flow">;
 
 export interface Figures {
   /** Milliseconds since 1970; 0: none have come yet. */

@@ -5,10 +5,11 @@ import { Failure, Loading } from "../../components/states";
 import { Table, type Column } from "../../components/table";
 import { duration, figure, moment } from "../../formats";
 import { useLoaded } from "../../loading";
+import { stateOf, useOperations } from "../../operations";
 import type { ViewProps } from "../registry";
 import { Chart, pauseWords } from "./chart";
 import { StageActions } from "./actions";
-import { useFigures, type Flow, type Operations, type Report } from "./figures";
+import { useFigures, type Flow, type Report } from "./figures";
 import "./stages.css";
 import { STAGE_TEXTS, type StageTexts } from "./texts";
 
@@ -16,7 +17,7 @@ export default function StagesView({ api, language, common, path }: ViewProps) {
   const texts = STAGE_TEXTS[language];
   const [round, setRound] = useState(0);
   const flow = useLoaded((signal) => api.get<Flow>("/api/v1/stages/flow", {}, signal), [api, round]);
-  const operations = useLoaded((signal) => api.get<Operations>("/api/v1/operations", {}, signal), [api, round]);
+  const operations = useOperations(api, round);
   const figures = useFigures(api, round);
   const [said, setSaid] = useState("");
   const again = (): void => setRound((before) => before + 1);
@@ -27,7 +28,7 @@ export default function StagesView({ api, language, common, path }: ViewProps) {
   if (error) return <Failure error={error} common={common} retry={again} />;
   if (!flow.value || !operations.value || (!figures.at && !figures.away)) return <Loading common={common} />;
   const { actions } = operations.value;
-  const stages = actions.stages ?? { allowed: false, reason: "" };
+  const stages = stateOf(operations.value, "stages");
   const known = flow.value.stages.includes(chosen);
   return (
     <>

@@ -1,0 +1,20 @@
+"""The requests to persistence alone, answered from a record in memory."""
+
+from __future__ import annotations
+
+from services.persistence import handler
+from services.persistence.answer_cache import AnswerCache
+from services.persistence.kept_answers import KeptAnswers
+from services.persistence.ports import Record
+from shared.contracts.pipelines import Sections
+from shared.contracts.stage import Stage
+from shared.runtime.context import StageContext
+from shared.stores.memory import MemoryKeyValue
+
+
+def record_stage(record: Record, context: StageContext) -> Stage:
+    """A stage that answers what gateways ask of the record, and consumes nothing."""
+    stage = Stage("persistence")
+    kept = KeptAnswers(record, AnswerCache(MemoryKeyValue()), Sections(context.pipelines))
+    handler.register_record_requests(stage, record, kept)
+    return stage
