@@ -199,17 +199,19 @@ def _owned(stage: str, model: type[BaseModel]) -> str:
 
 
 def _schemas(contract: Contract) -> Json:
-    named: dict[type[BaseModel], str] = {event_type(fact): f"{fact.__name__}Event" for fact in contract.facts}
-    named.update({signal: signal.__name__ for signal in SIGNALS})
+    named: dict[str, type[BaseModel]] = {f"{fact.__name__}Event": event_type(fact) for fact in contract.facts}
+    named.update({signal.__name__: signal for signal in SIGNALS})
     for stage, handler in _request_handlers(contract):
-        named.update({model: _owned(stage, model) for model in (handler.request, handler.reply)})
+        named.update({_owned(stage, model): model for model in (handler.request, handler.reply)})
     references, definitions = models_json_schema(
-        [(model, _MODE) for model in named], ref_template="#/components/schemas/{model}"
+        [(model, _MODE) for model in dict.fromkeys(named.values())], ref_template="#/components/schemas/{model}"
     )
-    renamed = {references[model, _MODE]["$ref"].rsplit("/", 1)[1]: name for model, name in named.items()}
-    schemas: Json = {}
-    for key, schema in definitions["$defs"].items():
-        schemas[renamed.get(key, key)] = _with_renamed_refs(schema, renamed)
+    # The reply of several stages may be one model, which has the name of each.
+    keys = {name: references[model, _MODE]["$ref"].rsplit("/", 1)[1] for name, model in named.items()}
+    renamed = {key: name for name, key in keys.items()}
+    found: Json = definitions["$defs"]
+    kept = {key: key for key in found if key not in renamed}
+    schemas: Json = {name: _with_renamed_refs(found[key], renamed) for name, key in {**kept, **keys}.items()}
     for fact in contract.facts:
         name = f"{fact.__name__}Event"
         schemas[name] = _narrowed(schemas[name], fact, title=name)

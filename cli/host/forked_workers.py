@@ -129,7 +129,10 @@ class ForkedWorkers:
     async def open(self) -> None:
         """Start the server; it imports while the caller goes on."""
         async with self._starting:
-            if self._server is None or not self._server.runs:
+            if self._server and not self._server.runs:
+                await self._server.close()
+                self._server = None
+            if self._server is None:
                 self._server = await _start_server()
 
     async def close(self) -> None:

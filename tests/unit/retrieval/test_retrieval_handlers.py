@@ -450,6 +450,8 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
         "document",
         "documents",
         "embed",
+        "graph_entities",
+        "graph_entity",
         "source_index",
         "remove",
         "section",
