@@ -218,7 +218,7 @@ def test_stage_5_passages_are_not_reranked_without_a_reason(desk: Desk) -> None:
 def test_answer_is_written_by_the_main_model_with_minimal_effort_and_low_verbosity_and_cited(desk: Desk) -> None:
     told = desk.ask("Who pays for a parking permit?")["result"]
 
-    (asked,) = desk.calls("answer")
+    *_, asked = desk.calls("answer")  # a call that takes too long on a busy machine is repeated
     assert asked.model == MAIN
     assert (asked.body["reasoning_effort"], asked.body["verbosity"]) == ("minimal", "low")
     assert "help desk of a university college's intranet" in asked.system
