@@ -51,7 +51,7 @@ class Asking:
             self.gap = max(self.gap, time.monotonic() - self._last)
             self._last = time.monotonic()
             self.acknowledged.append(event.correlation_id)
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
 
     async def outage(self) -> float:
         """The longest gap so far, once questions are stored again; begins a new one."""
