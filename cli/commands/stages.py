@@ -20,8 +20,6 @@ app = typer.Typer(help="Pending and running work of each stage, its speed, and h
 
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="The stage.")]
 LaneName = Annotated[str, typer.Option("--lane", help="live or background; default: both.")]
-#: Seconds from which a pause is shown as one without an end; a pause without `--for` lasts a hundred years.
-ENDLESS = 10 * 365 * 86_400
 
 
 @app.callback(invoke_without_command=True)
@@ -111,9 +109,11 @@ def _is_busy(report: dict[str, Any]) -> bool:
 
 
 def _paused(seconds: float | None) -> str:
+    from shared.operations.stage_control import is_endless
+
     if seconds is None:
         return ""
-    return "until resumed" if seconds > ENDLESS else f"{seconds:.0f} s more"
+    return "until resumed" if is_endless(seconds) else f"{seconds:.0f} s more"
 
 
 def _lanes(lane: str) -> list[Lane]:

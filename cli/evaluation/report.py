@@ -20,6 +20,7 @@ from cli.evaluation.answer_metrics import (
     table,
 )
 from cli.evaluation.questions_file import QuestionItem
+from shared.text.excerpts import clipped
 from shared.text.sanitizer import visible
 
 #: Questions in the list of those that changed most.
@@ -204,5 +205,4 @@ def _escaped(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return _escaped(line if len(line) <= 110 else f"{line[:109]}…")
+    return _escaped(clipped(" ".join(text.split()), 110))

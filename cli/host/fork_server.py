@@ -122,8 +122,9 @@ def become_worker(request: ForkRequest) -> None:
     signal_at_parent_death(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit("the server of this worker has ended")
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
     sys.stderr.flush()
     for descriptor in (sys.stdout.fileno(), sys.stderr.fileno()):

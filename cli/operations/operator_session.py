@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from nats.aio.client import Client
+
 from cli.host.catalogue import pipeline_sections
 from cli.operations import bus
 from shared.bus.dead_letters import NatsDeadLetters, NatsDeadLetterStore
@@ -45,14 +47,9 @@ async def operator_session(settings: Settings) -> AsyncIterator[OperatorSession]
     Raises:
         UnavailableError: NATS is unavailable or not provisioned.
     """
-    async with bus.connected(settings, "replay", INJECTOR) as client:
-        pipelines = NatsPipelines(client.jetstream)
-        await pipelines.open()
-        try:
-            facts = OperatorPublisher(client.jetstream, settings.raw_ttl_seconds)
-            yield OperatorSession(facts, NatsEventLog(lambda: client), pipelines)
-        finally:
-            await pipelines.close()
+    async with bus.connected(settings, "replay", INJECTOR) as client, _pipelines(client) as pipelines:
+        facts = OperatorPublisher(client.jetstream, settings.raw_ttl_seconds)
+        yield OperatorSession(facts, NatsEventLog(lambda: client), pipelines)
 
 
 @asynccontextmanager
@@ -92,16 +89,12 @@ async def dead_letter_manager(settings: Settings) -> AsyncIterator[DeadLetterMan
     async with (
         bus.connected(settings, "dead") as operator,
         bus.connected(settings, "dead-again", INJECTOR) as injector,
+        _pipelines(operator) as pipelines,
     ):
-        pipelines = NatsPipelines(lambda: operator.jetstream())
-        await pipelines.open()
-        try:
-            raw_ttl = settings.raw_ttl_seconds
-            letters = NatsDeadLetterStore(lambda: operator.jetstream(timeout=TIMEOUT))
-            facts = OperatorPublisher(injector.jetstream, raw_ttl)
-            yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl)
-        finally:
-            await pipelines.close()
+        raw_ttl = settings.raw_ttl_seconds
+        letters = NatsDeadLetterStore(lambda: operator.jetstream(timeout=TIMEOUT))
+        facts = OperatorPublisher(injector.jetstream, raw_ttl)
+        yield DeadLetterManager(letters, facts, pipelines, pipeline_sections(), raw_ttl)
 
 
 @asynccontextmanager
@@ -113,3 +106,13 @@ async def stage_control(settings: Settings) -> AsyncIterator[StageControl]:
     """
     async with bus.connected(settings, "stages") as client:
         yield StageControl(NatsStageDurables(lambda: client))
+
+
+@asynccontextmanager
+async def _pipelines(client: Client) -> AsyncIterator[NatsPipelines]:
+    pipelines = NatsPipelines(lambda: client.jetstream())
+    await pipelines.open()
+    try:
+        yield pipelines
+    finally:
+        await pipelines.close()

@@ -123,11 +123,18 @@ def encode(frame: Frame, media_type: str) -> bytes:
     return head.encode() + b"data: " + data + b"\n\n"
 
 
+def head(media_type: str, first_id: str = "") -> bytes:
+    """What a stream begins with: when to connect again, and the id from which to go on then (empty: none)."""
+    if media_type != SSE:
+        return b""
+    # An id without data is remembered by the client, and no event is shown.
+    return f"retry: {RETRY}\n".encode() + (f"id: {first_id}\n".encode() if first_id else b"") + b"\n"
+
+
 async def _body(stream: QuestionStream, media_type: str, *, retry: bool, first_id: str) -> AsyncIterator[bytes]:
     """The frames, each batch in one write, with keep-alives between them; closing it early stops the stream."""
     if media_type == SSE and retry:
-        # An id without data is remembered by the client, and no event is shown.
-        yield f"retry: {RETRY}\n".encode() + (f"id: {first_id}\n".encode() if first_id else b"") + b"\n"
+        yield head(media_type, first_id)
     async with contextlib.aclosing(stream.batches()) as batches:
         async for frames in batches:
             yield b"".join(encode(frame, media_type) for frame in frames) or KEEP_ALIVE[media_type]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from services.gateway.pipeline_sections import AskedSections
+from services.gateway.pipeline_sections import AskedSections, faults_in
 from services.gateway.settings import GatewaySettings
 from shared.contracts.errors import PipelineError
 from shared.contracts.facts import stage_names
@@ -58,11 +58,7 @@ async def faults_of(
     if found:
         return None, found
     replies = await sections.replies(pipeline)
-    found += [
-        Fault(at=".".join(filter(None, (stage, one.at))), problem=one.problem)
-        for stage, reply in replies.items()
-        for one in reply.faults
-    ]
+    found += [Fault(at=place, problem=problem) for place, problem in faults_in(replies)]
     if not found:
         try:
             check_turns(pipeline, {stage: reply.values for stage, reply in replies.items()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 
 from services.gateway.settings import GatewaySettings
 from shared.contracts.errors import PipelineError
@@ -25,10 +26,8 @@ class AskedSections:
 
     async def check(self, pipeline: Pipeline) -> None:
         replies = await self.replies(pipeline)
-        for stage, reply in replies.items():
-            for fault in reply.faults:
-                place = ".".join(filter(None, (stage, fault.at)))
-                raise PipelineError(f"pipeline {pipeline.name}: {place}: {fault.problem}")
+        for place, problem in faults_in(replies):
+            raise PipelineError(f"pipeline {pipeline.name}: {place}: {problem}")
         check_turns(pipeline, {stage: reply.values for stage, reply in replies.items()})
 
     async def deadline_seconds(self, pipeline: Pipeline) -> float:
@@ -55,3 +54,10 @@ class AskedSections:
         if stage == ENTRY_STAGE:
             return answer_section(GatewaySettings, request)
         return await self._requests.ask(request, TIMEOUT)
+
+
+def faults_in(replies: Mapping[str, SectionReply]) -> Iterator[tuple[str, str]]:
+    """Everything that stages find wrong, as the place in the document and what is wrong there."""
+    for stage, reply in replies.items():
+        for fault in reply.faults:
+            yield ".".join(filter(None, (stage, fault.at))), fault.problem

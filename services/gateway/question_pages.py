@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.gateway.question_board import QuestionBoard
 from shared.contracts.domain import Value
-from shared.contracts.errors import RefusedError
+from shared.contracts.page_cursors import decode_cursor, encode_cursor, no_cursor
 from shared.contracts.requests.persistence import ExchangesReply, ExchangesRequest
 from shared.contracts.requests.request import RequestClient
 from shared.history.question_lines import QuestionFilter, QuestionLine, line_of
@@ -34,7 +32,7 @@ class QuestionCursor:
     key: str = ""
 
     def __str__(self) -> str:
-        return base64.urlsafe_b64encode(f"{self.kind} {self.key}".encode()).decode()
+        return encode_cursor(self.kind, self.key)
 
     @classmethod
     def parse(cls, text: str) -> QuestionCursor:
@@ -45,12 +43,9 @@ class QuestionCursor:
         """
         if not text:
             return cls()
-        try:
-            kind, _, key = base64.b64decode(text, altchars=b"-_", validate=True).decode("ascii").partition(" ")
-        except (binascii.Error, ValueError):
-            kind, key = "", ""
+        kind, key = decode_cursor(text)
         if kind not in (_RUNNING, _ENDED):
-            raise RefusedError("after: not a cursor; send the `after` of the previous page, or leave it out")
+            raise no_cursor()
         return cls(kind, key)
 
 

@@ -11,11 +11,11 @@ from statistics import fmean, stdev
 
 from services.persistence import statistics
 from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record
-from services.persistence.record_pages import ANSWER_CHARS, decode_cursor, encode_place
+from services.persistence.record_pages import decode_cursor, encode_place
 from services.persistence.rollups import Rollup, period_start
 from shared.contracts.domain import Scores
 from shared.contracts.errors import RefusedError
-from shared.contracts.requests.persistence import MeanScores, ModelFigures, Percentiles
+from shared.contracts.requests.persistence import ANSWER_CHARS, MeanScores, Percentiles
 from shared.contracts.requests.quality import (
     MOST_COMPARED,
     MOST_POINTS,
@@ -24,13 +24,13 @@ from shared.contracts.requests.quality import (
     ComparisonRequest,
     FeedbackReply,
     FeedbackRequest,
-    ModelPoint,
     PairedDifference,
     PipelineSide,
     SeriesPoint,
     SeriesReply,
     SeriesRequest,
 )
+from shared.text.excerpts import clipped
 
 #: Points that are read and added up at once: the rollups of many pipelines take a while, and questions come first.
 POINTS_AT_ONCE = 12
@@ -77,7 +77,7 @@ class QualityQueries:
             tenant=request.tenant,
         )
         found = await self._record.rated(criteria, decode_cursor(request.after), request.limit + 1)
-        page = [one.model_copy(update={"answer": _shortened(one.answer)}) for one in found[: request.limit]]
+        page = [one.model_copy(update={"answer": clipped(one.answer, ANSWER_CHARS)}) for one in found[: request.limit]]
         more = len(found) > len(page)
         return FeedbackReply(feedback=tuple(page), after=encode_place(page[-1].at, page[-1].id) if more else "")
 
@@ -121,7 +121,7 @@ def _points(periods: Iterable[CountedPeriod]) -> list[SeriesPoint]:
 def _point(starts_at: datetime, rollup: Rollup) -> SeriesPoint:
     reused = rollup.by_label("reused")
     outcomes = statistics.outcomes(rollup)
-    models = {one.model: ModelPoint(**one.model_dump(exclude={"pipeline", "model"})) for one in _usage(rollup)}
+    models = statistics.model_counts(rollup)
     return SeriesPoint(
         starts_at=starts_at,
         total=sum(outcomes.values()),
@@ -136,14 +136,6 @@ def _point(starts_at: datetime, rollup: Rollup) -> SeriesPoint:
         scores=statistics.means(rollup, "scored", "score"),
         evaluations=statistics.means(rollup, "evaluated", "evaluation"),
     )
-
-
-def _usage(rollup: Rollup) -> Sequence[ModelFigures]:
-    return statistics.model_usage({"": rollup})
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= ANSWER_CHARS else f"{text[: ANSWER_CHARS - 1]}…"
 
 
 def _comparison(

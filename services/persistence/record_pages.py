@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from datetime import UTC, datetime
 
 from services.persistence.ports import ExchangeAnnotations, ExchangeCriteria, PageCursor, Record
 from services.persistence.record_queries import exchange_reply
-from shared.contracts.errors import RefusedError
+from shared.contracts import page_cursors
 from shared.contracts.requests.persistence import (
+    ANSWER_CHARS,
     Exchange,
     ExchangeLine,
     ExchangeReply,
@@ -19,9 +18,8 @@ from shared.contracts.requests.persistence import (
     ExportReply,
     ExportRequest,
 )
+from shared.text.excerpts import clipped
 
-#: Characters of an answer in a line.
-ANSWER_CHARS = 300
 #: Limits of an export page: exchanges, and bytes (except for a single larger exchange); NATS takes up to 8 MB.
 EXPORTED = 50
 EXPORT_BYTES = 3_000_000
@@ -82,7 +80,7 @@ def encode_cursor(last: Exchange) -> str:
 
 def encode_place(at: datetime, last_id: str) -> str:
     """The cursor of the page that follows what has this time and id."""
-    return base64.urlsafe_b64encode(f"{at.astimezone(UTC).isoformat()} {last_id}".encode()).decode()
+    return page_cursors.encode_cursor(at.astimezone(UTC).isoformat(), last_id)
 
 
 def decode_cursor(text: str) -> PageCursor | None:
@@ -93,13 +91,13 @@ def decode_cursor(text: str) -> PageCursor | None:
     """
     if not text:
         return None
+    ended_at, exchange_id = page_cursors.decode_cursor(text)
     try:
-        ended_at, _, exchange_id = base64.b64decode(text, altchars=b"-_", validate=True).decode("ascii").partition(" ")
         moment = datetime.fromisoformat(ended_at)
-        if moment.tzinfo is None:
-            raise ValueError("no time zone")
-    except (binascii.Error, ValueError):
-        raise RefusedError("after: not a cursor; send the `after` of the previous page, or leave it out") from None
+    except ValueError:
+        raise page_cursors.no_cursor() from None
+    if moment.tzinfo is None:
+        raise page_cursors.no_cursor()
     return PageCursor(moment, exchange_id)
 
 
@@ -130,10 +128,9 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 def _line(exchange: Exchange, up: int, down: int) -> ExchangeLine:
     same = exchange.model_dump(include=set(ExchangeLine.model_fields) - {"answer"})
-    text = exchange.answer_text
     return ExchangeLine(
         **same,
-        answer=text if len(text) <= ANSWER_CHARS else f"{text[: ANSWER_CHARS - 1]}…",
+        answer=clipped(exchange.answer_text, ANSWER_CHARS),
         sources=tuple(dict.fromkeys(citation.source for citation in exchange.citations)),
         feedback_up=up,
         feedback_down=down,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from services.persistence.rollups import Rollup, percentile
 from shared.contracts.requests.persistence import (
     MeanScores,
+    ModelCounts,
     ModelFigures,
     Percentiles,
     PipelineFigures,
@@ -81,20 +82,26 @@ def means(rollup: Rollup, counted: str, summed: str) -> MeanScores:
     return MeanScores(count=count, **scores)
 
 
-def model_usage(by_pipeline: Mapping[str, Rollup]) -> tuple[ModelFigures, ...]:
-    """Tokens and cost by pipeline and model, the most expensive first."""
-    usage = [
-        ModelFigures(
-            pipeline=pipeline,
-            model=model,
+def model_counts(rollup: Rollup) -> dict[str, ModelCounts]:
+    """Calls, tokens and cost by model."""
+    return {
+        model: ModelCounts(
             calls=int(calls),
             input_tokens=int(rollup.counts[f"input_tokens|{model}"]),
             output_tokens=int(rollup.counts[f"output_tokens|{model}"]),
             cached_tokens=int(rollup.counts[f"cached_tokens|{model}"]),
             cost_usd=round(float(rollup.counts[f"cost_usd|{model}"]), 6),
         )
-        for pipeline, rollup in by_pipeline.items()
         for model, calls in rollup.by_label("calls").items()
+    }
+
+
+def model_usage(by_pipeline: Mapping[str, Rollup]) -> tuple[ModelFigures, ...]:
+    """Tokens and cost by pipeline and model, the most expensive first."""
+    usage = [
+        ModelFigures(pipeline=pipeline, model=model, **counts.model_dump())
+        for pipeline, rollup in by_pipeline.items()
+        for model, counts in model_counts(rollup).items()
     ]
     return tuple(sorted(usage, key=lambda one: (-one.cost_usd, -one.input_tokens, one.pipeline, one.model)))
 

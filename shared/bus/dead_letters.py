@@ -9,15 +9,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
+from shared.bus.operator_publisher import store
 from shared.bus.ports import PAGE, DeadLetter, DeadLetterFilter
 from shared.contracts import subjects
-from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
+from shared.contracts.errors import NotFoundError, UnavailableError
 
 #: The server's error code if the stream itself does not exist.
 NO_STREAM = 10059
@@ -70,21 +70,10 @@ class NatsDeadLetterStore(NatsDeadLetters):
     """`DeadLetterStore` on the stream `DEAD`, for a connection of the user `operator`."""
 
     async def add(self, letter: DeadLetter, *, ttl: int = 0) -> int:
-        tokens = letter.subject.split(".")
-        attempt = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdecimal() else 0
-        subject = subjects.dead(letter.stage, letter.correlation_id or "unknown", attempt)
         headers = letter.headers | ({"Nats-TTL": f"{ttl}s"} if ttl else {})
-        try:
-            ack = await self._jetstream().publish(
-                subject, letter.data, headers=headers, stream=subjects.DEAD_STREAM, timeout=TIMEOUT
-            )
-        except APIError as error:
-            raise RefusedError(f"NATS refused {subject}: {error.description}") from None
-        except (TimeoutError, NatsTimeoutError, NatsError, OSError):
-            raise UnavailableError(
-                f"{subject} was not stored: NATS is unavailable, or this user may not publish it"
-            ) from None
-        return int(ack.seq)
+        return await store(
+            self._jetstream(), letter.dead_subject, letter.data, headers, subjects.DEAD_STREAM, timeout=TIMEOUT
+        )
 
     async def delete(self, number: int) -> None:
         try:

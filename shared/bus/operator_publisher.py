@@ -48,17 +48,25 @@ class OperatorPublisher:
         return PublishResult.DUPLICATE if ack.duplicate else PublishResult.NEW
 
     async def publish_again(self, event: Event[Fact], message_id: str) -> None:
-        try:
-            await self._jetstream().publish(
-                event.subject,
-                event.encode(),
-                headers={"Nats-Msg-Id": message_id},
-                stream=subjects.STREAM,
-                timeout=PUBLISH_TIMEOUT,
-            )
-        except APIError as error:
-            raise RefusedError(f"NATS refused {event.subject}: {error.description}") from None
-        except (TimeoutError, NatsTimeoutError, NatsError, OSError):
-            raise UnavailableError(
-                f"{event.subject} was not stored: NATS is unavailable, or this user may not publish it"
-            ) from None
+        headers = {"Nats-Msg-Id": message_id}
+        await store(self._jetstream(), event.subject, event.encode(), headers, subjects.STREAM, timeout=PUBLISH_TIMEOUT)
+
+
+async def store(
+    jetstream: JetStreamContext, subject: str, data: bytes, headers: dict[str, str], stream: str, *, timeout: float
+) -> int:
+    """Store a message as an operator, trying once; returns its number in the stream. `timeout` is in seconds.
+
+    Raises:
+        RefusedError: NATS refuses it.
+        UnavailableError: NATS is unavailable, or this user may not publish it.
+    """
+    try:
+        ack = await jetstream.publish(subject, data, headers=headers, stream=stream, timeout=timeout)
+    except APIError as error:
+        raise RefusedError(f"NATS refused {subject}: {error.description}") from None
+    except (TimeoutError, NatsTimeoutError, NatsError, OSError):
+        raise UnavailableError(
+            f"{subject} was not stored: NATS is unavailable, or this user may not publish it"
+        ) from None
+    return int(ack.seq)

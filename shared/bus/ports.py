@@ -132,6 +132,13 @@ class DeadLetter:
         return next((token for token in self.subject.split(".") if subjects.is_correlation_id(token)), "")
 
     @property
+    def dead_subject(self) -> str:
+        """The subject under which it is stored; `DeadLetter.read` reads it."""
+        tokens = self.subject.split(".")
+        attempt = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdecimal() else 0
+        return subjects.dead(self.stage, self.correlation_id or "unknown", attempt)
+
+    @property
     def lane(self) -> str:
         return Lane.BACKGROUND.value if self.subject.startswith("bg.") else Lane.LIVE.value
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
-from shared.contracts.errors import PipelineError, first_fault
+from shared.contracts.errors import PipelineError, faults
 
 S = TypeVar("S", bound="Section")
 
@@ -104,15 +104,12 @@ class Pipeline(BaseModel):
         Raises:
             PipelineError: naming the key that does not fit.
         """
-        given = self.sections.get(stage, {})
-        if issubclass(kind, PromptedSection) and self.project_introduction:
-            given = {"project_introduction": self.project_introduction, **given}
+        given = with_introduction(kind, self.sections.get(stage, {}), self.project_introduction)
         try:
             return kind.model_validate(given)
         except ValidationError as error:
-            first = error.errors(include_input=False)[0]
-            hint = similar_key(kind, first["loc"]) if first["type"] == "extra_forbidden" else ""
-            raise PipelineError(f"pipeline {self.name}: {first_fault(error, stage)}{hint}") from None
+            place, problem = section_faults(kind, error, stage)[0]
+            raise PipelineError(f"pipeline {self.name}: {place}: {problem}") from None
 
     def is_for(self, tenant: str) -> bool:
         """Whether it may answer questions of this tenant."""
@@ -131,7 +128,22 @@ class Pipeline(BaseModel):
         return cls.model_validate_json(data)
 
 
-def similar_key(kind: type[BaseModel], place: tuple[int | str, ...]) -> str:
+def with_introduction(kind: type[Section], section: dict[str, Any], introduction: str) -> dict[str, Any]:
+    """A section as its stage takes it: one for models without an introduction of its own has that of the head."""
+    if issubclass(kind, PromptedSection) and introduction:
+        return {"project_introduction": introduction, **section}
+    return section
+
+
+def section_faults(kind: type[Section], error: ValidationError, *within: str) -> list[tuple[str, str]]:
+    """Everything that does not fit, as `shared.contracts.errors.faults`, with a hint where a key is like another."""
+    return [
+        (place, problem + (_similar_key(kind, one["loc"]) if one["type"] == "extra_forbidden" else ""))
+        for (place, problem), one in zip(faults(error, *within), error.errors(include_input=False), strict=True)
+    ]
+
+
+def _similar_key(kind: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """A hint at the key that was probably meant by the last one of `place`; empty where none is like it."""
     found: type[BaseModel] | None = kind
     for key in place[:-1]:

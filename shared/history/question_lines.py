@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from shared.contracts.domain import Question, Usage, Value
+from shared.contracts.domain import Question
 from shared.contracts.envelope import IMPORTED, Event
 from shared.contracts.facts import Fact, FeedbackGiven
 from shared.contracts.outcome import Outcome, OutcomeName, outcome_of
-from shared.contracts.requests.persistence import ExchangeLine
+from shared.contracts.requests.persistence import ANSWER_CHARS, ExchangeLine, QuestionSummary
 from shared.contracts.tenants import DEFAULT_TENANT, is_of_tenant
-
-#: Characters of an answer in a line.
-ANSWER_CHARS = 300
+from shared.text.excerpts import clipped
 
 QuestionProgress = Literal["running", "ended"]
 
 
-class QuestionLine(Value):
+class QuestionLine(QuestionSummary):
     """A question that runs or has ended.
 
     `stage` is the one where a running question waits or is worked on, `fact` its newest fact and `attempt` the attempt
@@ -31,31 +29,12 @@ class QuestionLine(Value):
     `parent` is the question that a replay repeats. Times are UTC.
     """
 
-    id: str
-    conversation_id: str
-    pipeline: str
-    pipeline_revision: int
-    lane: str = "live"
     status: QuestionProgress = "running"
     stage: str = ""
     fact: str = ""
-    attempt: int = 0
-    asked_at: datetime
     ended_at: datetime | None = None
     deadline: datetime | None = None
-    elapsed_ms: float = 0.0
-    question: str = ""
-    language: str = "und"
     outcome: OutcomeName | Literal[""] = ""
-    kind: str = ""
-    answer: str = ""
-    engine: str = ""
-    confidence: float = 0.0
-    sources: tuple[str, ...] = ()
-    feedback_up: int = 0
-    feedback_down: int = 0
-    usage: Usage = Usage()
-    parent: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +124,12 @@ def after_event(known: TrackedQuestion | None, event: Event[Fact], sequence: int
     return TrackedQuestion(moved.model_copy(update=same), event.tenant, sequence)
 
 
+def place_after(event: Event[Fact]) -> tuple[str, int]:
+    """The stage where a question is after a step (empty: none consumes it), and the attempt that it is in there."""
+    stages = event.payload.consumed_by
+    return stages[0] if stages else "", event.attempt + (1 if event.payload.opens_attempt else 0)
+
+
 def line_of(exchange: ExchangeLine) -> QuestionLine:
     """The line of a question from the record."""
     same = exchange.model_dump(include=set(QuestionLine.model_fields))
@@ -168,14 +153,12 @@ def _moved(line: QuestionLine, event: Event[Fact]) -> QuestionLine:
     """The line after a step: where it is now."""
     question: Question | None = getattr(event.payload, "question", None)
     told = {"question": question.text, "language": question.language} if isinstance(question, Question) else {}
-    stages = event.payload.consumed_by
-    attempt = event.attempt + (1 if event.payload.opens_attempt else 0)
-    return line.model_copy(update={**told, "stage": stages[0] if stages else "", "attempt": attempt})
+    stage, attempt = place_after(event)
+    return line.model_copy(update={**told, "stage": stage, "attempt": attempt})
 
 
 def _ended(line: QuestionLine, event: Event[Fact]) -> QuestionLine:
     outcome: Outcome = outcome_of(event.payload)
-    text = outcome.answer.content if outcome.answer else ""
     return line.model_copy(
         update={
             "status": "ended",
@@ -186,7 +169,7 @@ def _ended(line: QuestionLine, event: Event[Fact]) -> QuestionLine:
             "kind": outcome.kind,
             "question": outcome.question or line.question,
             "language": outcome.language if outcome.language != "und" else line.language,
-            "answer": text if len(text) <= ANSWER_CHARS else f"{text[: ANSWER_CHARS - 1]}…",
+            "answer": clipped(outcome.answer.content, ANSWER_CHARS) if outcome.answer else "",
             "engine": outcome.engine,
             "confidence": outcome.confidence,
             "sources": tuple(dict.fromkeys(citation.source for citation in outcome.citations)),

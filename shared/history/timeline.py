@@ -42,7 +42,8 @@ from shared.contracts.outcome import Outcome, outcome_of
 from shared.contracts.requests.persistence import Exchange
 from shared.history.dead_letters import without_texts
 from shared.history.history import event_json, published_by
-from shared.history.question_lines import QuestionProgress
+from shared.history.question_lines import QuestionProgress, place_after
+from shared.text.excerpts import clipped
 
 #: Characters of a passage that are shown; its facts have all of it.
 _EXCERPT = 600
@@ -226,7 +227,7 @@ def timeline_of(stored: Sequence[StoredEvent]) -> QuestionTimeline | None:
         origin=first.origin,
         route=first.route,
         status="ended" if ending else "running",
-        stage="" if ending else _stage_of(newest),
+        stage="" if ending else place_after(newest)[0],
         question=(outcome.question if outcome else "") or (asked.text if asked else ""),
         language=outcome.language if outcome and outcome.language != "und" else asked.language if asked else "und",
         asked_at=first.occurred_at,
@@ -239,7 +240,7 @@ def timeline_of(stored: Sequence[StoredEvent]) -> QuestionTimeline | None:
         facts=tuple(_fact(one, event, first) for one, event in events),
         model_calls=_calls([event for _, event in events]),
         retrievals=tuple(
-            explained_retrieval(event.attempt, event.payload.question, event.payload.passages, event.payload.context)
+            _retrieval(event.attempt, event.payload.question, event.payload.passages, event.payload.context)
             for event in steps_and_ending
             if isinstance(event.payload, PassagesRetrieved)
         ),
@@ -272,16 +273,14 @@ def timeline_of_exchange(exchange: Exchange) -> QuestionTimeline:
         usage=exchange.usage,
         steps=_recorded_steps(exchange.timeline),
         model_calls=tuple(TimelineCall.model_validate(call) for call in calls),
-        retrievals=(explained_retrieval(exchange.attempt, question, exchange.passages, exchange.context),)
+        retrievals=(_retrieval(exchange.attempt, question, exchange.passages, exchange.context),)
         if exchange.passages or exchange.context.trace
         else (),
         drafts=(*_refuted(outcome.refuted), *((_shown(exchange.attempt, outcome),) if written else ())),
     )
 
 
-def explained_retrieval(
-    attempt: int, question: Question, passages: Sequence[Passage], context: Context
-) -> ExplainedRetrieval:
+def _retrieval(attempt: int, question: Question, passages: Sequence[Passage], context: Context) -> ExplainedRetrieval:
     """What was searched for, and how the passages were found, from the trace that retrieval keeps in the event."""
     trace = context.trace
     missing = trace.get("missing") if isinstance(trace.get("missing"), dict) else {}
@@ -325,10 +324,6 @@ def _question(events: Sequence[Event[Fact]]) -> Question | None:
     return next((one for one in found if isinstance(one, Question)), None)
 
 
-def _stage_of(event: Event[Fact]) -> str:
-    return event.payload.consumed_by[0] if event.payload.consumed_by else ""
-
-
 def _name(event: Event[Fact]) -> str:
     return f"{event.fact}.{event.attempt}"
 
@@ -362,9 +357,9 @@ def _steps(events: Sequence[Event[Fact]], *, running: bool) -> tuple[TimelineSte
         )
     newest = next((event for event in reversed(events) if not event.payload.out_of_band), None)
     if running and newest and newest.payload.consumed_by:
-        attempt = newest.attempt + (1 if newest.payload.opens_attempt else 0)
+        stage, attempt = place_after(newest)
         now = {"consumed": _name(newest), "began_ms": _since(first, newest), "running": True}
-        steps.append(TimelineStep(stage=_stage_of(newest), attempt=attempt, **now))
+        steps.append(TimelineStep(stage=stage, attempt=attempt, **now))
     return tuple(steps)
 
 
@@ -434,10 +429,8 @@ def _retriever(name: str, figures: dict[str, Any], missing: str) -> RetrieverFig
 def _found(rank: int, passage: Passage, figures: dict[str, dict[str, Any]]) -> FoundPassage:
     ranks = {name: value["ranks"].get(passage.id) for name, value in figures.items() if _has_ranks(value)}
     same = passage.model_dump(include={"id", "source", "title", "url", "score", "via", "date", "metadata"})
-    text = passage.text if len(passage.text) <= _EXCERPT else f"{passage.text[: _EXCERPT - 1]}…"
-    return FoundPassage(
-        **same, rank=rank, text=text, ranks={name: place for name, place in ranks.items() if isinstance(place, int)}
-    )
+    known = {name: place for name, place in ranks.items() if isinstance(place, int)}
+    return FoundPassage(**same, rank=rank, text=clipped(passage.text, _EXCERPT), ranks=known)
 
 
 def _has_ranks(figures: dict[str, Any]) -> bool:

@@ -28,13 +28,11 @@ def nowhere_else(_: str) -> Pipeline | None:
 class PipelineChoice:
     """What is chosen: `pipeline` is NAME or NAME@REVISION (empty: the recorded one), `changes` are STAGE.KEY=VALUE.
 
-    A `document`, which need not be stored, is taken instead. `elsewhere` looks for a name that no stored pipeline has;
-    commands look for a file, a gateway must not.
+    `elsewhere` looks for a name that no stored pipeline has; commands look for a file, a gateway must not.
     """
 
     pipeline: str = ""
     changes: Sequence[str] = ()
-    document: Pipeline | None = None
     elsewhere: Callable[[str], Pipeline | None] = nowhere_else
 
 
@@ -77,8 +75,6 @@ async def choose(
 async def _base(
     pipelines: PipelineSource, choice: PipelineChoice, recorded: PipelineRef, document: Pipeline | None
 ) -> ChosenPipeline:
-    if choice.document is not None:
-        return ChosenPipeline(choice.document, None)
     given = choice.pipeline
     if not given:
         return await _recorded(pipelines, recorded, document)

@@ -17,10 +17,17 @@ from shared.contracts.errors import RefusedError
 
 #: How long a pause without an end lasts.
 INDEFINITELY = timedelta(days=365 * 100)
+#: A pause of which more is left than this is one without an end.
+_ENDLESS = timedelta(days=365 * 10)
 #: When a stage is resumed, its pause is set to end this far ahead: longer than a cluster takes to agree on the change.
 RESUME_DELAY = timedelta(seconds=1.5)
 #: Seconds between two reads of the state of a stage that is being drained.
 POLL_INTERVAL = 0.5
+
+
+def is_endless(paused_seconds: float | None) -> bool:
+    """Whether what is left of a pause (None: there is none) lasts until somebody resumes the stage."""
+    return paused_seconds is not None and paused_seconds > _ENDLESS.total_seconds()
 
 
 class StageControl:

@@ -452,10 +452,7 @@ class MemoryDeadLetters:
         return letter
 
     async def add(self, letter: DeadLetter, *, ttl: int = 0) -> int:
-        tokens = letter.subject.split(".")
-        attempt = int(tokens[4]) if len(tokens) == 5 and tokens[4].isdecimal() else 0
-        subject = subjects.dead(letter.stage, letter.correlation_id or "unknown", attempt)
-        return self._kept.keep_letter(subject, letter.data, letter.headers)
+        return self._kept.keep_letter(letter.dead_subject, letter.data, letter.headers)
 
     async def delete(self, number: int) -> None:
         kept = [one for one in self._kept.dead if one.number != number]

@@ -3060,10 +3060,10 @@ export interface components {
             content?: string | components["schemas"]["PartIn"][] | null;
         };
         /**
-         * ModelPoint
-         * @description Calls, tokens and cost of one model within one point of a series.
+         * ModelCounts
+         * @description Calls, tokens and cost of one model.
          */
-        ModelPoint: {
+        ModelCounts: {
             /**
              * Calls
              * @default 0
@@ -3601,22 +3601,6 @@ export interface components {
              */
             lane?: string;
             /**
-             * Status
-             * @default running
-             * @enum {string}
-             */
-            status?: "running" | "ended";
-            /**
-             * Stage
-             * @default
-             */
-            stage?: string;
-            /**
-             * Fact
-             * @default
-             */
-            fact?: string;
-            /**
              * Attempt
              * @default 0
              */
@@ -3626,10 +3610,6 @@ export interface components {
              * Format: date-time
              */
             asked_at: string;
-            /** Ended At */
-            ended_at?: string | null;
-            /** Deadline */
-            deadline?: string | null;
             /**
              * Elapsed Ms
              * @default 0
@@ -3645,11 +3625,6 @@ export interface components {
              * @default und
              */
             language?: string;
-            /**
-             * Outcome
-             * @default
-             */
-            outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
             /**
              * Kind
              * @default
@@ -3699,6 +3674,31 @@ export interface components {
              * @default
              */
             parent?: string;
+            /**
+             * Status
+             * @default running
+             * @enum {string}
+             */
+            status?: "running" | "ended";
+            /**
+             * Stage
+             * @default
+             */
+            stage?: string;
+            /**
+             * Fact
+             * @default
+             */
+            fact?: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /**
+             * Outcome
+             * @default
+             */
+            outcome?: ("answered" | "rejected" | "escalated" | "clarification" | "reused" | "abandoned" | "withdrawn") | "";
         };
         /**
          * QuestionPage
@@ -4679,7 +4679,7 @@ export interface components {
             };
             /** Models */
             models?: {
-                [key: string]: components["schemas"]["ModelPoint"];
+                [key: string]: components["schemas"]["ModelCounts"];
             };
             /**
              * Cost Usd

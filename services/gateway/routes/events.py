@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from services.gateway.auth import Operator
-from services.gateway.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, wants_stream
+from services.gateway.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, head, wants_stream
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
@@ -108,7 +108,7 @@ async def _body(
     stops = [await log.follow(subjects.live(subjects.everything(lane)), enqueue) for lane in lanes if query.follow]
     last = 0
     try:
-        yield b"retry: 1000\n\n" if media_type == SSE else b""
+        yield head(media_type)
         if query.since:
             async for one in log.since(event_filter.subject, datetime.now(UTC) - timedelta(seconds=query.since)):
                 last = one.sequence

@@ -18,6 +18,7 @@ from shared.contracts.domain import Citation, Passage
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import AnswerReused, PassagesRetrieved
 from shared.contracts.requests.retrieval import (
+    EntityKind,
     GraphEntitiesReply,
     GraphEntitiesRequest,
     GraphEntityReply,
@@ -29,7 +30,6 @@ router = APIRouter(prefix="/api/v1/graph", tags=["graph"], route_class=Protected
 #: Seconds that reading the graph may take: an entity of which every document speaks has many relations.
 GRAPH_SECONDS = 20.0
 
-EntityKindName = Literal["concept", "technology", "person", "organization", "framework", "pattern", "other"]
 EntityId = Annotated[str, Path(min_length=1, max_length=1000, description="The `id` of an entity.")]
 
 
@@ -45,7 +45,7 @@ class EntitiesQuery(BaseModel):
         pattern="^([0-9a-f]{32})?$",
         description="Those of the passages from which this question was answered; `id` of a question.",
     )
-    kind: EntityKindName | Literal[""] = Field(default="", description="Of this kind only.")
+    kind: EntityKind | Literal[""] = Field(default="", description="Of this kind only.")
     limit: int = Field(default=50, ge=1, le=200)
     after: int = Field(default=0, ge=0, le=100_000, description="Of the page before.")
     user: str = Field(default="", max_length=2000, description="The `client.user` of the question, if it had one.")

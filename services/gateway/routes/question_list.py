@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from services.gateway.auth import Operator
-from services.gateway.frames import KEEP_ALIVE, RETRY, SSE, EventStream, encode, wants_stream
+from services.gateway.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
 from services.gateway.handler import Owner
 from services.gateway.openapi import stream_reply
 from services.gateway.problems import HttpProblem
@@ -242,9 +242,7 @@ def _cleaned(value: Value) -> bytes:
 async def _changes(
     gateway: Gateway, question_filter: QuestionFilter, tenant: str, media_type: str, *, follow: bool
 ) -> AsyncIterator[bytes]:
-    begin = encode(Frame("ready", {}), media_type)
-    if media_type == SSE:
-        begin = f"retry: {RETRY}\n\n".encode() + begin
+    begin = head(media_type) + encode(Frame("ready", {}), media_type)
     try:
         async with contextlib.aclosing(gateway.board.changes(question_filter, tenant, REREAD_AFTER)) as batches:
             async for batch in batches:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from services.gateway.auth import Operator, PlatformOperator
-from services.gateway.frames import SSE, EventStream, encode, wants_stream
+from services.gateway.frames import SSE, EventStream, encode, head, wants_stream
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.stage_figures import INTERVAL, FigureReader, Flow, declared_flow
@@ -20,6 +20,7 @@ from services.gateway.stream import Frame
 from shared.bus.ports import StageDurable
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
+from shared.operations.stage_control import is_endless
 
 router = APIRouter(prefix="/api/v1", tags=["stages"], route_class=ProtectedRoute)
 
@@ -28,8 +29,6 @@ StageName = Annotated[str, Path(pattern="^[a-z]{1,64}$")]
 LONGEST_PAUSE = 365 * 86_400
 #: Seconds between two looks whether the client of a drain is still there.
 LOOK = 0.5
-#: Seconds from which a pause is shown as one without an end.
-ENDLESS = 10 * 365 * 86_400
 
 
 class LaneIn(BaseModel):
@@ -141,7 +140,7 @@ async def scale(stage: StageName, given: ScaleIn, gateway: CurrentGateway, _: Pl
 
 
 def _shown(durables: list[StageDurable]) -> list[PausedConsumer]:
-    return [PausedConsumer(**vars(one), endless=(one.paused_seconds or 0) > ENDLESS) for one in durables]
+    return [PausedConsumer(**vars(one), endless=is_endless(one.paused_seconds)) for one in durables]
 
 
 async def _while_connected(work: Coroutine[Any, Any, list[StageDurable]], request: Request) -> list[StageDurable]:
@@ -158,7 +157,7 @@ async def _while_connected(work: Coroutine[Any, Any, list[StageDurable]], reques
 
 
 async def _figures(figures: FigureReader, media_type: str, *, follow: bool) -> AsyncIterator[bytes]:
-    yield b"retry: 1000\n\n" if media_type == SSE else b""
+    yield head(media_type)
     while True:
         try:
             frame = Frame("stages", (await figures.current()).model_dump(mode="json"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from services.retrieval.graph.ports import EntityKind, RelationKind
+from services.retrieval.graph.ports import RelationKind
+from shared.contracts.requests.retrieval import EntityKind
 
 #: In the order in which they are tried on `X is a …`; the head noun decides.
 _KIND_CUES: tuple[tuple[EntityKind, str], ...] = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from shared.contracts.document_access import DocumentViewer
+from shared.contracts.requests.retrieval import EntityKind
 
-EntityKind = Literal["concept", "technology", "person", "organization", "framework", "pattern", "other"]
 RelationKind = Literal["uses", "depends_on", "extends", "implements", "part_of", "related_to"]
 
 

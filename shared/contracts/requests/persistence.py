@@ -225,16 +225,21 @@ class MeanScores(Value):
     overall: float = 0.0
 
 
-class ModelFigures(Value):
-    """Calls, tokens and cost of one model in one pipeline."""
+class ModelCounts(Value):
+    """Calls, tokens and cost of one model."""
 
-    pipeline: str
-    model: str
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float = 0.0
+
+
+class ModelFigures(ModelCounts):
+    """Calls, tokens and cost of one model in one pipeline."""
+
+    pipeline: str
+    model: str
 
 
 class Sentiment(Value):
@@ -306,21 +311,24 @@ class StatsRequest(Request[StatsReply]):
     hours: float = Field(default=24, gt=0, le=24 * 366)
 
 
-class ExchangeLine(Value):
-    """An exchange as a line of a list."""
+#: Characters of an answer in a line.
+ANSWER_CHARS = 300
+
+
+class QuestionSummary(Value):
+    """What a line of a list tells of a question, whether it runs or is on record."""
 
     id: str
     conversation_id: str
     pipeline: str
     pipeline_revision: int
-    lane: str
-    outcome: OutcomeName
-    kind: str = ""
+    lane: str = "live"
+    attempt: int = 0
     asked_at: datetime
-    ended_at: datetime
     elapsed_ms: float = 0.0
     question: str = ""
     language: str = "und"
+    kind: str = ""
     answer: str = ""
     engine: str = ""
     confidence: float = 0.0
@@ -328,8 +336,14 @@ class ExchangeLine(Value):
     feedback_up: int = 0
     feedback_down: int = 0
     usage: Usage = Usage()
-    attempt: int = 0
     parent: str = ""
+
+
+class ExchangeLine(QuestionSummary):
+    """An exchange as a line of a list."""
+
+    outcome: OutcomeName
+    ended_at: datetime
 
 
 class ExchangesReply(Value):

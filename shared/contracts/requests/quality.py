@@ -12,7 +12,7 @@ from pydantic import Field
 
 from shared.contracts.domain import Value
 from shared.contracts.outcome import OutcomeName
-from shared.contracts.requests.persistence import MeanScores, Percentiles, Sentiment
+from shared.contracts.requests.persistence import MeanScores, ModelCounts, Percentiles, Sentiment
 from shared.contracts.requests.request import Request
 from shared.contracts.tenants import DEFAULT_TENANT
 
@@ -21,16 +21,6 @@ MOST_POINTS = 1000
 #: Most exchanges of each side of a comparison, the newest.
 MOST_COMPARED = 2000
 Step = Literal["hour", "day"]
-
-
-class ModelPoint(Value):
-    """Calls, tokens and cost of one model within one point of a series."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float = 0.0
 
 
 class SeriesPoint(Value):
@@ -47,7 +37,7 @@ class SeriesPoint(Value):
     reused_exact: int = 0
     reused_similar: int = 0
     moderated: dict[str, int] = Field(default_factory=dict)
-    models: dict[str, ModelPoint] = Field(default_factory=dict)
+    models: dict[str, ModelCounts] = Field(default_factory=dict)
     cost_usd: float = 0.0
     sentiment: Sentiment = Sentiment()
     scores: MeanScores = MeanScores()

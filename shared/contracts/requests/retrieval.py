@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -315,6 +315,9 @@ class IndexStatsRequest(Request[IndexStatsReply]):
     verb = "stats"
 
     tenant: str = DEFAULT_TENANT
+
+
+EntityKind = Literal["concept", "technology", "person", "organization", "framework", "pattern", "other"]
 
 
 class GraphEntity(Value):

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from shared.contracts.domain import Value
-from shared.contracts.errors import faults
-from shared.contracts.pipelines import PromptedSection, Section, similar_key
+from shared.contracts.pipelines import Section, section_faults, with_introduction
 from shared.contracts.requests.request import Request
 
 
@@ -54,19 +53,9 @@ def section_request(stage: str) -> type[SectionRequest]:
 def answer_section(kind: type[Section], request: SectionRequest) -> SectionReply:
     """What the stage whose section is of this type replies."""
     schema = kind.model_json_schema() if request.describe else {}
-    given = request.section
-    if issubclass(kind, PromptedSection) and request.project_introduction:
-        given = {"project_introduction": request.project_introduction, **given}
     try:
-        section = kind.model_validate(given)
+        section = kind.model_validate(with_introduction(kind, request.section, request.project_introduction))
     except ValidationError as error:
-        found = [
-            SectionFault(at=at, problem=problem + _hint(kind, one["type"], one["loc"]))
-            for (at, problem), one in zip(faults(error), error.errors(include_input=False), strict=True)
-        ]
-        return SectionReply(faults=tuple(found), json_schema=schema)
+        found = tuple(SectionFault(at=at, problem=problem) for at, problem in section_faults(kind, error))
+        return SectionReply(faults=found, json_schema=schema)
     return SectionReply(values=section.model_dump(mode="json"), json_schema=schema)
-
-
-def _hint(kind: type[Section], fault: str, place: tuple[int | str, ...]) -> str:
-    return similar_key(kind, place) if fault == "extra_forbidden" else ""

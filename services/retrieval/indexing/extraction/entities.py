@@ -9,7 +9,8 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from services.retrieval.graph.names import is_name, key
-from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, EntityKind, Relation, RelationKind
+from services.retrieval.graph.ports import Definition, DocumentGraph, Entity, Relation, RelationKind
+from shared.contracts.requests.retrieval import EntityKind
 
 #: Weight of a definition found by a model: more than a term in a text, less than a heading.
 _WEIGHT = 0.3
