@@ -68,6 +68,7 @@ class Connection:
             name=f"answerbus-{name}",
             logger=None,
             apply_types=False,
+            id_generator=_no_id,
             graceful_timeout=settings.graceful_seconds,
             allow_reconnect=True,
             max_reconnect_attempts=-1,
@@ -199,3 +200,8 @@ class OptionalConnection(Connection):
     def _end(self, reason: str, **details: str) -> None:
         log.warning(reason, connection=self.name, **details)
         self.lost.set()
+
+
+def _no_id() -> str:
+    """FastStream's own message id: none. Ours is in the envelope, and a random one costs a system call per message."""
+    return ""

@@ -31,6 +31,8 @@ LOST_AFTER = EXPIRES + 5.0
 #: Seconds before the next request after the server refused one.
 PAUSE = 0.5
 
+_UNREAD = "-"
+
 NO_MESSAGES = "404"
 REQUEST_TIMEOUT = "408"
 IDLE_HEARTBEAT = "100"
@@ -153,7 +155,9 @@ class Pull:
 
 async def keep_raw(message: Msg) -> NatsMessage:
     """FastStream parser that keeps the reply subject; its own parser for core subjects drops it, and so the ack."""
-    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=message.headers or {})
+    headers = message.headers or {}
+    # With an id of its own, which nobody reads, FastStream does not draw a random one.
+    return NatsMessage(raw_message=message, body=message.data, reply_to="", headers=headers, correlation_id=_UNREAD)
 
 
 async def leave_encoded(message: NatsMessage) -> NatsMessage:

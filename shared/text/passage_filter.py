@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from shared.contracts.domain import Passage
@@ -10,6 +11,10 @@ from shared.text.injections import instructions, without_instructions
 
 #: `remove` takes the sentences out, `drop` leaves out the passage or result, `keep` only counts.
 ScreeningPolicy = Literal["remove", "drop", "keep"]
+
+#: Passages of which a process remembers what is in them: the same ones are found again and again, and judging one takes
+#: about a millisecond. Longer texts than `_SHORT` characters are judged anew; 4,096 others take 10 to 20 MB at most.
+_REMEMBERED, _SHORT = 4_096, 2_000
 
 
 class ScreenedPassages(NamedTuple):
@@ -48,11 +53,25 @@ def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
 
 
 def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
-    text, in_text = without_instructions(passage.text)
-    in_title = len(instructions(passage.title))
+    text, in_text = _without_instructions(passage.text)
+    in_title = _in_title(passage.title)
     found = in_text + in_title
     if not found or policy == "keep":
         return passage, found
     if policy == "drop" or not any(map(str.isalnum, text)):
         return None, found
     return passage.model_copy(update={"text": text, "title": "" if in_title else passage.title}), found
+
+
+def _without_instructions(text: str) -> tuple[str, int]:
+    return _remembered(text) if len(text) <= _SHORT else without_instructions(text)
+
+
+@lru_cache(_REMEMBERED)
+def _remembered(text: str) -> tuple[str, int]:
+    return without_instructions(text)
+
+
+@lru_cache(_REMEMBERED)
+def _in_title(title: str) -> int:
+    return len(instructions(title))

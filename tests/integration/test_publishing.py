@@ -69,6 +69,21 @@ async def test_an_event_said_twice_is_stored_once(rig: Rig) -> None:
     assert await rig.facts(event.correlation_id) == ["QuestionAsked", "QuestionApproved"]
 
 
+async def test_a_stored_event_has_our_headers_and_no_random_id_of_the_framework(rig: Rig) -> None:
+    await rig.provision()
+    connection = Connection(Settings(nats_url=rig.server.url), "moderation")
+    await connection.open()
+    event = await rig.publish(asked())
+    step = following("moderation", QuestionApproved(question=Question(text="?")), event)
+    await Publisher(connection.broker, "moderation", budget=10, raw_ttl=60).publish(step)
+    stored = await connection.jetstream.get_last_msg(subjects.STREAM, step.subject)
+    await connection.close()
+
+    assert stored.headers is not None
+    assert stored.headers["Nats-Msg-Id"] == step.event_id
+    assert {name for name in stored.headers if not name.startswith("Nats-")} <= {"content-type"}
+
+
 @pytest.mark.parametrize("ttl", ["", "1s"])
 async def test_an_event_whose_id_was_used_by_another_is_told_and_not_taken_for_stored(rig: Rig, ttl: str) -> None:
     """Given an id that another service has occupied, also with an event that has expired since."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from math import ceil
 
@@ -34,7 +35,7 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
     Of two equally scored duplicates the newer is kept, in the place of the first. Not every pair is compared: an index
     by rare words finds the pairs that can be duplicates.
     """
-    word_sets = [frozenset(words(passage.text)) for passage in passages]
+    word_sets = [_word_set(passage.text) for passage in passages]
     frequencies = Counter(chain.from_iterable(word_sets))
     kept: list[Passage] = []
     index = _PrefixIndex(settings.share)
@@ -52,6 +53,11 @@ def distinct(passages: Sequence[Passage], settings: DuplicateSettings) -> tuple[
             kept[place], left_out, first = passage, first, passage
         changes.append(StepChange(f"left out: says the same as {first.id}", left_out.id, left_out.score))
     return kept, Explanation(NAME, tuple(changes))
+
+
+@lru_cache(maxsize=1024)  # the passages that answer many questions are split once
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(words(text))
 
 
 class _PrefixIndex:
