@@ -13,6 +13,7 @@ import typer
 from cli.commands import (
     ask,
     bus,
+    cases,
     channel,
     dead,
     demo,
@@ -30,6 +31,7 @@ from cli.commands import (
     stages,
     stats,
     train,
+    triage,
     up,
 )
 from cli.options import use_tenant
@@ -51,7 +53,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-COMMANDS = (up.up, demo.demo, ask.ask, ingest.ingest, search.search, forget.forget, stats.stats, doctor.doctor, mcp.mcp)
+COMMANDS = (
+    up.up,
+    demo.demo,
+    ask.ask,
+    ingest.ingest,
+    search.search,
+    forget.forget,
+    stats.stats,
+    triage.triage,
+    triage.gaps,
+    doctor.doctor,
+    mcp.mcp,
+)
 GROUPS = {
     "bus": bus.app,
     "channel": channel.app,
@@ -64,6 +78,7 @@ GROUPS = {
     "dead": dead.app,
     "stages": stages.app,
     "exchanges": exchanges.app,
+    "cases": cases.app,
 }
 for command in COMMANDS:
     app.command()(command)

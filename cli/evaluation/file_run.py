@@ -78,7 +78,7 @@ class FileRun:
         sample_size = SAMPLE * len(batch.pipelines)
         sample, rest = work[:sample_size], work[sample_size:]
         total, remaining = len(batch.pipelines) * len(self._items), sum(len(chain) for _, chain in rest)
-        with _progress("questions", total, len(batch.store.rows)) as advance:
+        with progress("questions", total, len(batch.store.rows)) as advance:
             await batch.ask(sample, advance)
         if any(row.get("tokens") for row in batch.store.rows.values()):
             if sample:  # evaluations and comparisons are part of the cost
@@ -88,7 +88,7 @@ class FileRun:
         elif only_sample:
             _print(f"{remaining} more questions will cost nothing: no model was called for the first ones")
         if not only_sample and rest:
-            with _progress("questions", total, len(batch.store.rows)) as advance:
+            with progress("questions", total, len(batch.store.rows)) as advance:
                 await batch.ask(rest, advance)
 
     def _estimate(self, batch: BatchRun, remaining: int) -> None:
@@ -122,7 +122,7 @@ class FileRun:
 
     async def _evaluations(self, batch: BatchRun) -> int:
         rows = [row for row in batch.store.rows.values() if row.get("sentences")]
-        with _progress("evaluations", len(rows), sum("evaluation" in row for row in rows)) as advance:
+        with progress("evaluations", len(rows), sum("evaluation" in row for row in rows)) as advance:
             return await batch.evaluations(advance)
 
     async def _agreements(self, batch: BatchRun) -> None:
@@ -138,7 +138,7 @@ class FileRun:
         models = FallbackModels.from_settings(Settings().model_endpoints)
         try:
             if models.has("judge"):
-                with _progress("comparisons", len(todo), 0) as advance:
+                with progress("comparisons", len(todo), 0) as advance:
                     await compare_all(models, batch, todo, advance)
         finally:
             await models.close()
@@ -155,7 +155,7 @@ def _print(message: str) -> None:
 
 
 @contextmanager
-def _progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+def progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     """A bar on a terminal, else a line at every tenth; yields the function to call after each item."""
     if not sys.stderr.isatty():
         yield _progress_lines(what, total, done)

@@ -96,6 +96,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "cli/operations/demo_script.py",
         "shared/llm/settings.py",
         "cli/commands/pipelines.py",
+        "cli/improvement/suite.py",
         "shared/text/readers/markdown.py",
         "channels/settings.py",
         "services/retrieval/retrievers/web/settings.py",

@@ -14,6 +14,7 @@ from cli.commands.evaluate import (
     retrieval,
     routing,
     similar,
+    suite,
     urls,
 )
 
@@ -30,6 +31,7 @@ COMMANDS = (
     language.language,
     routing.routing,
     similar.similar,
+    suite.suite,
 )
 for command in COMMANDS:
     app.command()(command)
