@@ -23,6 +23,7 @@ from cli.commands import (
     evaluate,
     events,
     exchanges,
+    experiments,
     forget,
     ingest,
     mcp,
@@ -79,6 +80,7 @@ GROUPS = {
     "stages": stages.app,
     "exchanges": exchanges.app,
     "cases": cases.app,
+    "experiments": experiments.app,
 }
 for command in COMMANDS:
     app.command()(command)

@@ -85,7 +85,7 @@ class EvaluationReport:
         if len(measured) > 1:
             parts += self._comparison(document["against"])
         parts += ["<h2>Questions</h2>", *(self._question(item, measured) for item in self.items)]
-        return _page(title, "\n".join(parts))
+        return page(title, "\n".join(parts))
 
     def _columns(self, measured: Sequence[Mapping[int, Measures]], name: str) -> dict[str, list[float]]:
         return {
@@ -113,9 +113,9 @@ class EvaluationReport:
             "<p>Mean differences on the questions that both were asked, with the 95 % interval of a paired bootstrap; "
             f"wins are questions where {first} is better.</p>",
             plots.differences(better),
-            _table(heads, [[escape(cell) for cell in row] for row in rows]),
+            table_html(heads, [[escape(cell) for cell in row] for row in rows]),
             "<h2>Largest changes</h2>",
-            _table(["question", "change"], changed) if changed else "<p>Nothing changed.</p>",
+            table_html(["question", "change"], changed) if changed else "<p>Nothing changed.</p>",
         ]
 
     def _question(self, item: QuestionItem, measured: Sequence[Mapping[int, Measures]]) -> str:
@@ -176,10 +176,10 @@ def _figures(labels: Sequence[str], document: Mapping[str, Any]) -> str:
             low_high = f" ({ranges[name][0]:.3f} to {ranges[name][1]:.3f})" if name in ranges else ""
             cells.append(escape(value + low_high))
         rows.append([escape(name), *cells])
-    return _table(["measure", *map(escape, labels)], rows)
+    return table_html(["measure", *map(escape, labels)], rows)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; the cells are HTML."""
     head = "".join(f"<th{' class=n' if at else ''}>{one}</th>" for at, one in enumerate(heads))
     body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
@@ -190,7 +190,8 @@ def _cell(cell: str, at: int) -> str:
     return f"<td{' class=n' if at else ''}>{cell}</td>"
 
 
-def _page(title: str, body: str) -> str:
+def page(title: str, body: str) -> str:
+    """An HTML page that loads nothing; `body` is HTML."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
