@@ -39,7 +39,9 @@ class ExtractiveEngine:
         question, settings = task.question, task.settings
         asked = question.standalone_text(task.context)
         reading = await self._scored(asked, read(asked, question.search_language, task.passages), task)
-        chosen = choose(reading, most=settings.max_sentences, longest=settings.max_answer_chars)
+        chosen = choose(
+            reading, most=settings.max_sentences, longest=settings.max_answer_chars, worth=settings.sentence_worth
+        )
         judgement = judge(reading, chosen, task.context.lexical_score)
         answered = bool(chosen) and judgement.answerable >= settings.min_answerable
         explanation = explain(reading, chosen if answered else (), judgement)

@@ -77,7 +77,8 @@ WEIGHTS: Mapping[str, float] = {**PRIOR, **json.loads(Path(__file__).with_name("
 
 #: A title that is similar to the question by this much asks the same question.
 SAME_QUESTION = 0.75
-#: A further statement is added for at least this probability per hundred characters; short ones count as so long.
+#: A further statement is added for at least this probability per hundred characters (the default of
+#: `AnswerSettings.sentence_worth`); short ones count as so long.
 WORTH, SHORT = 0.15, 80
 #: What a standard deviation of a model's scores weighs (set by hand), and how many deviations count at most.
 MEANING, _FAR = 1.0, 3.0
@@ -333,12 +334,12 @@ def same_question(query: QueryTerms, title: str, language: str) -> float:
     return best
 
 
-def choose(reading: Reading, *, most: int, longest: int) -> list[RankedStatement]:
+def choose(reading: Reading, *, most: int, longest: int, worth: float = WORTH) -> list[RankedStatement]:
     """The shortest sufficient answer: the most probable statement, then others that are worth their length.
 
     At most `most` statements and `longest` characters together. The most probable one comes first, the others follow
-    in the order of their passages. A statement is added if it is probable enough for its length: among all answers of
-    the same mean length, that contains the right statement most often.
+    in the order of their passages. A statement is added if its probability is at least `worth` per hundred characters:
+    among all answers of the same mean length, that contains the right statement most often.
     """
     chosen: list[RankedStatement] = []
     length = 0
@@ -346,7 +347,7 @@ def choose(reading: Reading, *, most: int, longest: int) -> list[RankedStatement
         size = len(one.statement.text)
         if len(chosen) == most:
             break
-        if length + size > longest or (chosen and 100 * one.probability < WORTH * max(size, SHORT)):
+        if length + size > longest or (chosen and 100 * one.probability < worth * max(size, SHORT)):
             continue
         if any(_same(one, other) for other in chosen):
             continue

@@ -10,6 +10,7 @@ from services.answer.engines.sentence_ranking import (
     PRIOR,
     UNTRAINED,
     WEIGHTS,
+    WORTH,
     choose,
     question_terms,
     read,
@@ -37,6 +38,17 @@ def test_the_statement_that_speaks_of_the_question_is_chosen() -> None:
     office = passage("The office opens at nine. A passport costs 120 dollars. Parking is behind the house.")
 
     assert chosen("What does a passport cost?", office) == ["A passport costs 120 dollars."]
+
+
+def test_how_much_is_quoted_besides_the_first_sentence_is_a_setting() -> None:
+    office = passage("A passport costs 120 dollars. A passport costs 60 dollars for children. Parking costs nothing.")
+    reading = read("What does a passport cost?", "eng", [office])
+    sizes = [len(choose(reading, most=4, longest=1200, worth=worth)) for worth in (10.0, 0.15, 0.0)]
+
+    assert sizes[0] == 1
+    assert sizes == sorted(sizes)
+    assert sizes[2] == 3
+    assert AnswerSettings().sentence_worth == WORTH
 
 
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
