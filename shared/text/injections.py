@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from shared.text import document_cues, instruction_cues, task_cues
 from shared.text.analysis import guess_language
+from shared.text.foreign_sentences import SentencesInContext
 from shared.text.languages import UNKNOWN
 from shared.text.normalizer import decoded_payloads, normalize, normalized_texts
 
@@ -23,6 +24,8 @@ QUESTION_THRESHOLD = 2.0
 DOCUMENT_THRESHOLD = 2.0
 #: What a role counts in a document: people write of roles, and say "you are".
 _PERSONA = 0.5
+#: What a sentence counts that shares nothing with its surroundings, and speaks to somebody or not.
+_ADDRESSING, _UNRELATED = 2.0, 0.5
 #: Sentences of a document that are weighed together, and the characters that are judged at most.
 _WINDOW = 3
 _LONGEST = 100_000
@@ -132,11 +135,16 @@ def attacks(text: str) -> tuple[Instruction, ...]:
     return tuple(parts) if _kinds(weights, QUESTION_THRESHOLD) else ()
 
 
-def instructions(text: str) -> tuple[Instruction, ...]:
-    """The instructions to a model in a document, page or tool result, in order and without overlaps."""
+def instructions(text: str, title: str = "") -> tuple[Instruction, ...]:
+    """The instructions to a model in a document, page or tool result, in order and without overlaps.
+
+    A sentence also counts as one if it shares nothing with the sentences around it and with the `title`, and asks,
+    orders, or is said by somebody of themselves: it was put there by somebody else.
+    """
     head = text[:_LONGEST]
     found: list[Instruction] = []
     sentences = list(_sentences(head, documents=True))
+    _weigh_foreign(head, sentences, title)
     hidden = [mark.start() for mark in _HIDDEN.finditer(head)]
     for number, sentence in enumerate(sentences):
         if sentence.weights:
@@ -156,9 +164,9 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(_joined(sorted(found)))
 
 
-def without_instructions(text: str) -> tuple[str, int]:
+def without_instructions(text: str, title: str = "") -> tuple[str, int]:
     """The text without the instructions to a model that are in it, and how many there were."""
-    found = instructions(text)
+    found = instructions(text, title)
     if not found:
         return text, 0
     kept = []
@@ -168,6 +176,19 @@ def without_instructions(text: str) -> tuple[str, int]:
         position = one.end
     kept.append(text[position:].lstrip(" \t"))
     return " ".join(part for part in kept if part).strip(), len(found)
+
+
+def _weigh_foreign(text: str, sentences: Sequence[_Weighed], title: str) -> None:
+    """Adds to the weights of sentences that do not belong where they stand.
+
+    One that only shares nothing with its surroundings is an instruction together with another cue.
+    """
+    context = SentencesInContext(text, [(sentence.start, sentence.end) for sentence in sentences], title)
+    for number, sentence in enumerate(sentences):
+        if context.is_foreign(number):
+            sentence.weights["foreign"] = _ADDRESSING
+        elif sentence.weights and context.is_unrelated(number):
+            sentence.weights["foreign"] = _UNRELATED
 
 
 def _window(sentences: Sequence[_Weighed], hidden: Sequence[int]) -> Iterator[Instruction]:

@@ -53,7 +53,7 @@ def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
 
 
 def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
-    text, in_text = _without_instructions(passage.text)
+    text, in_text = _without_instructions(passage.text, passage.title)
     in_title = _in_title(passage.title)
     found = in_text + in_title
     if not found or policy == "keep":
@@ -63,13 +63,13 @@ def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None
     return passage.model_copy(update={"text": text, "title": "" if in_title else passage.title}), found
 
 
-def _without_instructions(text: str) -> tuple[str, int]:
-    return _remembered(text) if len(text) <= _SHORT else without_instructions(text)
+def _without_instructions(text: str, title: str) -> tuple[str, int]:
+    return _remembered(text, title) if len(text) <= _SHORT else without_instructions(text, title)
 
 
 @lru_cache(_REMEMBERED)
-def _remembered(text: str) -> tuple[str, int]:
-    return without_instructions(text)
+def _remembered(text: str, title: str) -> tuple[str, int]:
+    return without_instructions(text, title)
 
 
 @lru_cache(_REMEMBERED)

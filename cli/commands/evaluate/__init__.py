@@ -7,6 +7,7 @@ import typer
 from cli.commands.evaluate import (
     answers,
     followups,
+    injections,
     language,
     moderation,
     questions,
@@ -27,6 +28,7 @@ COMMANDS = (
     urls.urls,
     questions.questions,
     moderation.moderation,
+    injections.injections,
     replay.replay,
     language.language,
     routing.routing,

@@ -19,9 +19,9 @@ def test_a_passage_that_is_found_again_is_not_judged_again(monkeypatch: pytest.M
     judged: list[str] = []
     real = passage_filter.without_instructions
 
-    def counted(text: str) -> tuple[str, int]:
+    def counted(text: str, title: str) -> tuple[str, int]:
         judged.append(text)
-        return real(text)
+        return real(text, title)
 
     monkeypatch.setattr(passage_filter, "without_instructions", counted)
     text = f"The rent of plot 4711 is due in May. {ORDER}"
@@ -41,7 +41,7 @@ def test_the_policy_is_applied_anew_to_what_is_remembered() -> None:
 
 def test_a_long_passage_is_judged_every_time_and_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
-    monkeypatch.setattr(passage_filter, "without_instructions", lambda text: (text, judged.append(len(text)) or 0))
+    monkeypatch.setattr(passage_filter, "without_instructions", lambda text, _: (text, judged.append(len(text)) or 0))
     long = "The rent is due in May. " * 100
     screened_passages([passage(long)], "remove")
     screened_passages([passage(long)], "remove")
