@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cli.evaluation.counted_models import CountedModels, models_with_fast
 from cli.host.catalogue import builder, offline_context
-from shared.contracts.errors import ConfigurationError, RefusedError
+from shared.contracts.errors import RefusedError
 from shared.contracts.pipelines import Pipeline
 from shared.contracts.requests.moderation import InspectReply, InspectRequest
-from shared.llm.fallback import FallbackModels
 from shared.llm.none import NoModels
-from shared.llm.ports import M, Models, Role
+from shared.llm.ports import Models
 from shared.runtime.settings import Settings
 from shared.stores.memory import MemoryPipelines
 
@@ -66,23 +66,6 @@ class ModeratedCase:
         return self.reply.outcome in HARMFUL
 
 
-class _Counted(NoModels):
-    """Counts the single-step calls of models: how many were made, and how many returned a reply."""
-
-    def __init__(self, models: Models) -> None:
-        self._models = models
-        self.asked = self.answered = 0
-
-    def has(self, role: Role) -> bool:
-        return self._models.has(role)
-
-    async def invoke(self, role: Role, step: str, system: str, user: str, response_model: type[M]) -> M:
-        self.asked += 1
-        reply = await self._models.invoke(role, step, system, user, response_model)
-        self.answered += 1
-        return reply
-
-
 async def evaluate(
     path: Path, pipeline: Pipeline, *, with_model: bool = False, per_text: bool = False
 ) -> dict[str, Any]:
@@ -100,16 +83,14 @@ async def evaluate(
     cases = read_cases(path)
     if not with_model:
         return _result([ModeratedCase(*one) async for one in inspected(cases, pipeline)], per_text=per_text)
-    models = FallbackModels.from_settings(Settings().model_endpoints)
-    if not models.has("fast"):
-        raise ConfigurationError("--with-model needs a model in the role fast; see docs/models.md")
-    counted = _Counted(models)
+    models = models_with_fast("--with-model")
+    counted = CountedModels(models)
     try:
         judged = [ModeratedCase(*one) async for one in inspected(cases, pipeline, counted)]
         result = _result(judged, per_text=per_text)
     finally:
         await models.close()
-    result["figures"]["model_calls"] = {"asked": counted.asked, "without_reply": counted.asked - counted.answered}
+    result["figures"]["model_calls"] = counted.calls
     return result
 
 

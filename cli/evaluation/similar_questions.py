@@ -8,15 +8,17 @@ right, recall the share of questions with a reusable answer that got it; interva
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from cli.evaluation.counted_models import CountedModels, models_with_fast
 from cli.evaluation.patience import patiently
 from cli.host.catalogue import semantic_cache_trial
 from shared.contracts.errors import RefusedError
@@ -28,6 +30,10 @@ _LABELS = ("similar", "is_duplicate", "label", "duplicate")
 _TEXTS, _INTENTS = ("text", "question", "query"), ("category", "intent", "label", "answer")
 #: Questions that are embedded in one request.
 _BATCH = 200
+#: Matches that the model is asked about concurrently.
+_AT_ONCE = 8
+#: So long that no reply of the model is missing because the machine is busy, or has just loaded its client.
+_REFEREE_SECONDS = 60
 #: Wrongly reused answers that are listed.
 _LISTED = 50
 
@@ -50,18 +56,39 @@ class SimilarityDataset:
     asked: tuple[tuple[str, str], ...] = ()
 
 
+class Reuse(NamedTuple):
+    """A question that got the answer of an earlier one; `intents` are those of both, where there are any."""
+
+    asked: str
+    kept: str
+    right: bool
+    intents: tuple[str, str] = ("", "")
+
+    def as_json(self) -> dict[str, str]:
+        """For the list of wrong ones."""
+        named = {"intent": self.intents[0], "given": self.intents[1]} if self.intents[0] else {}
+        return {"asked": self.asked, "kept": self.kept, **named}
+
+
 @dataclass
 class ReuseCounts:
-    """How many questions were asked, have a reusable answer, and got a right or a wrong one."""
+    """How many questions were asked, have a reusable answer, and got one."""
 
     reusable: int = 0
-    right: int = 0
     asked: int = 0
-    wrong: list[dict[str, str]] = field(default_factory=list)
+    reused: list[Reuse] = field(default_factory=list)
 
     @property
     def given(self) -> int:
-        return self.right + len(self.wrong)
+        return len(self.reused)
+
+    @property
+    def right(self) -> int:
+        return sum(one.right for one in self.reused)
+
+    @property
+    def wrong(self) -> list[dict[str, str]]:
+        return [one.as_json() for one in self.reused if not one.right]
 
     def metrics(self, prefix: str = "") -> dict[str, float]:
         precision = self.right / self.given if self.given else 1.0
@@ -95,24 +122,60 @@ class AnswerReuseTrial(Protocol):
 
     async def compare(self, one: str, other: str) -> tuple[bool, str]: ...
 
+    async def objection(self, one: str, other: str) -> str: ...
+
 
 async def evaluate(
-    path: Path, settings: Settings, pipeline: Pipeline, *, language: str = "eng", limit: int = 0
+    path: Path,
+    settings: Settings,
+    pipeline: Pipeline,
+    *,
+    language: str = "eng",
+    limit: int = 0,
+    referee: bool = False,
 ) -> dict[str, Any]:
     """The measures on the data set in `path`, a file or a folder, for its first `limit` questions (0: all).
 
+    With `referee`, the model that plays `fast` is asked about every match, as with the setting `model` of the semantic
+    cache; the measures of what it confirms are beside those of the rules alone, as `referee_…`.
+
     Raises:
         RefusedError: it is not such a data set.
+        ConfigurationError: `referee`, but no model has the role `fast`.
     """
     dataset = read(path, language)
-    trial: AnswerReuseTrial = semantic_cache_trial(settings, pipeline, language)
+    if not referee:
+        return await _evaluated(semantic_cache_trial(settings, pipeline, language), dataset, limit, referee=False)
+    models = models_with_fast("--referee")
+    counted = CountedModels(models)
+    try:
+        trial = semantic_cache_trial(settings, _patient(pipeline), language, counted)
+        result = await _evaluated(trial, dataset, limit, referee=True)
+    finally:
+        await models.close()
+    result["figures"]["model_calls"] = counted.calls
+    return result
+
+
+def _patient(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with a long timeout of the referee, unless it sets one."""
+    section = pipeline.sections.get("retrieval", {})
+    cache = {"model_seconds": _REFEREE_SECONDS, **section.get("semantic_cache", {})}
+    return pipeline.model_copy(
+        update={"sections": {**pipeline.sections, "retrieval": {**section, "semantic_cache": cache}}}
+    )
+
+
+async def _evaluated(
+    trial: AnswerReuseTrial, dataset: SimilarityDataset, limit: int, *, referee: bool
+) -> dict[str, Any]:
     await trial.open()
     try:
         began = time.perf_counter()
         if dataset.pairs:
-            result = await _pairs(trial, dataset.pairs[: limit or None])
+            result = await _pairs(trial, dataset.pairs[: limit or None], referee=referee)
         else:
-            result = await _intents(trial, dataset.kept, dataset.asked[: limit or None])
+            result = await _intents(trial, dataset.kept, dataset.asked[: limit or None], referee=referee)
         result["figures"]["compared"] = "by meaning" if trial.by_meaning else "by words"
         result["figures"]["seconds"] = round(time.perf_counter() - began, 1)
         return result
@@ -120,7 +183,7 @@ async def evaluate(
         await trial.close()
 
 
-async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict[str, Any]:
+async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair], *, referee: bool) -> dict[str, Any]:
     """Each pair alone, in all and by halves of the data set, then all first questions together."""
     alone = ReuseCounts()
     halves = (ReuseCounts(), ReuseCounts())
@@ -132,12 +195,9 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict
         given, _ = await patiently(trial.compare, pair.other, pair.one)
         for counts in (alone, halves[_half(pair.one)]):
             counts.reusable += pair.same
-            if given and pair.same:
-                counts.right += 1
-            elif given:
-                counts.wrong.append({"asked": pair.other, "kept": pair.one})
+            counts.reused += [Reuse(pair.other, pair.one, pair.same)] * given
     together = await _together(trial, pairs)
-    return {
+    result: dict[str, Any] = {
         "metrics": {**alone.metrics(), **together.metrics("together_")},
         "intervals": {**alone.intervals(), **together.intervals("together_")},
         "figures": {
@@ -149,6 +209,31 @@ async def _pairs(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> dict
         },
         "wrong": [*alone.wrong, *together.wrong][:_LISTED],
     }
+    if referee:
+        await _add_referee(result, trial, {"": alone, "together_": together})
+    return result
+
+
+async def _add_referee(result: dict[str, Any], trial: AnswerReuseTrial, groups: Mapping[str, ReuseCounts]) -> None:
+    """Adds the measures of what is left when the model is asked about each match, and what it stopped."""
+    stopped: dict[str, dict[str, int]] = {}
+    left_wrong: list[dict[str, str]] = []
+    limiter = asyncio.Semaphore(_AT_ONCE)
+
+    async def confirmed(one: Reuse) -> bool:
+        async with limiter:
+            return not await trial.objection(one.asked, one.kept)
+
+    for prefix, counts in groups.items():
+        kept = await asyncio.gather(*map(confirmed, counts.reused))
+        left = replace(counts, reused=[one for one, keeps in zip(counts.reused, kept, strict=True) if keeps])
+        result["metrics"] |= left.metrics(f"referee_{prefix}")
+        result["intervals"] |= left.intervals(f"referee_{prefix}")
+        right = counts.right - left.right
+        stopped[prefix.rstrip("_") or "all"] = {"right": right, "wrong": counts.given - left.given - right}
+        left_wrong += left.wrong
+    result["figures"]["stopped_by_referee"] = stopped
+    result["wrong_with_referee"] = left_wrong[:_LISTED]
 
 
 async def _together(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> ReuseCounts:
@@ -167,10 +252,8 @@ async def _together(trial: AnswerReuseTrial, pairs: Sequence[QuestionPair]) -> R
         if number % _BATCH == 0:
             await patiently(trial.prepare, asked[number : number + _BATCH])
         _, origin, _ = await patiently(trial.ask, question)
-        if origin and groups[origin] == groups[question]:
-            counts.right += 1
-        elif origin:
-            counts.wrong.append({"asked": question, "kept": origin})
+        if origin:
+            counts.reused.append(Reuse(question, origin, groups[origin] == groups[question]))
     return counts
 
 
@@ -191,7 +274,7 @@ def _groups(pairs: Sequence[QuestionPair]) -> dict[str, str]:
 
 
 async def _intents(
-    trial: AnswerReuseTrial, kept: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]
+    trial: AnswerReuseTrial, kept: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]], *, referee: bool
 ) -> dict[str, Any]:
     intents = {intent for _, intent in kept}
     await patiently(trial.keep, list(dict.fromkeys(kept)))
@@ -206,13 +289,11 @@ async def _intents(
         answer, origin, reason = await patiently(trial.ask, text)
         took.append((time.perf_counter() - began) * 1e3)
         why[reason.partition(":")[0]] = why.get(reason.partition(":")[0], 0) + (not origin)
-        if origin and answer == intent:
-            counts.right += 1
-        elif origin:
-            counts.wrong.append({"asked": text, "kept": origin, "intent": intent, "given": answer})
+        if origin:
+            counts.reused.append(Reuse(text, origin, answer == intent, (intent, answer)))
     took.sort()
     often = sorted(why.items(), key=lambda one: -one[1])[:10]
-    return {
+    result: dict[str, Any] = {
         "metrics": counts.metrics(),
         "intervals": counts.intervals(),
         "figures": {
@@ -224,6 +305,9 @@ async def _intents(
         },
         "wrong": counts.wrong[:_LISTED],
     }
+    if referee:
+        await _add_referee(result, trial, {"": counts})
+    return result
 
 
 def wilson(hits: int, of: int) -> list[float]:

@@ -14,6 +14,7 @@ from shared.contracts.facts import stage_names
 from shared.contracts.pipelines import Pipeline, PipelineSource, Section
 from shared.contracts.stage import Stage
 from shared.llm.none import NoModels
+from shared.llm.ports import Models
 from shared.operations.sections import KnownSections
 from shared.runtime.context import StageContext, Stores
 from shared.runtime.settings import Settings
@@ -131,11 +132,11 @@ def question_reader(pipeline: Pipeline) -> Callable[[Question], Awaitable[str]]:
     return read
 
 
-def semantic_cache_trial(settings: Settings, pipeline: Pipeline, language: str) -> Any:
-    """The retrieval stage's semantic cache, opened for measurements."""
+def semantic_cache_trial(settings: Settings, pipeline: Pipeline, language: str, models: Models | None = None) -> Any:
+    """The retrieval stage's semantic cache, opened for measurements; `models` confirm its matches on demand."""
     from services.retrieval.semantic_cache.trial import SemanticCacheTrial
 
-    return SemanticCacheTrial(settings, pipeline, language)
+    return SemanticCacheTrial(settings, pipeline, language, models)
 
 
 def offline_context(

@@ -111,9 +111,9 @@ class AnswerSettings(PromptedSection):
         default=0.15,
         ge=0,
         le=10,
-        description="How probable it must be, per hundred characters, that a further sentence answers the question, for "
-        "it to be quoted besides the first. Less: longer answers that hold the right sentence more often; 10: only the "
-        "first.",
+        description="How probable it must be, per hundred characters, that a further sentence answers the question, "
+        "for it to be quoted besides the first. Less: longer answers that hold the right sentence more often; 10: only "
+        "the first.",
     )
     max_answer_chars: int = Field(default=1200, ge=80, description="The longest answer, in characters.")
     max_passage_chars: int = Field(

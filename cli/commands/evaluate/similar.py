@@ -22,12 +22,16 @@ def similar(
     language: Annotated[str, typer.Option(help="Language of the questions (en, fr).")] = "en",
     pipeline: PipelineFolder = None,
     limit: Annotated[int, typer.Option(min=0, help="Ask at most this many questions; 0: all.")] = 0,
+    referee: Annotated[
+        bool, typer.Option("--referee", help="Also ask the model that plays fast about every match, as with `model`.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure whether the semantic cache reuses answers for questions that ask the same, and for no others.
 
     In a folder, the questions of train.csv are stored and those of test.csv asked (text, category): a reused answer is
     right when it has the category. Embeddings are those of ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL, where set.
+    With --referee, `referee_` measures count only what the model confirms (retrieval.semantic_cache.model).
     """
     from cli.evaluation.similar_questions import evaluate
     from cli.output import print_json, run, table
@@ -39,7 +43,7 @@ def similar(
     async def work() -> dict[str, Any]:
         document = read_pipeline_option(pipeline)
         with index_settings(None) as settings:
-            return await evaluate(dataset, settings, document, language=code, limit=limit)
+            return await evaluate(dataset, settings, document, language=code, limit=limit, referee=referee)
 
     result = run(work)
     if as_json:

@@ -8,39 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pydantic import BaseModel, Field
-
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.explanation import Explanation, StepChange
 from services.retrieval.semantic_cache.decision import CacheDecision, decide
-from services.retrieval.semantic_cache.prompts import RULES
 from services.retrieval.semantic_cache.question_store import QuestionStore, limited_to, scope_of, version_of_sources
+from services.retrieval.semantic_cache.referee import MatchReferee
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from shared.contracts.domain import Lane, PipelineRef, Question
 from shared.contracts.envelope import Envelope
-from shared.contracts.errors import AnswerbusError, ModelError, TransientError, UnavailableError
+from shared.contracts.errors import AnswerbusError, TransientError, UnavailableError
 from shared.contracts.facts import AnswerReused, ExchangeRecorded, FeedbackGiven
 from shared.contracts.requests.persistence import Exchange, ExchangeReply, ExchangeRequest
 from shared.contracts.requests.request import RequestClient
 from shared.llm.ports import Models
-from shared.llm.prompt_blocks import block
-from shared.llm.prompts import assemble
 from shared.observability import telemetry
 from shared.text.languages import UNKNOWN
 
 NAME = "semantic_cache"
 #: Timeout of the record and the store, in seconds: a miss only costs time, so it must not cost much.
 SECONDS = 2.0
-_QUESTION = 2000
 #: In place of the decisions, which quote questions of other askers.
 UNEXPLAINED = Explanation(NAME, (StepChange("left out: it names earlier questions, which only an operator may read"),))
-
-
-class SameQuestionReply(BaseModel):
-    """The model's reply on whether two questions ask the same."""
-
-    same: bool
-    reason: str = Field(default="", max_length=500)
 
 
 class AskedOf(NamedTuple):
@@ -83,7 +71,7 @@ class SemanticCache:
         self._questions = questions
         self._documents = documents
         self._requests = requests
-        self._models = models
+        self._referee = MatchReferee(models)
 
     async def look(
         self,
@@ -182,8 +170,10 @@ class SemanticCache:
         decision = decide(question.text, question.language, candidates, settings)
         if decision.match is None:
             return _miss(decision)
-        if settings.model and (objection := await self._objection(question.text, decision, settings, introduction)):
-            return _miss(decision, objection)
+        if settings.model:
+            objection = await self._referee.objection(question.text, decision.match.text, settings, introduction)
+            if objection:
+                return _miss(decision, objection)
         reply = await self._record(decision.match.origin, tenant)
         if objection := await self._outdated(reply, decision.match.origin):
             await self._questions.forget(decision.match.origin)
@@ -193,21 +183,6 @@ class SemanticCache:
         if asked_of.department and theirs and asked_of.department != theirs:
             return _miss(decision, f"its answer is of another department: {theirs}")
         return LookupResult(_reused(question, reply.exchange, decision), decision.reason, _explain(decision))
-
-    async def _objection(
-        self, text: str, decision: CacheDecision, settings: SemanticCacheSettings, introduction: str
-    ) -> str:
-        """Why the model says that the questions differ; empty when it says that they ask the same."""
-        if not self._models.has("fast") or decision.match is None:
-            return "no model has the role fast, which must confirm the match"
-        blocks = f"{block('question', text, limit=_QUESTION)}\n{block('earlier', decision.match.text, limit=_QUESTION)}"
-        try:
-            async with asyncio.timeout(settings.model_seconds):
-                system = assemble(settings.prompt, introduction, RULES)
-                reply = await self._models.invoke("fast", "same_question", system, blocks, SameQuestionReply)
-        except (ModelError, TimeoutError):
-            return "the model failed to confirm the match"
-        return "" if reply.same else f"the model: {reply.reason or 'not the same'}"
 
     async def _outdated(self, reply: ExchangeReply, origin: str) -> str:
         """Why the recorded answer can no longer be reused; empty when it can."""

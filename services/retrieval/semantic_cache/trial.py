@@ -10,12 +10,15 @@ from services.retrieval.embeddings import create_embeddings
 from services.retrieval.semantic_cache.decision import Candidate, decide
 from services.retrieval.semantic_cache.lookup import QUESTION_INDEX
 from services.retrieval.semantic_cache.question_store import QuestionStore, scope_of
+from services.retrieval.semantic_cache.referee import MatchReferee
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores import create_vector_index
 from shared.contracts.domain import PipelineRef, Question, Reusable
 from shared.contracts.envelope import correlation_id_for, opening
 from shared.contracts.facts import ExchangeRecorded
 from shared.contracts.pipelines import Pipeline
+from shared.llm.none import NoModels
+from shared.llm.ports import Models
 from shared.runtime.settings import Settings
 
 _REF = PipelineRef(name="trial", revision=1)
@@ -27,8 +30,10 @@ _BATCH = 256
 class SemanticCacheTrial:
     """Stores questions with a label for their answer, and returns the label that another question would get."""
 
-    def __init__(self, settings: Settings, pipeline: Pipeline, language: str) -> None:
-        self._settings = pipeline.section("retrieval", RetrievalSettings).semantic_cache
+    def __init__(self, settings: Settings, pipeline: Pipeline, language: str, models: Models | None = None) -> None:
+        section = pipeline.section("retrieval", RetrievalSettings)
+        self._settings, self._introduction = section.semantic_cache, section.project_introduction
+        self._referee = MatchReferee(models or NoModels())
         self._embeddings = create_embeddings(settings)
         self._questions = QuestionStore(create_vector_index(settings, QUESTION_INDEX), self._embeddings)
         self._language = language
@@ -87,6 +92,10 @@ class SemanticCacheTrial:
             similarity = sum(x * y for x, y in zip(mine, theirs, strict=True)) / norms if norms else 0.0
         decision = decide(one, self._language, [Candidate("only", other, "only", similarity)], self._settings)
         return decision.match is not None, decision.reason
+
+    async def objection(self, one: str, other: str) -> str:
+        """Why the model that plays `fast` keeps the answer of `other` from `one`; empty when it confirms the match."""
+        return await self._referee.objection(one, other, self._settings, self._introduction)
 
     async def _keep(self, text: str, answer: str) -> None:
         cid = correlation_id_for("trial", text, answer)

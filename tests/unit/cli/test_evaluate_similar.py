@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from cli.evaluation.similar_questions import evaluate, read, wilson
-from shared.contracts.errors import RefusedError
+from shared.contracts.errors import ConfigurationError, RefusedError
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
+from tests.support.model_server import Asked, ModelServer, ScriptedReply
 
+#: However busy the machine is, the model's reply is waited for.
+PATIENT = Pipeline(name="default", sections={"retrieval": {"semantic_cache": {"model_seconds": 600}}})
 PAIRS = """question_1,question_2,similar
 How do I renew my passport?,How can I renew a passport?,1
 How do I renew my passport?,Where do I pay a fine?,0
@@ -47,6 +51,60 @@ async def test_second_questions_of_all_pairs_are_asked_together_not_only_those_l
     assert {"asked": "How can I renew a passport?", "kept": "How do I renew my passport?"} in result["wrong"]
     assert result["metrics"]["together_precision"] == 0.5
     assert result["figures"]["together"] == {"asked": 2, "given": 2}
+
+
+async def test_the_referee_is_asked_about_every_match_and_its_measures_stand_beside_those_of_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a model that tells passports apart, and fails once
+    (tmp_path / "pairs_en.csv").write_text(
+        "question_1,question_2,similar\nHow do I renew my passport?,How can I renew a passport?,0\n"
+        "Where do I pay a fine?,Where can I pay my fines?,1\nWhen does the pool open?,When do the pools close?,0\n"
+    )
+
+    def says(asked: Asked) -> ScriptedReply:
+        same = "passport" not in asked.user
+        return ScriptedReply(text=json.dumps({"same": same, "reason": "other documents"}))
+
+    settings = Settings(data_dir=tmp_path / "data", embed_url="", embed_model="")
+    with ModelServer(says) as server:
+        endpoint = {"name": "one", "base_url": server.url, "model": "m", "api_key": "none"}
+        monkeypatch.setenv("ANSWERBUS_MODELS", json.dumps({"endpoints": [endpoint], "roles": {"fast": ["one"]}}))
+        told = await evaluate(tmp_path / "pairs_en.csv", settings, PATIENT, referee=True)
+
+    # Then the rules' measures are as without it, and what it stopped is told
+    rules = {name: value for name, value in told["metrics"].items() if not name.startswith("referee_")}
+    assert rules == {"precision": 0.5, "recall": 1.0, "together_precision": 0.5, "together_recall": 1.0}
+    assert {told["metrics"][f"referee_{name}"] for name in rules} == {1.0}
+    assert told["figures"]["stopped_by_referee"] == {
+        "all": {"right": 0, "wrong": 1},
+        "together": {"right": 0, "wrong": 1},
+    }
+    assert told["figures"]["model_calls"] == {"asked": 4, "without_reply": 0}
+    assert told["intervals"]["referee_precision"] == wilson(1, 1)
+    assert (len(told["wrong"]), told["wrong_with_referee"]) == (2, [])
+
+
+async def test_a_referee_that_fails_confirms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pairs_en.csv").write_text(PAIRS)
+    settings = Settings(data_dir=tmp_path / "data", embed_url="", embed_model="")
+    with ModelServer(lambda _: ScriptedReply(status=400)) as server:
+        endpoint = {"name": "one", "base_url": server.url, "model": "m", "api_key": "none"}
+        monkeypatch.setenv("ANSWERBUS_MODELS", json.dumps({"endpoints": [endpoint], "roles": {"fast": ["one"]}}))
+        told = await evaluate(tmp_path / "pairs_en.csv", settings, Pipeline(name="default"), referee=True)
+
+    assert (told["metrics"]["recall"], told["metrics"]["referee_recall"]) == (1.0, 0.0)
+    assert told["figures"]["model_calls"]["without_reply"] == told["figures"]["model_calls"]["asked"] > 0
+
+
+async def test_without_a_model_that_plays_fast_there_is_no_referee(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pairs_en.csv").write_text(PAIRS)
+    monkeypatch.setenv("ANSWERBUS_MODELS", "off")
+
+    with pytest.raises(ConfigurationError, match="--referee needs a model"):
+        await evaluate(tmp_path / "pairs_en.csv", Settings(), Pipeline(name="default"), referee=True)
 
 
 def test_an_interval_is_wide_for_few_and_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
