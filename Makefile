@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier
+.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier helm
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,6 +23,8 @@ QUALITY_ARGS ?=
 PYTEST_ARGS ?=
 # Processes that run the tests side by side, each a file at a time; 0: one after another in one process.
 TEST_PROCESSES ?= 2
+HELM_VERSION ?= v3.16.4
+TOOLS ?= $(HOME)/.cache/answerbus
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +72,12 @@ fuzz: $(STAMP) ## Hostile documents and made-up requests against a platform; FUZ
 
 classifier: $(STAMP) ## Train the injection classifier on DATA=texts.jsonl into OUT (injections.json)
 	$(BIN)/answerbus train injections "$(DATA)" --output "$(OUT)"
+
+helm: $(TOOLS)/helm ## Build helm with Go, for the tests of the chart (a few minutes, once; HELM_VERSION)
+
+$(TOOLS)/helm:
+	@mkdir -p $(TOOLS)
+	@PATH="$$PATH:/usr/local/go/bin" GOFLAGS=-mod=mod GOBIN=$(TOOLS) go install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 
 $(STAMP): pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -71,6 +71,7 @@ class StageConsumer:
         )
         self._step = 1 if stage.slow else max(1, self._limit // 4)
         self._throttle = BackgroundThrottle(settings.background_per_second)
+        self._lanes = tuple(lane for lane in Lane if settings.lanes in ("all", lane.value))
         self._pulls: list[Pull] = []
         self._held: dict[int, tuple[NatsMessage, float]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,7 +91,7 @@ class StageConsumer:
         await self._check_durables()
         self._warm_up()
         for subscription in self.stage.subscriptions:
-            for lane in Lane:
+            for lane in self._lanes:
                 self._subscribe(subscription, lane)
         if any(not fact.out_of_band for subscription in self.stage.subscriptions for fact in subscription.facts):
             await self.withdrawals.listen(self.connection.client)
@@ -209,7 +210,7 @@ class StageConsumer:
     async def _check_durables(self, patience: float = 30.0) -> None:
         """Wait up to `patience` seconds for the stage's durables to exist; workers never create them."""
         until = time.monotonic() + patience
-        for name in [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in Lane]:
+        for name in [subscription.durable(lane) for subscription in self.stage.subscriptions for lane in self._lanes]:
             while not await self._has_durable(name, until):
                 if time.monotonic() > until:
                     raise ConfigurationError(f"NATS has no durable {name}; run: answerbus bus provision")

@@ -53,6 +53,9 @@ class BusSettings(Protocol):
     def concurrency(self) -> int: ...
 
     @property
+    def lanes(self) -> str: ...
+
+    @property
     def background_per_second(self) -> float: ...
 
     @property

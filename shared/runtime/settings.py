@@ -137,6 +137,10 @@ class Settings(BaseSettings):
         ge=0,
         description="Background events per second and subscription that a worker takes beside live ones; 0: no limit.",
     )
+    lanes: Literal["all", "live", "background"] = Field(
+        default="all",
+        description="Lanes whose events a worker takes: `all`, `live` or `background`.",
+    )
     probe_host: str = Field(
         default="127.0.0.1", description="Address on which /livez, /readyz and /metrics are served."
     )

@@ -25,7 +25,14 @@ COMPOSE = ROOT / "docker-compose.yml"
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 GUIDES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "deploy/*.md", "services/*/README.md", "tests/bench/README.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "deploy/*.md",
+        "deploy/helm/*/README.md",
+        "services/*/README.md",
+        "tests/bench/README.md",
+    )
     for path in ROOT.glob(pattern)
 )
 NAMED = re.compile(r"\bANSWERBUS_[A-Z0-9_]*[A-Z0-9]\b")
@@ -81,6 +88,7 @@ NOT_IN_COMPOSE = {
     "operator_credentials": "needs files in the container, and gives the gateway rights that it has only if wanted",
     **dict.fromkeys(("nats_tls_ca", "nats_tls_cert", "nats_tls_key"), "needs files in the containers"),
     "graceful_seconds": "goes with stop_grace_period",
+    "lanes": "needs a second service of the stage",
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
     "data_dir": "goes with the volumes",
     "record_url": "is made of POSTGRES_PASSWORD",

@@ -46,3 +46,30 @@ async def test_while_live_questions_come_background_ones_keep_to_their_pace_and_
     # Those that had been handed out already when the first live question came are finished too.
     assert beside <= 32 + PER_SECOND * seconds + 1
     assert left > 0
+
+
+async def test_a_worker_of_one_lane_leaves_the_events_of_the_other_alone(rig: Rig) -> None:
+    done: list[str] = []
+
+    async def approve(asked: QuestionAsked) -> QuestionApproved:
+        done.append(asked.text)
+        return QuestionApproved(question=Question(text=asked.text))
+
+    async def say(lane: Lane) -> str:
+        event = asked(lane=lane)
+        payload = QuestionAsked(text=lane.value)
+        return (await rig.publish(event.model_copy(update={"payload": payload}))).correlation_id
+
+    await rig.provision(stage_of(approve))
+    background = await say(Lane.BACKGROUND)
+    async with rig.worker(stage_of(approve), lanes="live"):
+        await rig.event(await say(Lane.LIVE), QuestionApproved)
+    alone = list(done)
+    live = await say(Lane.LIVE)
+    async with rig.worker(stage_of(approve), lanes="background"):
+        await rig.event(background, QuestionApproved)
+    both = list(done)
+    async with rig.worker(stage_of(approve)):
+        await rig.event(live, QuestionApproved)
+
+    assert (alone, both, done) == (["live"], ["live", "background"], ["live", "background", "live"])
