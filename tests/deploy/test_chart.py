@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -414,3 +415,16 @@ def _workers(manifests: tuple[helm.Manifest, ...]) -> dict[str, helm.Manifest]:
         for name, pod in helm.pods(manifests).items()
         if "answerbus/stage" in pod["metadata"]["labels"]
     }
+
+
+def test_rules_and_dashboards_of_the_chart_are_those_of_the_folders() -> None:
+    manifests = helm.render(helm.VALUES / "production.yaml")
+    (rules,) = helm.of_kind(manifests, "PrometheusRule").values()
+    dashboards = helm.of_kind(manifests, "ConfigMap")[f"{NAME}-dashboards"]
+
+    assert rules["spec"] == yaml.safe_load((helm.ROOT / "deploy" / "alerts" / "answerbus.yml").read_text("utf-8"))
+    assert {name: json.loads(text) for name, text in dashboards["data"].items()} == {
+        f"answerbus-{path.name}": json.loads(path.read_text("utf-8"))
+        for path in (helm.ROOT / "deploy" / "grafana").glob("*.json")
+    }
+    assert dashboards["metadata"]["labels"]["grafana_dashboard"] == "1"
