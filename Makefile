@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier helm
+.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -78,6 +78,12 @@ helm: $(TOOLS)/helm ## Build helm with Go, for the tests of the chart (a few min
 $(TOOLS)/helm:
 	@mkdir -p $(TOOLS)
 	@PATH="$$PATH:/usr/local/go/bin" GOFLAGS=-mod=mod GOBIN=$(TOOLS) go install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+
+otelcol: $(TOOLS)/otelcol ## Build a collector of OpenTelemetry with Go, for the tests of traces (a few minutes, once)
+
+$(TOOLS)/otelcol:
+	@mkdir -p $(TOOLS)
+	@cd tests/deploy/otelcol && PATH="$$PATH:/usr/local/go/bin" go build -trimpath -o $@ .
 
 $(STAMP): pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

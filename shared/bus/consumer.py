@@ -32,6 +32,7 @@ from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.observability import telemetry
+from shared.observability.tracing import Tracer
 
 log = structlog.get_logger()
 
@@ -47,7 +48,7 @@ LATE_MESSAGES = 0.1
 class StageConsumer:
     """Runs the subscriptions of one stage on NATS."""
 
-    def __init__(self, stage: Stage, connection: Connection, sections: Sections, tracer: telemetry.Tracer) -> None:
+    def __init__(self, stage: Stage, connection: Connection, sections: Sections, tracer: Tracer) -> None:
         settings = connection.settings
         self.stage = stage
         self.connection = connection

@@ -21,6 +21,7 @@ from shared.contracts.pipelines import Section, Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.llm.call_context import CallLedger, model_calls
 from shared.observability import telemetry
+from shared.observability.tracing import Tracer
 from shared.text.endings import apply_endings, question_of
 
 log = structlog.get_logger()
@@ -34,7 +35,7 @@ class MessageProcessor:
         stage: Stage,
         publisher: Publisher,
         sections: Sections,
-        tracer: telemetry.Tracer,
+        tracer: Tracer,
         retry_policy: RetryPolicy,
         withdrawals: Withdrawals,
     ) -> None:
@@ -80,7 +81,7 @@ class MessageProcessor:
         self._withdrawals.enter(event.correlation_id)
         outcome = "failed"
         try:
-            with self._tracer.span(f"{self._stage.name} {event.fact}", delivery.message.raw_message.headers) as trace:
+            with self._tracer.fact_span(event, delivery.message.raw_message.headers) as trace:
                 ledger.models = await self._sections.models(event.pipeline)
                 fact = await self._call_handler(delivery.subscription, event, delivery.count)
                 outcome = type(fact).__name__ if fact else "nothing"
@@ -95,6 +96,7 @@ class MessageProcessor:
                     next_event = following(self._stage.name, fact, event, timing, model_calls=tuple(ledger.calls))
                     result = await self._publisher.publish(next_event, trace=trace)
                     outcome = "rejected" if result is PublishResult.REJECTED else outcome
+                self._tracer.set_result(fact)
             await delivery.message.ack()
         except asyncio.CancelledError:
             if event.correlation_id not in self._withdrawals:

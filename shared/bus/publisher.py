@@ -22,6 +22,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.observability import telemetry
+from shared.observability.tracing import Tracer
 
 log = structlog.get_logger()
 
@@ -56,13 +57,15 @@ class Publisher:
         budget: float,
         raw_ttl: int,
         permission_errors: PermissionErrors | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
-        """`permission_errors` are those of the broker's connection."""
+        """`permission_errors` are those of the broker's connection; `tracer` begins the traces of a client's facts."""
         self._broker = broker
         self._permission_errors = permission_errors or PermissionErrors("")
         self._stage = stage
         self._budget = budget
         self._raw_ttl = raw_ttl
+        self._tracer = tracer
 
     async def publish(
         self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False
@@ -77,6 +80,10 @@ class Publisher:
             RefusedError: NATS will never store it (too large, or refused by the stream).
             NotPermittedError: this service's user may not publish the fact.
         """
+        if trace is None and self._tracer is not None:
+            with self._tracer.fact_span(event, None) as begun:
+                self._tracer.set_result(event.payload)
+                return await self.publish(event, trace=begun, first=first)
         headers = {**storage_headers(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 

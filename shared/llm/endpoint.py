@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from shared.llm.endpoint_error import EndpointError
 from shared.llm.ports import Listener, Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
-from shared.observability import telemetry
+from shared.observability import telemetry, tracing
 
 log = structlog.get_logger()
 
@@ -137,6 +138,35 @@ class Endpoint:
         await self._client.close()
 
     async def _try(
+        self,
+        request: Callable[[float], Coroutine[Any, Any, Reply]],
+        messages: Sequence[Message],
+        recorder: CallRecorder,
+        left: float,
+    ) -> Reply:
+        """One try with its span; see `_attempt`."""
+        model = self.settings.model
+        attributes: dict[str, tracing.Attribute] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": self.settings.kind,
+            "gen_ai.request.model": model,
+            "langfuse.observation.model.name": model,
+            "answerbus.endpoint": self.name,
+            "answerbus.role": recorder.role,
+            "answerbus.step": recorder.step,
+        }
+        with tracing.span(f"chat {model}", "generation", attributes) as told:
+            told.set_texts(input="\n\n".join(f"{message.author}: {message.text}" for message in messages))
+            try:
+                reply = await self._attempt(request, messages, recorder, left)
+            except EndpointError as error:
+                told.fail(error.reason)
+                raise
+            told.set_usage(reply.model, reply.usage)
+            told.set_texts(output=reply.text or json.dumps([call.arguments for call in reply.calls]))
+            return reply
+
+    async def _attempt(
         self,
         request: Callable[[float], Coroutine[Any, Any, Reply]],
         messages: Sequence[Message],

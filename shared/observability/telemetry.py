@@ -1,17 +1,11 @@
-"""Prometheus metrics of every process, and optional traces.
+"""Prometheus metrics of every process.
 
 Label values are names of stages, facts and outcomes, never ids or subjects, so the number of time series stays bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
-
 from prometheus_client import Counter, Gauge, Histogram
-
-from shared.contracts.errors import ConfigurationError
 
 #: Buckets in seconds: from a cached answer to a slow model.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -140,38 +134,3 @@ CHANNEL_IN_FLIGHT = Gauge("answerbus_channel_in_flight", "Questions of the chann
 CHANNEL_SENDS_FAILED = Counter(
     "answerbus_channel_sends_failed_total", "Failed calls of a chat platform, by reason", ["channel", "reason"]
 )
-
-
-class Tracer:
-    """W3C trace context over the bus; does nothing unless an OTLP endpoint is configured (extra `otel`)."""
-
-    def __init__(self, otlp_endpoint: str, stage: str) -> None:
-        self._tracer: Any = None
-        if otlp_endpoint:
-            self._tracer = _open_tracer(otlp_endpoint, stage)
-
-    @contextmanager
-    def span(self, name: str, headers: Mapping[str, str] | None) -> Iterator[dict[str, str]]:
-        """Opens a span named `name` under the span in `headers`; yields the headers to pass on."""
-        if self._tracer is None:
-            yield {key: value for key, value in (headers or {}).items() if key in ("traceparent", "tracestate")}
-            return
-        from opentelemetry.propagate import extract, inject
-
-        carrier: dict[str, str] = {}
-        with self._tracer.start_as_current_span(name, context=extract(dict(headers or {}))):
-            inject(carrier)
-            yield carrier
-
-
-def _open_tracer(endpoint: str, stage: str) -> Any:
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise ConfigurationError("ANSWERBUS_OTLP_ENDPOINT needs the extra: pip install 'answerbus[otel]'") from error
-    provider = TracerProvider(resource=Resource.create({"service.name": f"answerbus-{stage}"}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")))
-    return provider.get_tracer("answerbus")

@@ -374,6 +374,9 @@ class Settings(BaseSettings):
     otlp_endpoint: str = Field(
         default="", description="URL of an OpenTelemetry collector (OTLP over HTTP); empty: no traces."
     )
+    otlp_content: bool = Field(
+        default=False, description="Send texts with the traces: questions, prompts, passages, answers."
+    )
 
     @field_validator("api_keys", mode="before")
     @classmethod

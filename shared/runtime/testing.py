@@ -48,7 +48,7 @@ from shared.contracts.signals import Signal
 from shared.contracts.stage import Stage, Subscription
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
-from shared.observability import telemetry
+from shared.observability.tracing import Tracer
 from shared.observability.worker_status import StageReport
 from shared.runtime.context import StageContext
 from shared.runtime.operator_access import OFF, NoOperatorAccess, OperatorPorts
@@ -381,7 +381,7 @@ class MemoryBus:
         retry_policy = _RaisingRetryPolicy(
             stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline, sections.endings
         )
-        tracer = telemetry.Tracer(self.settings.otlp_endpoint, stage.name)
+        tracer = Tracer(self.settings.otlp_endpoint, stage.name, content=self.settings.otlp_content)
         self._withdrawals.append(withdrawals)
         self._processors[stage.name] = MessageProcessor(stage, publisher, sections, tracer, retry_policy, withdrawals)
 

@@ -23,10 +23,10 @@ from shared.contracts.facts import QuestionAbandoned
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage
 from shared.llm.fallback import FallbackModels
-from shared.observability import telemetry
 from shared.observability.health import HealthServer
 from shared.observability.logging import configure_logging
 from shared.observability.loop_watchdog import LoopWatchdog
+from shared.observability.tracing import Tracer
 from shared.observability.worker_status import WorkerReport, fact_reports
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
@@ -62,9 +62,11 @@ class Worker:
         self._warming: asyncio.Task[None] | None = None
         self.connection = Connection(settings, "worker")
         self.pipelines = NatsPipelines(lambda: self.connection.jetstream)
+        self._tracers: dict[str, Tracer] = {}
         self.stage = build(self._context())
-        tracer = telemetry.Tracer(settings.otlp_endpoint, self.stage.name)
-        self.consumer = StageConsumer(self.stage, self.connection, Sections(self.pipelines), tracer)
+        self.consumer = StageConsumer(
+            self.stage, self.connection, Sections(self.pipelines), self._tracer(self.stage.name)
+        )
         self.request_server = RequestServer(self.stage, self.connection.broker)
         self._open = False
 
@@ -137,6 +139,7 @@ class Worker:
                 budget=CLIENT_PUBLISH_BUDGET,
                 raw_ttl=self.settings.raw_ttl_seconds,
                 permission_errors=connection.permission_errors,
+                tracer=self._tracer(stage),
             ),
             overview=lambda: overview(connection.client, self._own_report()),
             oldest_waiting=lambda: oldest_waiting(connection.client),
@@ -145,6 +148,13 @@ class Worker:
             operator=operator_access(self.settings),
             models=self._models,
         )
+
+    def _tracer(self, stage: str) -> Tracer:
+        """The tracer of the stage; one for all that this worker does."""
+        if stage not in self._tracers:
+            settings = self.settings
+            self._tracers[stage] = Tracer(settings.otlp_endpoint, stage, content=settings.otlp_content)
+        return self._tracers[stage]
 
     def _own_report(self) -> list[WorkerReport]:
         """This worker's report where it does not reply to status requests."""

@@ -89,6 +89,7 @@ NOT_IN_COMPOSE = {
     **dict.fromkeys(("nats_tls_ca", "nats_tls_cert", "nats_tls_key"), "needs files in the containers"),
     "graceful_seconds": "goes with stop_grace_period",
     "lanes": "needs a second service of the stage",
+    "otlp_content": "puts texts of people into traces: for an override file of whoever wants that",
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
     "data_dir": "goes with the volumes",
     "record_url": "is made of POSTGRES_PASSWORD",

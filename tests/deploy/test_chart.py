@@ -33,7 +33,7 @@ DECLARED: dict[str, Any] = yaml.safe_load((helm.CHART / "files" / "stages.yaml")
 CUSTOM = ("ScaledObject", "PodMonitor", "ServiceMonitor", "PrometheusRule")
 KNOWN = {f"ANSWERBUS_{name.upper()}" for name in Settings.model_fields}
 #: Variables of the images and of the command line.
-OTHERS = {"ANSWERBUS_URL", "REDIS_PASSWORD", "POSTGRES_PASSWORD"}
+OTHERS = {"ANSWERBUS_URL", "OTEL_EXPORTER_OTLP_HEADERS", "REDIS_PASSWORD", "POSTGRES_PASSWORD"}
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)

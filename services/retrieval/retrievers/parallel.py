@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from services.retrieval.ports import Retriever, RetrieverQuery, RetrieverResult
 from services.retrieval.search_trace import milliseconds_since
 from shared.contracts.errors import AnswerbusError
+from shared.observability import tracing
 
 
 async def run_retrievers(
@@ -20,6 +21,17 @@ async def run_retrievers(
 
 async def run_retriever(retriever: Retriever, query: RetrieverQuery, timeout: float) -> RetrieverResult:
     """What the retriever found within `timeout` seconds; a failure or timeout is named in `missing`."""
+    with tracing.span(f"retriever {retriever.name}", "retriever", {"answerbus.retriever": retriever.name}) as told:
+        told.set_texts(input=query.text)
+        result = await _run(retriever, query, timeout)
+        told.set({"answerbus.results": len(result.hits)})
+        told.set_texts(output=", ".join(hit.id for hit in result.hits))
+        if result.missing:
+            told.fail("no result")
+        return result
+
+
+async def _run(retriever: Retriever, query: RetrieverQuery, timeout: float) -> RetrieverResult:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(timeout):

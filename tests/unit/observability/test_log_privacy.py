@@ -16,8 +16,8 @@ from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import opening
 from shared.contracts.errors import InvalidEventError, TransientError
 from shared.contracts.facts import QuestionAsked, QuestionWithdrawn
-from shared.observability import telemetry
 from shared.observability.logging import configure_logging
+from shared.observability.tracing import Tracer
 
 REF = PipelineRef(name="default", revision=1)
 ASKED = opening("gateway", QuestionAsked(text="zanzibar?"), pipeline=REF, deadline_seconds=60)
@@ -120,9 +120,11 @@ def test_a_record_without_an_error_has_none(lines: io.StringIO) -> None:
 
 
 def test_trace_context_is_handed_on_without_a_collector() -> None:
-    tracer = telemetry.Tracer("", "moderation")
+    tracer = Tracer("", "moderation")
 
-    with tracer.span("work", {"traceparent": "00-1-2-01", "Nats-Msg-Id": "x"}) as carried:
+    event = opening("gateway", QuestionAsked(text="q"), pipeline=REF, deadline_seconds=60)
+
+    with tracer.fact_span(event, {"traceparent": "00-1-2-01", "Nats-Msg-Id": "x"}) as carried:
         assert carried == {"traceparent": "00-1-2-01"}
-    with tracer.span("work", None) as carried:
+    with tracer.fact_span(event, None) as carried:
         assert carried == {}

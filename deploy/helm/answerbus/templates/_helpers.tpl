@@ -86,6 +86,9 @@ capabilities: {drop: [ALL]}
 - {name: ANSWERBUS_REPLICAS, value: {{ ternary (toString .Values.nats.replicas) "1" (eq .Values.nats.mode "bundled") | quote }}}
 {{- end }}
 - {name: ANSWERBUS_GRACEFUL_SECONDS, value: {{ .Values.gracefulSeconds | quote }}}
+{{- if .Values.tracing.headers.name }}
+{{ include "answerbus.secretEnv" (dict "name" "OTEL_EXPORTER_OTLP_HEADERS" "secret" .Values.tracing.headers.name "key" .Values.tracing.headers.key) }}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - {name: {{ $name }}, value: {{ $value | toString | quote }}}
 {{- end }}
