@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from shared.contracts.requests.directory import LoadRequest
 from shared.runtime.settings import Settings
 from tests.pipeline.test_effects_of_tools import ANSWER, FOUND, SLOTS, SMITH
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, open_page, picture
 from tests.support.chromium import page_server
 from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform, tags
 from tests.support.model_server import Scripted, ScriptedReply
@@ -30,12 +29,6 @@ WORDS = {
     "fr-FR": {"send": "Envoyer", "sources": "Sources", "bad": "Mauvaise réponse", "thanks": "Merci pour votre avis."},
 }
 MOST_BYTES = 200_000
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, open_page, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
 
@@ -20,12 +20,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 CLIENT, EDITOR, OPERATOR = "client-key-0123456789", "editor-key-0123456789", "operator-key-0123456"
 KEYS = f"app:client:{CLIENT},desk:editor:{EDITOR},ops:operator:{OPERATOR}"
 EVERY_VIEW = ["Questions", "Stages", "Dead letters", "Documents", "Graph", "Quality", "Pipelines", "Chat"]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

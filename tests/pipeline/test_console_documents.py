@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, picture, running_browser
+from tests.support.browser import barriers, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
 from tests.unit.retrieval.test_document_readers import _pdf as pdf
@@ -25,12 +25,6 @@ CHOOSE = {"en-GB": "Choose files", "fr-FR": "Choisir des fichiers"}
 GAUGE = "# River Gauge\n\nA river gauge is a device. It measures the level of the water.\n"
 WARNING = "# Flood Warning\n\nThe warning is sent at once.\n\nA flood warning uses the river gauge of every town.\n"
 SIREN = "# Night Siren\n\nThe night siren depends on the flood warning.\n"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

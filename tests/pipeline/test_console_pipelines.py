@@ -8,11 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, picture, running_browser
+from tests.support.browser import barriers, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, result_of, tags
 
@@ -21,12 +20,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 WRONG = "\nmoderation:\n  short_wrods: 99\n"
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 LOCALES = pytest.mark.parametrize("locale", ["en-GB", "fr-FR"])
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, expect
 from shared.contracts.requests.quality import FeedbackRequest
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, open_page, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, record_of, result_of, tags
 from tests.support.speed import limit
@@ -33,12 +33,6 @@ class Asked:
 
     home: str
     rated: str
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from services.persistence import projection
 from services.persistence.adapters import SqlRecord
 from shared.contracts.requests.persistence import Exchange
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, picture, running_browser
+from tests.support.browser import barriers, picture
 from tests.support.console import console
 from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform, result_of, tags
 from tests.support.model_server import Scripted, ScriptedReply
@@ -29,12 +28,6 @@ from tests.support.speed import limit
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 THEMES = [("en-GB", "light"), ("en-GB", "dark"), ("fr-FR", "light"), ("fr-FR", "dark")]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.facts import Fact
 from shared.runtime.settings import Settings
 from shared.runtime.testing import MemoryBus
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, open_page, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, RENT, Script, platform, tags
 from tests.support.speed import limit
@@ -54,12 +54,6 @@ class Town:
         headers = {SUBJECT: event.subject, KIND: kind, ERROR: "it does not fit", STACK: "handler.py:12 in translate"}
         subject = f"dead.{stage}.{event.correlation_id}.{event.attempt}"
         return self.bus.log.keep_letter(subject, data or event.encode(), headers)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

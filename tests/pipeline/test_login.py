@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from shared.runtime.settings import Settings
 from tests.support.authorization_server import AuthorizationServer, authorization_server
-from tests.support.browser import barriers, open_page, picture, running_browser
+from tests.support.browser import barriers, open_page, picture
 from tests.support.issuer import AUDIENCE
 from tests.support.judged import GOOD, RENT, Script, platform, tags
 from tests.support.speed import limit
@@ -21,12 +21,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KEY = "web-key-0123456789"
 WORDS = {"en-GB": ("Log in", "Log out", "was cancelled"), "fr-FR": ("Se connecter", "Se déconnecter", "a été annulée")}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with running_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import { follow } from "./asking";
 import { Composer } from "./components/composer";
 import type { Rate } from "./components/feedback";
 import { Icon } from "./components/icons";
+import { LanguageChoice } from "./components/language";
 import { loginMethods } from "./issuer";
 import { Sidebar } from "./components/sidebar";
 import { TurnView } from "./components/turn";
@@ -136,13 +137,7 @@ export function Chat({ access, setAccess, language, setLanguage, texts, embedded
         <button type="button" class="quiet" aria-label={texts.newConversation} onClick={() => void begin()}>
           <Icon name="plus" /> <span class="wide">{texts.newConversation}</span>
         </button>
-        <label>
-          <span class="hidden">{texts.language}</span>
-          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value as Language)}>
-            <option value="en">English</option>
-            <option value="fr">Français</option>
-          </select>
-        </label>
+        <LanguageChoice language={language} setLanguage={setLanguage} label={texts.language} />
         {offered && (
           <button type="button" class="quiet" onClick={() => setAccess(null)}>
             {texts.signIn}

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from services.gateway.auth import Client, Editor
 from services.gateway.handler import DocumentSubmission
+from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute, check_values
 from services.gateway.rate_limits import limited_askers
@@ -59,7 +60,7 @@ MAX_DOCUMENTS = 500
 REMOVE_SECONDS, EMBED_SECONDS = 60.0, 300.0
 
 
-SubmissionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /documents returned.")]
+SubmissionId = Annotated[str, Path(pattern=ID_PATTERN, description="The `id` that POST /documents returned.")]
 
 
 class DocumentIn(BaseModel):

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from services.gateway.auth import Caller, Operator
+from services.gateway.path_ids import ID_PATTERN, QuestionId
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.facts import Forgettable
@@ -21,7 +22,7 @@ from shared.contracts.pseudonyms import asker_id, key_id
 router = APIRouter(prefix="/api/v1", tags=["erasure"], route_class=ProtectedRoute)
 
 ConversationId = Annotated[str, Path(pattern="^[A-Za-z0-9_.:-]{1,128}$")]
-QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
+ErasureId = Annotated[str, Path(pattern=ID_PATTERN, description="The `id` that the erasure returned.")]
 Key = Annotated[str, Path(max_length=256, description="Name of the API key; `local` where none are configured.")]
 User = Annotated[str, Query(max_length=2000, description="One user of that key, as given in `client.user`.")]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait until it is done.")]
@@ -56,7 +57,7 @@ async def erase_asker(
 
 
 @router.get("/erasures/{erasure_id}")
-async def erasure(erasure_id: QuestionId, gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
+async def erasure(erasure_id: ErasureId, gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
     """Read the state of an erasure."""
     return await gateway.erasures.report(erasure_id, caller.seen_tenant)
 

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from services.gateway.auth import Operator
 from services.gateway.frames import KEEP_ALIVE, NDJSON, SSE, EventStream, head, wants_stream
+from services.gateway.path_ids import QuestionId
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
@@ -29,7 +30,6 @@ from shared.history.history import EventFilter, event_json
 
 router = APIRouter(prefix="/api/v1", tags=["events"], route_class=ProtectedRoute)
 
-QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 #: Events that a slow client may lag behind before its stream is closed.
 QUEUE_LIMIT = 10_000
 

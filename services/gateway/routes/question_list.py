@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -16,6 +16,7 @@ from services.gateway.auth import Operator
 from services.gateway.frames import KEEP_ALIVE, SSE, EventStream, encode, head, wants_stream
 from services.gateway.handler import Owner
 from services.gateway.openapi import stream_reply
+from services.gateway.path_ids import QuestionId
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.question_pages import QuestionPage, QuestionPages
@@ -35,8 +36,6 @@ from shared.operations.replay import Recording, ReplayOptions
 from shared.text.sanitizer import cleaned
 
 router = APIRouter(prefix="/api/v1/questions", tags=["question list"], route_class=ProtectedRoute)
-
-QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
 
 class QuestionQuery(BaseModel):

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response, StreamingResponse
 
@@ -15,6 +15,7 @@ from services.gateway.frames import SSE, accepts_json, stream_cursor, streamed, 
 from services.gateway.handler import NewQuestion, Owner
 from services.gateway.openapi import stream_reply
 from services.gateway.owner import OwnerOfRequest
+from services.gateway.path_ids import QuestionId
 from services.gateway.presenter import (
     QuestionPresenter,
     exchange_json,
@@ -42,7 +43,6 @@ from shared.text.urls import page_of
 
 router = APIRouter(prefix="/api/v1", tags=["questions"], route_class=ProtectedRoute)
 
-QuestionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The `id` that POST /questions returned.")]
 IdempotencyKey = Annotated[
     str,
     Header(

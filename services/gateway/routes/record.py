@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Operator
 from services.gateway.exchange_export import FORMATS, Format
+from services.gateway.path_ids import QuestionId
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
 from shared.contracts.errors import NotFoundError, UnavailableError
@@ -99,9 +100,7 @@ async def export(
 
 
 @router.get("/{exchange_id}")
-async def exchange(
-    exchange_id: Annotated[str, Path(pattern="^[0-9a-f]{32}$")], gateway: CurrentGateway, caller: Operator
-) -> dict[str, Any]:
+async def exchange(exchange_id: QuestionId, gateway: CurrentGateway, caller: Operator) -> dict[str, Any]:
     """Read one exchange with passages, timings, model calls, feedback and evaluation."""
     request = ExchangeRequest(id=exchange_id, tenant=caller.seen_tenant)
     reply = await gateway.context.requests.ask(request, TIMEOUT)

@@ -3,6 +3,7 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/icons";
+import { LanguageChoice } from "../components/language";
 import type { Language } from "../texts";
 import type { Api } from "./api";
 import { Empty, Failure, Loading } from "./components/states";
@@ -49,13 +50,7 @@ export function Shell({ api, caller, language, setLanguage, leave, leaving }: Pr
         </button>
         <h1>{common.title}</h1>
         <span class="muted wide">{common.signedIn(caller.name, caller.role)}</span>
-        <label>
-          <span class="hidden">{common.language}</span>
-          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value as Language)}>
-            <option value="en">English</option>
-            <option value="fr">Français</option>
-          </select>
-        </label>
+        <LanguageChoice language={language} setLanguage={setLanguage} label={common.language} />
         {leave && (
           <button type="button" class="quiet" onClick={leave}>
             {leaving}
