@@ -33,6 +33,7 @@ from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.observability import telemetry
 from shared.observability.tracing import Tracer
+from shared.observability.worker_status import worker_name
 
 log = structlog.get_logger()
 
@@ -60,13 +61,16 @@ class StageConsumer:
             permission_errors=connection.permission_errors,
         )
         self.withdrawals = Withdrawals()
+        name = worker_name(stage.name)
         retry_policy = RetryPolicy(
-            stage, self.publisher, settings.max_deliveries, settings.default_pipeline, sections.endings
+            stage, self.publisher, settings.max_deliveries, settings.default_pipeline, sections.endings, name
         )
         self._max_deliveries_monitor = (
             MaxDeliveriesMonitor(connection, retry_policy) if stage.handles_max_deliveries else None
         )
-        self._processor = MessageProcessor(stage, self.publisher, sections, tracer, retry_policy, self.withdrawals)
+        self._processor = MessageProcessor(
+            stage, self.publisher, sections, tracer, retry_policy, self.withdrawals, name
+        )
         self._limit = (
             settings.concurrency or stage.concurrency or (SLOW_CONCURRENCY if stage.slow else FAST_CONCURRENCY)
         )

@@ -20,7 +20,7 @@ from nats.errors import TimeoutError as NatsTimeoutError
 from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
-from shared.bus.ports import StoredEvent
+from shared.bus.ports import Handling, StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import Lane
 from shared.contracts.errors import UnavailableError
@@ -154,6 +154,7 @@ def _from_direct_get(message: Msg) -> StoredEvent:
         sequence=int(headers["Nats-Sequence"]),
         time=_time(headers.get("Nats-Time-Stamp")),
         data=message.data,
+        handling=Handling.read(headers),
     )
 
 
@@ -163,6 +164,7 @@ def _from_message(message: RawStreamMsg) -> StoredEvent:
         sequence=message.seq or 0,
         time=message.time or datetime.now(UTC),
         data=message.data or b"",
+        handling=Handling.read(message.headers),
     )
 
 
@@ -173,6 +175,7 @@ def _from_republish(message: Msg) -> StoredEvent:
         sequence=int(headers.get("Nats-Sequence", 0)),
         time=_time(headers.get("Nats-Time-Stamp")),
         data=message.data,
+        handling=Handling.read(headers),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import structlog
 
 from shared.bus.delivery import Delivery
-from shared.bus.ports import PublishResult
+from shared.bus.ports import Handling, PublishResult
 from shared.bus.publisher import Publisher
 from shared.bus.retry_policy import RetryPolicy
 from shared.bus.withdrawals import Withdrawals
@@ -38,13 +38,16 @@ class MessageProcessor:
         tracer: Tracer,
         retry_policy: RetryPolicy,
         withdrawals: Withdrawals,
+        worker: str = "",
     ) -> None:
+        """`worker` is the name that the events it publishes have in their headers."""
         self._stage = stage
         self._publisher = publisher
         self._sections = sections
         self._tracer = tracer
         self._retry_policy = retry_policy
         self._withdrawals = withdrawals
+        self._worker = worker
 
     async def process(self, delivery: Delivery) -> None:
         """Process the delivery until it is acknowledged, scheduled for redelivery, or in the dead letters.
@@ -94,7 +97,9 @@ class MessageProcessor:
                         stage=self._stage.name, waited_ms=round(waited * 1e3, 2), worked_ms=round(worked * 1e3, 2)
                     )
                     next_event = following(self._stage.name, fact, event, timing, model_calls=tuple(ledger.calls))
-                    result = await self._publisher.publish(next_event, trace=trace)
+                    result = await self._publisher.publish(
+                        next_event, trace=trace, handling=Handling(self._worker, delivery.count)
+                    )
                     outcome = "rejected" if result is PublishResult.REJECTED else outcome
                 self._tracer.set_result(fact)
             await delivery.message.ack()

@@ -19,8 +19,36 @@ from shared.contracts.tenants import DEFAULT_TENANT
 
 #: Headers of a dead letter: the event's subject, the error's kind, text and stack, and whether it was edited.
 SUBJECT, KIND, ERROR, STACK, EDITED = (f"Answerbus-{name}" for name in ("Subject", "Kind", "Error", "Stack", "Edited"))
+#: Headers of an event that a worker published: which worker, and how often it had been given what it consumed.
+WORKER, DELIVERIES = "Answerbus-Worker", "Answerbus-Deliveries"
 #: Dead letters of one page.
 PAGE = 100
+
+
+@dataclass(frozen=True)
+class Handling:
+    """Which worker published an event, and how often what it had consumed was delivered; empty and 0: not known.
+
+    It travels in headers of the message, as it says nothing of the question: the same fact published by another worker
+    is the same fact.
+    """
+
+    worker: str = ""
+    deliveries: int = 0
+
+    @classmethod
+    def read(cls, headers: Mapping[str, str] | None) -> Handling:
+        """What the headers of a stored message say; what they do not say in this form is not known."""
+        worker, count = ((headers or {}).get(key, "") for key in (WORKER, DELIVERIES))
+        return cls(worker[:256], int(count) if count.isascii() and count.isdigit() and len(count) < 10 else 0)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {WORKER: self.worker, DELIVERIES: str(self.deliveries)} if self.worker else {}
+
+
+#: Of events that no worker published, and of those from before it was kept.
+NOT_KNOWN = Handling()
 
 
 @dataclass(frozen=True)
@@ -31,6 +59,7 @@ class StoredEvent:
     sequence: int
     time: datetime
     data: bytes
+    handling: Handling = NOT_KNOWN
 
     @property
     def correlation_id(self) -> str:

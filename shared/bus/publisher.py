@@ -16,7 +16,7 @@ from nats.js.errors import APIError, NoStreamResponseError, ServerError, Service
 from nats.js.errors import NotFoundError as NatsNotFoundError
 
 from shared.bus.permission_errors import PermissionErrors
-from shared.bus.ports import SUBJECT, PublishResult
+from shared.bus.ports import NOT_KNOWN, SUBJECT, Handling, PublishResult
 from shared.contracts import subjects
 from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError, UnavailableError
@@ -68,12 +68,17 @@ class Publisher:
         self._tracer = tracer
 
     async def publish(
-        self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False
+        self,
+        event: Event[Fact],
+        *,
+        trace: dict[str, str] | None = None,
+        first: bool = False,
+        handling: Handling = NOT_KNOWN,
     ) -> PublishResult:
         """Publish the event and wait until it is stored.
 
         A terminal fact is stored only if its question has no terminal fact yet. With `first`, the event is stored only
-        if there is no event of its question yet (used for idempotency keys).
+        if there is no event of its question yet (used for idempotency keys). `handling` is kept in its headers.
 
         Raises:
             UnavailableError: NATS did not store it within the budget.
@@ -83,8 +88,8 @@ class Publisher:
         if trace is None and self._tracer is not None:
             with self._tracer.fact_span(event, None) as begun:
                 self._tracer.set_result(event.payload)
-                return await self.publish(event, trace=begun, first=first)
-        headers = {**storage_headers(event, raw_ttl=self._raw_ttl, first=first), **(trace or {})}
+                return await self.publish(event, trace=begun, first=first, handling=handling)
+        headers = {**storage_headers(event, raw_ttl=self._raw_ttl, first=first), **(trace or {}), **handling.headers}
         return await self._until_stored(event, event.encode(), headers, _exclusive_scope(event, first))
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:

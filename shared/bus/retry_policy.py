@@ -55,13 +55,18 @@ class RetryPolicy:
         max_deliveries: int,
         default_pipeline: str,
         endings: EndingsOf = default_endings,
+        worker: str = "",
     ) -> None:
-        """`default_pipeline` is named by the `QuestionAbandoned` of an event whose envelope cannot be decoded."""
+        """`default_pipeline` is named by the `QuestionAbandoned` of an event whose envelope cannot be decoded.
+
+        `worker` is the name that the events it publishes have in their headers.
+        """
         self._stage = stage
         self._publisher = publisher
         self._max_deliveries = max_deliveries
         self._default_pipeline = default_pipeline
         self._endings = endings
+        self._worker = worker
 
     async def handle(self, delivery: Delivery, event: Event[Fact], error: Exception) -> str:
         """Schedule a redelivery (`retried`), or dead-letter the event (`dead_letter`); returns the outcome's name.
@@ -78,7 +83,10 @@ class RetryPolicy:
         ignores_deadline = event.payload.terminal or event.payload.out_of_band
         last = delivery.count >= self._max_deliveries and not (ignores_deadline and expected)
         if isinstance(error, PermanentError) or last:
-            await self.move_to_dead_letters(delivery.subject, delivery.data, event, error, sequence=delivery.sequence)
+            handling = ports.Handling(self._worker, delivery.count)
+            await self.move_to_dead_letters(
+                delivery.subject, delivery.data, event, error, sequence=delivery.sequence, handling=handling
+            )
             await delivery.message.ack()
             return "dead_letter"
         delay = self._delay(delivery.count, None if ignores_deadline else event.remaining)
@@ -116,12 +124,14 @@ class RetryPolicy:
         *,
         stage: str = "",
         sequence: int = 0,
+        handling: ports.Handling = ports.NOT_KNOWN,
     ) -> None:
         """Publish `QuestionAbandoned` if the event was a step of a question, then store the event as a dead letter.
 
         `event` is None if `data` cannot be decoded. `stage` names the stage that failed if it is not this one.
         `sequence` is the event's stream sequence: the dead letter's id contains it, so that one event gives one dead
         letter however often this is called, and a retried event that fails again gives another.
+        `handling` says which worker gave it up, and after how many deliveries.
 
         Raises:
             UnavailableError: NATS stored neither.
@@ -131,7 +141,7 @@ class RetryPolicy:
         log.error("moved to the dead letters", kind=kind, subject=".".join(subject.split(".")[:3]), exc_info=error)
         abandoned = await self._abandonment(subject, data, event, error, failed_stage)
         if abandoned is not None:
-            await self._publisher.publish(abandoned)
+            await self._publisher.publish(abandoned, handling=handling)
         telemetry.DEAD_LETTERS.labels(failed_stage, kind).inc()
         await self._publish_dead_letter(subject, data, error, failed_stage, sequence)
 

@@ -36,6 +36,7 @@ from shared.contracts.facts import (
     AnswerVerified,
     Fact,
     PassagesRetrieved,
+    QuestionAbandoned,
     QuestionAsked,
 )
 from shared.contracts.outcome import Outcome, outcome_of
@@ -58,7 +59,10 @@ class TimelineStep(Value):
 
     `began_ms` is from the question's first event, and negative for what was done before it: routing, or the recorded
     steps before the one with which a replay begins (`recorded`). `waited_ms` is the time on the bus, `worked_ms` that
-    in work. `running`: nothing was published yet, so neither time is known. `out_of_band`: it followed the ending.
+    in work; where the stage gave up, all the time of its attempts. `running`: nothing was published yet, so neither
+    time is known. `out_of_band`: it followed the ending. `worker` is the one that published, and
+    `deliveries` how often what it consumed had been delivered, so 1 where nothing failed; empty and 0 where that is not
+    known, as of steps that only the record has.
     """
 
     stage: str
@@ -68,6 +72,8 @@ class TimelineStep(Value):
     began_ms: float = 0.0
     waited_ms: float = 0.0
     worked_ms: float = 0.0
+    worker: str = ""
+    deliveries: int = 0
     recorded: bool = False
     running: bool = False
     out_of_band: bool = False
@@ -236,7 +242,7 @@ def timeline_of(stored: Sequence[StoredEvent]) -> QuestionTimeline | None:
         attempts=attempt + 1,
         outcome=outcome.model_dump(mode="json", exclude=_ELSEWHERE) if outcome else None,
         usage=newest.usage,
-        steps=_steps([event for _, event in events], running=ending is None),
+        steps=_steps(events, running=ending is None),
         facts=tuple(_fact(one, event, first) for one, event in events),
         model_calls=_calls([event for _, event in events]),
         retrievals=tuple(
@@ -332,35 +338,53 @@ def _since(first: Event[Fact], event: Event[Fact]) -> float:
     return round((event.occurred_at - first.occurred_at).total_seconds() * 1e3, 2)
 
 
-def _steps(events: Sequence[Event[Fact]], *, running: bool) -> tuple[TimelineStep, ...]:
+def _steps(events: Sequence[tuple[StoredEvent, Event[Fact]]], *, running: bool) -> tuple[TimelineStep, ...]:
     """A step for every event that a stage published, after those that came before the first event."""
-    first = events[0]
-    by_id = {event.event_id: event for event in events}
+    first = events[0][1]
+    by_id = {event.event_id: event for _, event in events}
     # A question whose first events have expired begins with a step, whose own timing is the last one.
     before = first.timeline if first.causation_id is None else first.timeline[:-1]
     steps = list(_recorded_steps(before, ends=0.0))
-    for event in events:
-        if event.causation_id is None or not event.timeline:
+    for one, event in events:
+        cause = by_id.get(event.causation_id or "")
+        if event.causation_id is None or not (event.timeline or cause):
             continue
-        timing, cause = event.timeline[-1], by_id.get(event.causation_id)
-        steps.append(
-            TimelineStep(
-                stage=published_by(event) if event.payload.terminal else timing.stage,
-                attempt=event.attempt,
-                consumed=_name(cause) if cause else "",
-                published=_name(event),
-                began_ms=round(_since(first, event) - timing.waited_ms - timing.worked_ms, 2),
-                waited_ms=timing.waited_ms,
-                worked_ms=timing.worked_ms,
-                out_of_band=event.payload.out_of_band,
-            )
-        )
-    newest = next((event for event in reversed(events) if not event.payload.out_of_band), None)
+        step = _step(first, event, cause)
+        handling = one.handling
+        steps.append(step.model_copy(update={"worker": handling.worker, "deliveries": handling.deliveries}))
+    newest = next((event for _, event in reversed(events) if not event.payload.out_of_band), None)
     if running and newest and newest.payload.consumed_by:
         stage, attempt = place_after(newest)
         now = {"consumed": _name(newest), "began_ms": _since(first, newest), "running": True}
         steps.append(TimelineStep(stage=stage, attempt=attempt, **now))
     return tuple(steps)
+
+
+def _step(first: Event[Fact], event: Event[Fact], cause: Event[Fact] | None) -> TimelineStep:
+    """The step that published the event.
+
+    An ending without a timing of its own followed attempts that failed: they took the time since its cause.
+    """
+    step = TimelineStep(
+        stage=published_by(event),
+        attempt=event.attempt,
+        consumed=_name(cause) if cause else "",
+        published=_name(event),
+        began_ms=_since(first, event),
+        out_of_band=event.payload.out_of_band,
+    )
+    untimed = cause is not None and len(event.timeline) <= len(cause.timeline)
+    if untimed and cause and isinstance(event.payload, QuestionAbandoned):
+        began = _since(first, cause)
+        took = {"began_ms": began, "worked_ms": max(0.0, round(step.began_ms - began, 2))}
+        return step.model_copy(update={"stage": event.payload.stage, **took})
+    if untimed:  # a client withdrew or rated it
+        return step.model_copy(update={"stage": event.payload.published_by[0]})
+    timing = event.timeline[-1]
+    took = {"waited_ms": timing.waited_ms, "worked_ms": timing.worked_ms}
+    began = round(step.began_ms - timing.waited_ms - timing.worked_ms, 2)
+    stage = step.stage if event.payload.terminal else timing.stage
+    return step.model_copy(update={"stage": stage, "began_ms": began, **took})
 
 
 def _recorded_steps(timeline: Sequence[Timing], ends: float | None = None) -> tuple[TimelineStep, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Sequence
 
 from pydantic import BaseModel
@@ -53,6 +55,11 @@ class StageReport(BaseModel):
     p95_ms: float | None
     paused_seconds: float | None = None
     not_ready: str = ""
+
+
+def worker_name(stage: str) -> str:
+    """The name of this process's worker of a stage, as reports and the events that it publishes have it."""
+    return f"{stage}-{socket.gethostname()}-{os.getpid()}"
 
 
 def fact_reports(stage: str) -> dict[str, FactReport]:

@@ -27,10 +27,12 @@ from shared.bus import Publisher
 from shared.bus.delivery import Delivery
 from shared.bus.message_processor import MessageProcessor
 from shared.bus.ports import (
+    NOT_KNOWN,
     PAGE,
     DeadLetter,
     DeadLetterFilter,
     ErasureCounts,
+    Handling,
     PublishResult,
     StageDurable,
     StoredEvent,
@@ -49,7 +51,7 @@ from shared.contracts.stage import Stage, Subscription
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
 from shared.observability.tracing import Tracer
-from shared.observability.worker_status import StageReport
+from shared.observability.worker_status import StageReport, worker_name
 from shared.runtime.context import StageContext
 from shared.runtime.operator_access import OFF, NoOperatorAccess, OperatorPorts
 from shared.runtime.settings import Settings
@@ -78,7 +80,12 @@ class MemoryLog:
         self._followers: list[tuple[str, Callback]] = []
 
     async def publish(
-        self, event: Event[Fact], *, trace: dict[str, str] | None = None, first: bool = False
+        self,
+        event: Event[Fact],
+        *,
+        trace: dict[str, str] | None = None,
+        first: bool = False,
+        handling: Handling = NOT_KNOWN,
     ) -> PublishResult:
         """Store the event under the conditions that NATS checks."""
         self._check_available()
@@ -87,7 +94,7 @@ class MemoryLog:
         if (first and self._of(event.correlation_id)) or (event.payload.terminal and self._ending(event)):
             self.rejected.append(event)
             return PublishResult.REJECTED
-        self._store(event, event.event_id)
+        self._store(event, event.event_id, handling)
         return PublishResult.NEW
 
     async def publish_again(self, event: Event[Fact], message_id: str) -> None:
@@ -105,10 +112,10 @@ class MemoryLog:
         self.dead.append(KeptDeadLetter(self._letters, subject, data, headers))
         return self._letters
 
-    def _store(self, event: Event[Fact], message_id: str) -> None:
+    def _store(self, event: Event[Fact], message_id: str, handling: Handling = NOT_KNOWN) -> None:
         self._ids.add(message_id)
         self._sequence += 1
-        self.stored.append(StoredEvent(event.subject, self._sequence, datetime.now(UTC), event.encode()))
+        self.stored.append(StoredEvent(event.subject, self._sequence, datetime.now(UTC), event.encode(), handling))
         self.republish(self.stored[-1])
 
     def republish(self, event: StoredEvent) -> None:
@@ -379,11 +386,18 @@ class MemoryBus:
         publisher = cast("Publisher", self.log)
         sections = Sections(self.pipelines)
         retry_policy = _RaisingRetryPolicy(
-            stage, publisher, self.settings.max_deliveries, self.settings.default_pipeline, sections.endings
+            stage,
+            publisher,
+            self.settings.max_deliveries,
+            self.settings.default_pipeline,
+            sections.endings,
+            worker_name(stage.name),
         )
         tracer = Tracer(self.settings.otlp_endpoint, stage.name, content=self.settings.otlp_content)
         self._withdrawals.append(withdrawals)
-        self._processors[stage.name] = MessageProcessor(stage, publisher, sections, tracer, retry_policy, withdrawals)
+        self._processors[stage.name] = MessageProcessor(
+            stage, publisher, sections, tracer, retry_policy, withdrawals, worker_name(stage.name)
+        )
 
     def _enqueue(self, event: StoredEvent) -> None:
         """Queue the event for every subscription that consumes it."""

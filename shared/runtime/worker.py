@@ -27,7 +27,7 @@ from shared.observability.health import HealthServer
 from shared.observability.logging import configure_logging
 from shared.observability.loop_watchdog import LoopWatchdog
 from shared.observability.tracing import Tracer
-from shared.observability.worker_status import WorkerReport, fact_reports
+from shared.observability.worker_status import WorkerReport, fact_reports, worker_name
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects
 from shared.runtime.operator_connections import operator_access
@@ -72,7 +72,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        return f"{self.stage.name}-{socket.gethostname()}-{os.getpid()}"
+        return worker_name(self.stage.name)
 
     def not_ready(self) -> str:
         """Why the worker is not ready; empty if it is."""

@@ -17,6 +17,7 @@ from nats.js.api import ConsumerInfo, RawStreamMsg
 from cli.operations import bus
 from shared.bus import Connection, Publisher
 from shared.bus.event_log import NatsEventLog
+from shared.bus.ports import StoredEvent
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
 from shared.contracts.envelope import Event, opening
@@ -100,10 +101,13 @@ class Rig:
         await self.publisher().publish(event)
         return event
 
+    async def stored(self, cid: str) -> list[StoredEvent]:
+        """What is known of the question, in order."""
+        return await NatsEventLog(lambda: self.client).history(cid)
+
     async def facts(self, cid: str) -> list[str]:
         """Names of what is known of the question, in order."""
-        stored = await NatsEventLog(lambda: self.client).history(cid)
-        return [subjects.parse(one.subject).fact for one in stored]
+        return [subjects.parse(one.subject).fact for one in await self.stored(cid)]
 
     async def event(self, cid: str, fact: type[Fact]) -> Event[Fact]:
         """The event of that fact, once it is there."""

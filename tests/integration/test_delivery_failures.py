@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from shared.bus.ports import Handling
 from shared.contracts.domain import Question
 from shared.contracts.envelope import Envelope, opening
 from shared.contracts.errors import PermanentError, TransientError
@@ -20,6 +21,7 @@ from shared.contracts.facts import (
     QuestionAsked,
     QuestionRejected,
 )
+from shared.observability.worker_status import worker_name
 from tests.integration.rig import PIPELINE, Rig, asked, stage_of, until
 from tests.support.speed import limit
 
@@ -53,6 +55,9 @@ async def test_work_that_fails_for_now_comes_again_after_a_delay_and_succeeds(ri
     assert third - second >= 0.9
     assert await rig.facts(event.correlation_id) == ["QuestionAsked", "QuestionApproved"]
     assert await rig.dead() == []
+    # The log says who did it, and which delivery it was.
+    approved = (await rig.stored(event.correlation_id))[-1]
+    assert approved.handling == Handling(worker_name("moderation"), 3)
 
 
 async def test_work_that_never_can_succeed_ends_the_question_then_is_kept_then_acknowledged(rig: Rig) -> None:

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from shared.bus import Publisher
 from shared.bus.delivery import Delivery
+from shared.bus.ports import NOT_KNOWN, Handling
 from shared.bus.retry_policy import DEFAULT_MESSAGE, EXPIRED_MESSAGE, RetryPolicy
 from shared.contracts.domain import Answer, Document, Effect, PipelineRef, Question
 from shared.contracts.envelope import Event, opening
@@ -56,15 +57,17 @@ class Bus:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.published: list[Event[Fact]] = []
+        self.handled_by: list[Handling] = []
         self.dead: list[tuple[str, bytes, dict[str, str]]] = []
         self.delays: list[float] = []
         self.unavailable = False
 
-    async def publish(self, event: Event[Fact]) -> None:
+    async def publish(self, event: Event[Fact], *, handling: Handling = NOT_KNOWN) -> None:
         if self.unavailable:
             raise UnavailableError("NATS is unavailable")
         self.calls.append("publish")
         self.published.append(event)
+        self.handled_by.append(handling)
 
     async def dead_letter(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         self.calls.append("dead letter")
@@ -87,7 +90,7 @@ async def failing(bus: Bus, error: Exception, event: Event[Fact], delivery: int 
     stage = Stage("moderation")
     stage.on(moderate)
     stage.on(record)
-    retry_policy = RetryPolicy(stage, cast("Publisher", bus), most, "default")
+    retry_policy = RetryPolicy(stage, cast("Publisher", bus), most, "default", worker="moderation-here-7")
     seen = SimpleNamespace(subject=event.subject, data=event.encode(), count=delivery, sequence=7, message=bus)
     return await retry_policy.handle(cast("Delivery", seen), event, error)
 
@@ -100,6 +103,14 @@ async def test_work_that_may_succeed_later_is_retried(error: Exception) -> None:
 
     assert await failing(bus, error, question()) == "retried"
     assert bus.calls == ["nack"]
+
+
+async def test_an_ending_says_which_worker_gave_up_and_after_how_many_deliveries() -> None:
+    bus = Bus()
+
+    assert await failing(bus, TransientError("no"), question(), delivery=8) == "dead_letter"
+
+    assert bus.handled_by == [Handling("moderation-here-7", 8)]
 
 
 async def test_the_delay_doubles_with_each_try_and_stays_within_a_minute() -> None:

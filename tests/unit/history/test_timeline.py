@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from shared.bus.ports import StoredEvent
+from shared.bus.ports import Handling, StoredEvent
 from shared.contracts.domain import (
     Answer,
     Attempts,
@@ -27,10 +28,12 @@ from shared.contracts.facts import (
     ExchangeRecorded,
     Fact,
     PassagesRetrieved,
+    QuestionAbandoned,
     QuestionApproved,
     QuestionAsked,
     QuestionCleared,
     QuestionRejected,
+    QuestionWithdrawn,
 )
 from shared.contracts.requests.persistence import Exchange
 from shared.history.replay_plan import again
@@ -134,6 +137,41 @@ def test_a_question_that_runs_ends_with_the_step_it_waits_for() -> None:
     assert (last.stage, last.consumed, last.published, last.began_ms) == ("translation", "QuestionApproved.0", "", 10.0)
     assert last.running
     assert (found.status, found.stage, found.question, found.outcome) == ("running", "translation", QUESTION.text, None)
+
+
+def test_a_step_tells_its_worker_and_how_often_it_was_delivered() -> None:
+    run = Run()
+    run.then("moderation", QuestionApproved(question=QUESTION))
+    asked, approved = run.stored()
+
+    found = timeline_of([asked, replace(approved, handling=Handling("moderation-here-7", 3))])
+
+    assert found is not None
+    assert (found.steps[0].worker, found.steps[0].deliveries) == ("moderation-here-7", 3)
+    assert (found.steps[1].worker, found.steps[1].deliveries) == ("", 0)
+
+
+def test_a_stage_that_gave_up_has_the_time_of_its_attempts() -> None:
+    run = Run()
+    run.then("moderation", QuestionApproved(question=QUESTION))
+    gone = QuestionAbandoned(stage="translation", kind="internal", message="Please try again.")
+    event = following("translation", gone, run.events[-1])
+    run.events.append(event.model_copy(update={"occurred_at": NOON + timedelta(milliseconds=250)}))
+
+    last = run.explained().steps[-1]
+
+    assert (last.stage, last.consumed, last.published) == ("translation", "QuestionApproved.0", "QuestionAbandoned.0")
+    assert (last.began_ms, last.waited_ms, last.worked_ms) == (10.0, 0.0, 240.0)
+
+
+def test_what_a_client_did_to_a_question_took_no_stage_any_time() -> None:
+    run = Run()
+    run.then("moderation", QuestionApproved(question=QUESTION))
+    run.events.append(following("gateway", QuestionWithdrawn(), run.events[-1]))
+
+    last = run.explained().steps[-1]
+
+    assert (last.stage, last.published, last.waited_ms, last.worked_ms) == ("gateway", "QuestionWithdrawn.0", 0.0, 0.0)
 
 
 def test_text_that_no_moderation_has_passed_is_not_shown() -> None:

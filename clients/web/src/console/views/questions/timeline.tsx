@@ -42,6 +42,12 @@ export function Steps({ found, texts }: PartProps) {
           { title: texts.published, cell: (step) => step.published },
           { title: texts.waited, number: true, cell: (step) => (step.running ? "" : duration(step.waited_ms / 1000)) },
           { title: texts.worked, number: true, cell: (step) => (step.running ? "" : duration(step.worked_ms / 1000)) },
+          { title: texts.worker, cell: (step) => <span class="muted">{step.worker}</span> },
+          {
+            title: texts.deliveries,
+            number: true,
+            cell: (step) => (step.deliveries > 1 ? <span class="badge bad">{texts.redelivered(step.deliveries)}</span> : step.deliveries || ""),
+          },
           { title: texts.share, cell: (step) => <Bar step={step} begin={begin} span={span} /> },
         ]}
       />
