@@ -13,9 +13,8 @@ import typer
 from cli.options import DATA, Data, InProcess, Json, Url, language_option
 
 if TYPE_CHECKING:
-    from cli.crawler.files import CollectedDocument, Collector
-    from shared.runtime.settings import Settings
-    from shared.web.policy import Policy
+    from cli.crawler.files import Collector
+    from shared.web.crawler.collected import CollectedDocument
 
 
 Groups = Annotated[
@@ -156,12 +155,13 @@ async def _documents(
         yield document
     if not (urls or sitemaps):
         return
-    from cli.crawler.robots import RobotsPolicy
-    from cli.crawler.web_pages import WebCollector
+    from shared.operations.crawl_policy import crawl_policy
     from shared.runtime.settings import Settings
     from shared.web.client import SafeClient
+    from shared.web.crawler.robots import RobotsPolicy
+    from shared.web.crawler.web_pages import WebCollector
 
-    async with SafeClient(web_policy(Settings(), tuple(allowed_hosts or ()))) as web:
+    async with SafeClient(crawl_policy(Settings(), tuple(allowed_hosts or ()))) as web:
         pages = WebCollector(RobotsPolicy(web, pause=pause), collector)
         if urls:
             async for document in pages.urls(_lines(collector, urls)):
@@ -169,19 +169,6 @@ async def _documents(
         for sitemap in sitemaps or []:
             async for document in pages.sitemap(sitemap):
                 yield document
-
-
-def web_policy(settings: Settings, allowed_hosts: tuple[str, ...]) -> Policy:
-    """What pages may be fetched: the operator's lists, and the private hosts that the command names."""
-    from shared.web.policy import Policy
-
-    return Policy(
-        allow=settings.web_allow,
-        deny=settings.web_deny,
-        inside=(*settings.web_inside, *allowed_hosts),
-        total_seconds=60,
-        max_bytes=64 * 2**20,
-    )
 
 
 def _lines(collector: Collector, urls: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Collects documents for ingestion from files, folders, web pages and sitemaps."""
+"""Collects documents for ingestion from files and folders."""

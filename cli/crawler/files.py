@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,11 +19,12 @@ from typing import Any, BinaryIO
 from cli.crawler.text_parts import parts
 from shared.contracts.document_access import GROUPS_FIELD
 from shared.contracts.document_metadata import METADATA_FIELD
-from shared.contracts.domain import DEFAULT_NAMESPACE, Document, part_source
+from shared.contracts.domain import Document, part_source
 from shared.contracts.errors import DocumentError
 from shared.text.file_types import JSON_LINES, MEDIA_TYPES, PLAIN, TABLES, is_text
 from shared.text.readers.document_fields import declared_metadata
 from shared.text.readers.document_groups import declared_groups
+from shared.web.crawler.collected import CollectedDocument, DocumentCollector
 
 STDIN = "-"
 
@@ -43,53 +43,23 @@ DEFAULT_FIELDS: dict[str, tuple[str, ...]] = {
 _HEAD_BYTES = 20_000
 
 
-@dataclass(frozen=True)
-class CollectedDocument:
-    """A document's description and its body."""
-
-    document: Document
-    body: bytes
-
-
-@dataclass(frozen=True)
-class SourceProblem:
-    """What could not be read (a path or URL, for JSON lines with the line), and why."""
-
-    path: str
-    reason: str
-
-
 @dataclass
-class Collector:
-    """Walks files and folders; `problems` and `skipped` (count by reason) list what was left out.
+class Collector(DocumentCollector):
+    """Walks files and folders.
 
     `fields` maps `id`, `title`, `text`, `url`, `language`, `date`, `groups` and `metadata` to the keys of a JSON lines
-    record, with dots for nested ones. `groups` are those whom all documents are for, whatever they say themselves;
-    `metadata` are fields of all of them, in addition to those that they have themselves. `stdin_type` is
-    the media type of standard input. `prefix` takes the place of the collection in ids, `namespace` that of `kb`. With
-    `replace`, documents replace those of the same id that were indexed from another folder. A text of more than
+    record, with dots for nested ones. `stdin_type` is the media type of standard input. A text of more than
     `part_bytes` is split into documents `<its id>#part=1` and so on, one in memory at a time; any other file may have
     `max_bytes`.
     """
 
-    collection: str = ""
-    prefix: str = ""
-    namespace: str = DEFAULT_NAMESPACE
-    replace: bool = False
-    language: str = ""
-    groups: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
-    max_bytes: int = 64 * 2**20
     part_bytes: int = 2 * 2**20
     stdin: BinaryIO | None = None
     stdin_type: str = PLAIN
-    problems: list[SourceProblem] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-    _known: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.prefix = (self.prefix or self.collection).strip("/")
+        super().__post_init__()
         unknown = sorted(set(self.fields) - set(DEFAULT_FIELDS))
         if unknown:
             raise ValueError(f"unknown field {unknown[0]}; fields: {', '.join(DEFAULT_FIELDS)}")
@@ -103,11 +73,6 @@ class Collector:
                 yield from self._folder(Path(path))
             else:
                 yield from self._file(Path(path), Path(path).name, explicit=True)
-
-    def source(self, name: str) -> str:
-        """The id of a document of this name."""
-        path = f"{self.prefix}/{name}" if self.prefix else name
-        return f"{self.namespace}:{path}"
 
     # --- folders and files ---
 
@@ -290,40 +255,6 @@ class Collector:
 
     def _paths(self, part: str) -> tuple[str, ...]:
         return (self.fields[part],) if part in self.fields else DEFAULT_FIELDS[part]
-
-    # --- documents ---
-
-    def submit(self, place: str, body: bytes, document: Document) -> Iterator[CollectedDocument]:
-        """The document with digest, collection and language; a problem if it is empty, too large or its id taken."""
-        if len(body) > self.max_bytes:
-            self.problem(place, f"larger than {self.max_bytes} bytes")
-            return
-        if not body.strip():
-            self.problem(place, "empty")
-            return
-        digest = hashlib.sha256(body).hexdigest()
-        if document.source in self._known:
-            known, other = self._known[document.source]
-            if known == digest:
-                self.skipped["same id and content as another one"] += 1
-            else:
-                self.problem(place, f"{other} has the same id {document.source}; ingest one of them with --prefix")
-            return
-        self._known[document.source] = digest, place
-        values = {
-            "digest": digest,
-            "collection": self.collection,
-            "language": document.language or self.language,
-            "prefix": self.prefix,
-            "replace": self.replace,
-            "groups": self.groups or document.groups,
-            "metadata": {**document.metadata, **self.metadata},
-        }
-        yield CollectedDocument(document.model_copy(update=values), body)
-
-    def problem(self, path: str, reason: str) -> None:
-        """Note what could not be read, and why."""
-        self.problems.append(SourceProblem(path, reason))
 
 
 def _value(record: dict[str, Any], path: str) -> Any:

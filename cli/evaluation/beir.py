@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.crawler.files import CollectedDocument, Collector, SourceProblem
+from cli.crawler.files import Collector
 from cli.evaluation.json_lines import json_lines
 from shared.contracts.errors import RefusedError
+from shared.web.crawler.collected import CollectedDocument, SourceProblem
 
 _TEXTS = ("text", "question", "query")
 _GOLD = ("gold_ids", "gold_id")

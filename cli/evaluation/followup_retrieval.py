@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.crawler.files import CollectedDocument, Collector
+from cli.crawler.files import Collector
 from cli.evaluation.beir import Collection
 from cli.evaluation.followups import FollowupCase
 from cli.evaluation.ranking_metrics import compare, interval, measures
@@ -21,6 +21,7 @@ from cli.evaluation.retrieval import open_retrieval
 from shared.contracts.domain import Document, Question
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
+from shared.web.crawler.collected import CollectedDocument
 
 #: The settings of the retrieval section that a ranking of ten needs.
 _SECTION = {"passages": 20, "earlier_passages": 0, "progression": None}

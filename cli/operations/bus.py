@@ -65,6 +65,7 @@ _BUCKETS = (
     subjects.SECRETS_BUCKET,
     subjects.LIMITS_BUCKET,
     subjects.TICKETS_BUCKET,
+    subjects.CRAWLS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -342,6 +343,7 @@ def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
         subjects.ANSWERS_BUCKET: StorageType.FILE,
         subjects.LIMITS_BUCKET: StorageType.MEMORY,
         subjects.TICKETS_BUCKET: StorageType.MEMORY,
+        subjects.CRAWLS_BUCKET: StorageType.FILE,
     }
     return [_bucket(bucket, settings, storage=kind, max_msgs_per_subject=1) for bucket, kind in storage.items()]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli.client import GatewayClient
-from cli.crawler.files import CollectedDocument, Collector, SourceProblem
+from cli.crawler.files import Collector
 from cli.operations.documents import registered, remove_documents
 from cli.operations.progress import ProgressBar
 from cli.output import print_json
 from shared.contracts.errors import AnswerbusError, NotFoundError
 from shared.text.sanitizer import visible
+from shared.web.crawler.collected import CollectedDocument, SourceProblem
 
 #: Documents and bytes per request; the progress bar advances with each reply.
 BATCH_DOCUMENTS = 100

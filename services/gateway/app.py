@@ -12,6 +12,7 @@ from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
 from shared.contracts.subjects import (
     ANSWERS_BUCKET,
+    CRAWLS_BUCKET,
     DOCUMENTS_BUCKET,
     LIMITS_BUCKET,
     SECRETS_BUCKET,
@@ -26,7 +27,7 @@ from shared.runtime.context import StageContext
 NAME = "gateway"
 ACCESS = Access(
     reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
-    keeps=(SECRETS_BUCKET, LIMITS_BUCKET, TICKETS_BUCKET),
+    keeps=(SECRETS_BUCKET, LIMITS_BUCKET, TICKETS_BUCKET, CRAWLS_BUCKET),
     objects=(DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,
@@ -66,6 +67,7 @@ def build(context: StageContext) -> Stage:
     gateway = gateway_of(context)
     stage.opens(gateway.admission)
     stage.opens(gateway.operations)
+    stage.opens(gateway.crawls)
     stage.opens(HttpServer(gateway))
     return stage
 

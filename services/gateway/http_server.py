@@ -14,6 +14,7 @@ from services.gateway.mcp.endpoint import McpEndpoint
 from services.gateway.request_pacer import RequestPacer
 from services.gateway.routes import (
     ag_ui,
+    crawls,
     dead_letters,
     documents,
     erasure,
@@ -61,6 +62,7 @@ def application(gateway: Gateway) -> FastAPI:
         question_list,  # before what takes any id
         questions,
         documents,
+        crawls,
         record,
         quality,
         dead_letters,

@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from services.gateway.admission import Admission
 from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
+from services.gateway.crawls import Crawls
 from services.gateway.erasure import ErasureService
 from services.gateway.handler import QuestionService
 from services.gateway.issuer_metadata import IssuerMetadata
@@ -25,6 +26,7 @@ from services.gateway.stream_limit import StreamLimit
 from services.gateway.stream_ticket import StreamTickets
 from shared.contracts.subjects import (
     ANSWERS_BUCKET,
+    CRAWLS_BUCKET,
     DOCUMENTS_BUCKET,
     LIMITS_BUCKET,
     SECRETS_BUCKET,
@@ -52,6 +54,7 @@ class Gateway:
     board: QuestionBoard
     login: IssuerMetadata
     figures: FigureReader
+    crawls: Crawls
 
     @property
     def erasures(self) -> ErasureService:
@@ -103,6 +106,7 @@ def gateway_of(context: StageContext) -> Gateway:
         board=QuestionBoard(feed, context.log, context.pipelines),
         login=IssuerMetadata(context.settings),
         figures=FigureReader(context.overview),
+        crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), questions),
     )
 
 

@@ -141,7 +141,7 @@ class Connection:
     def key_value(self, bucket: str) -> KeyValue:
         # Every stage can read all of Redis: no place for a secret.
         redis = self.settings.key_value_url.startswith(("redis://", "rediss://"))
-        if redis and bucket not in (subjects.SECRETS_BUCKET, subjects.TICKETS_BUCKET):
+        if redis and bucket not in (subjects.SECRETS_BUCKET, subjects.TICKETS_BUCKET, subjects.CRAWLS_BUCKET):
             store = RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
             if self._redis is None:  # shared by all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))

@@ -35,6 +35,8 @@ SECRETS_BUCKET = "secrets"
 LIMITS_BUCKET = "limits"
 #: One-time tickets for streams: see `services.gateway.stream_ticket`. Always in NATS.
 TICKETS_BUCKET = "tickets"
+#: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
+CRAWLS_BUCKET = "crawls"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

@@ -15,6 +15,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from services.gateway.auth import Client, Editor
+from services.gateway.document_outcomes import document_outcome
 from services.gateway.handler import DocumentSubmission
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
@@ -27,9 +28,8 @@ from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
 from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata, metadata_of
 from shared.contracts.domain import Document, prefixed_source
-from shared.contracts.envelope import Event
 from shared.contracts.errors import NotFoundError
-from shared.contracts.facts import DocumentIndexed, DocumentRefused, Fact
+from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.moments import Moment
 from shared.contracts.requests.retrieval import (
     DocumentReply,
@@ -278,7 +278,7 @@ async def submission_status(submission_id: SubmissionId, gateway: CurrentGateway
     """Read whether a submitted document was indexed or refused."""
     stored = decodable_events(await gateway.questions.find(submission_id, caller.tenant))
     outcome = next((event for event in stored if isinstance(event.payload, DocumentIndexed | DocumentRefused)), None)
-    return {"id": submission_id, **_outcome(outcome)}
+    return {"id": submission_id, **document_outcome(outcome)}
 
 
 @router.post("/ingest", responses={200: {"model": IngestReply}})
@@ -292,7 +292,7 @@ async def ingest(body: IngestIn, gateway: CurrentGateway, caller: Editor) -> dic
     async def one(submission: DocumentSubmission) -> dict[str, Any]:
         async with gate:
             event, outcome = await gateway.questions.submit_and_wait(submission, body.timeout if body.wait else 0)
-        told = _outcome(outcome)
+        told = document_outcome(outcome)
         if body.wait and outcome is None:
             told["reason"] = f"retrieval has not finished it within {body.timeout:g} s"
         return {"id": event.correlation_id, "source": submission.document.source, **told}
@@ -440,14 +440,3 @@ def _check_ids(submissions: Sequence[DocumentSubmission]) -> None:
                 f"documents[{first}] and documents[{number}] have the same id {document.source}: "
                 "send another source, collection or prefix for one of them",
             )
-
-
-def _outcome(event: Event[Fact] | None) -> dict[str, Any]:
-    fact = event.payload if event else None
-    if isinstance(fact, DocumentIndexed):
-        status = "unchanged" if fact.unchanged else "indexed"
-        counts = {} if fact.unchanged else {"entities": fact.entities, "relations": fact.relations}
-        return {"status": status, "chunks": fact.chunks, **counts, "seconds": fact.seconds}
-    if isinstance(fact, DocumentRefused):
-        return {"status": "refused", "reason": fact.reason}
-    return {"status": "submitted"}

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.crawler.files import CollectedDocument, Collector
+from cli.crawler.files import Collector
 from shared.text.file_types import JSON_LINES
+from shared.web.crawler.collected import CollectedDocument
 
 
 def _collect(collector: Collector, *paths: Path | str) -> list[CollectedDocument]:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from cli.crawler.files import Collector
-from cli.crawler.robots import RobotsPolicy
-from cli.crawler.web_pages import WebCollector
 from shared.web.client import SafeClient
+from shared.web.crawler.robots import RobotsPolicy
+from shared.web.crawler.web_pages import WebCollector
 from shared.web.policy import Policy
 
 

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cli.crawler.files import CollectedDocument, Collector
-from cli.crawler.robots import RobotsPolicy
-from cli.crawler.sitemap import SitemapEntry, read_sitemap
-from cli.crawler.web_pages import WebCollector
+from cli.crawler.files import Collector
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.web.client import FetchResult
+from shared.web.crawler.collected import CollectedDocument
+from shared.web.crawler.robots import RobotsPolicy
+from shared.web.crawler.sitemap import SitemapEntry, read_sitemap
+from shared.web.crawler.web_pages import WebCollector
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.ingest import web_policy
-from cli.crawler.files import SourceProblem
 from cli.operations.ingestion import IngestReport, show_report
 from shared.contracts.errors import RefusedError
+from shared.operations.crawl_policy import crawl_policy
 from shared.runtime.settings import Settings
+from shared.web.crawler.collected import SourceProblem
 
 
 def test_pages_are_fetched_only_from_where_the_operator_allows(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, web_allow=("example.org", "*.example.org"), web_deny=("old.example.org",))
-    policy = web_policy(settings, ("wiki.example.org",))
+    policy = crawl_policy(settings, ("wiki.example.org",))
 
     assert policy.target("https://www.example.org/a")
     for refused in ("https://example.com/", "https://old.example.org/"):

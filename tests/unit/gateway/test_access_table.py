@@ -174,6 +174,11 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/graph/entities": entry("editor"),
     "GET /api/v1/graph/entities/{entity_id}": entry("editor", "/api/v1/graph/entities/river%20gauge"),
     "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
+    "POST /api/v1/crawls": entry("editor", json={"sitemap": "http://127.0.0.1/sitemap.xml"}),
+    "GET /api/v1/crawls": entry("editor"),
+    "GET /api/v1/crawls/{crawl_id}": entry("editor", f"/api/v1/crawls/{CID}", found=404),
+    "POST /api/v1/crawls/{crawl_id}/stop": entry("editor", f"/api/v1/crawls/{CID}/stop", found=404),
+    "POST /api/v1/crawls/{crawl_id}/resume": entry("editor", f"/api/v1/crawls/{CID}/resume", found=404),
     "POST /api/v1/ingest": entry("editor", json={"documents": [{"source": "kb:a", "text": "a"}], "wait": False}),
     "POST /graph-rag/{pipeline}/api/v1/query": entry("asker", "/graph-rag/none/api/v1/query", json=ASK),
     "POST /graph-rag/{pipeline}/api/v1/ingest": entry(

@@ -33,15 +33,15 @@ class SitemapEntry:
     is_sitemap: bool = False
 
 
-def read_sitemap(body: bytes) -> Iterator[SitemapEntry]:
+def read_sitemap(body: bytes, max_bytes: int = MAX_BYTES) -> Iterator[SitemapEntry]:
     """The entries of a sitemap or sitemap index: XML, also gzipped, or plain text with one URL per line.
 
     The entries before a damaged place are yielded before the error is raised.
 
     Raises:
-        RefusedError: it is damaged, declares a document type, or is larger than a sitemap may be when unpacked.
+        RefusedError: it is damaged, declares a document type, or is larger than `max_bytes` when unpacked.
     """
-    text = _unpacked(body).decode("utf-8", "replace").removeprefix("\ufeff")
+    text = _unpacked(body, max_bytes).decode("utf-8", "replace").removeprefix("\ufeff")
     if "<" not in text[:1000]:
         yield from (SitemapEntry(line.strip()) for line in text.splitlines() if line.strip().startswith("http"))
         return
@@ -126,14 +126,14 @@ def _with_escaped_ampersands(text: str) -> str:
     return "".join(parts)
 
 
-def _unpacked(body: bytes) -> bytes:
+def _unpacked(body: bytes, max_bytes: int) -> bytes:
     if not body.startswith(b"\x1f\x8b"):
         return body
     inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        text = inner.decompress(body, MAX_BYTES + 1)
+        text = inner.decompress(body, max_bytes + 1)
     except zlib.error:
         raise RefusedError("the sitemap is damaged and cannot be unpacked") from None
-    if len(text) > MAX_BYTES:
-        raise RefusedError(f"the sitemap is larger than {MAX_BYTES} bytes")
+    if len(text) > max_bytes:
+        raise RefusedError(f"the sitemap is larger than {max_bytes} bytes")
     return text

@@ -74,7 +74,7 @@ class RobotsPolicy:
             except UnavailableError:
                 status, text = 503, ""
             if status < 400:
-                rules.parse(text.splitlines())
+                await asyncio.to_thread(rules.parse, text.splitlines())  # half a megabyte takes its time
             elif status < 500:
                 rules.parse([])  # no rules
             else:

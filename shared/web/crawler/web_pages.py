@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from cli.crawler.files import CollectedDocument, Collector
-from cli.crawler.robots import RobotsPolicy
-from cli.crawler.sitemap import MAX_BYTES, SitemapEntry, read_sitemap
 from shared.contracts.domain import Document
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.text.file_types import MEDIA_TYPES
 from shared.web.client import FetchResult
+from shared.web.crawler.collected import CollectedDocument, DocumentCollector
+from shared.web.crawler.robots import RobotsPolicy
+from shared.web.crawler.sitemap import MAX_BYTES, SitemapEntry, read_sitemap
 
+#: Why a page is left out that a sitemap of another host names.
+OTHER_HOST = "not on the host of the sitemap"
 _MAX_SITEMAPS = 500
 _GENERAL = ("", "application/octet-stream", "binary/octet-stream")
 _READ = frozenset([*MEDIA_TYPES.values(), "text/html", "text/x-markdown"])
@@ -26,53 +29,61 @@ class WebCollector:
     """Fetches pages as robots.txt allows; what could not be read is listed as a problem of the collector."""
 
     robots: RobotsPolicy
-    collector: Collector
+    collector: DocumentCollector
     max_pages: int = 50_000
+    max_sitemap_bytes: int = MAX_BYTES
+    #: Pages that the sitemaps read so far have named.
+    listed: int = 0
 
     async def urls(self, urls: Iterable[str]) -> AsyncIterator[CollectedDocument]:
         """The pages at these URLs; blank lines, `#` comments and repetitions are skipped."""
         lines = (line.strip() for line in urls)
         for url in dict.fromkeys(line for line in lines if line and not line.startswith("#")):
-            async for collected in self._page(SitemapEntry(url)):
+            async for collected in self.page(SitemapEntry(url)):
                 yield collected
 
     async def sitemap(self, url: str) -> AsyncIterator[CollectedDocument]:
         """The pages in the sitemap and in the sitemaps it lists; only those of its own host."""
+        async for entry in self.entries(url):
+            async for collected in self.page(entry):
+                yield collected
+
+    async def entries(self, url: str) -> AsyncIterator[SitemapEntry]:
+        """The pages that the sitemap names, and the sitemaps it lists, in their order; none of them is fetched."""
         host = _site(url)
-        waiting, seen, pages = [url], {url}, 0
+        waiting, seen, sitemaps = [url], {url}, 1
         while waiting:
+            pages = []
             for entry in await self._entries(waiting.pop(0)):
                 if entry.url in seen:
                     continue
                 seen.add(entry.url)
                 if _site(entry.url) != host:
-                    self.collector.skipped["not on the host of the sitemap"] += 1
+                    self.collector.skipped[OTHER_HOST] += 1
                 elif not entry.is_sitemap:
-                    pages += 1
-                    if pages > self.max_pages:
-                        self.collector.problem(url, f"more than {self.max_pages} pages; the rest was skipped")
-                        return
-                    async for collected in self._page(entry):
-                        yield collected
-                elif len(seen) - pages <= _MAX_SITEMAPS:
+                    pages.append(entry)
+                elif sitemaps < _MAX_SITEMAPS:
+                    sitemaps += 1
                     waiting.append(entry.url)
+            room = self.max_pages - self.listed
+            self.listed += min(room, len(pages))
+            for entry in pages[:room]:
+                yield entry
+            if len(pages) > room:
+                self.collector.problem(url, f"more than {self.max_pages} pages; the rest was skipped")
+                return
 
     async def _entries(self, url: str) -> list[SitemapEntry]:
-        page = await self._get(url, MAX_BYTES)
+        page = await self._get(url, self.max_sitemap_bytes)
         if page is None:
             return []
-        entries: list[SitemapEntry] = []
-        try:
-            for entry in read_sitemap(page.body):
-                entries.append(entry)
-        except RefusedError as error:
-            self.collector.problem(url, str(error))
-            return entries
-        if not entries:
-            self.collector.problem(url, "not a sitemap, or a sitemap without pages")
+        entries, fault = await asyncio.to_thread(_readable, page.body, self.max_sitemap_bytes)
+        if fault or not entries:
+            self.collector.problem(url, fault or "not a sitemap, or a sitemap without pages")
         return entries
 
-    async def _page(self, entry: SitemapEntry) -> AsyncIterator[CollectedDocument]:
+    async def page(self, entry: SitemapEntry) -> AsyncIterator[CollectedDocument]:
+        """Fetch a page; the document that it is, or none with its reason noted at the collector."""
         page = await self._get(entry.url, self.collector.max_bytes)
         if page is None:
             return
@@ -87,7 +98,7 @@ class WebCollector:
             return
         date = entry.date or _last_modified(page)
         document = Document(source=self.collector.source(entry.url), media_type=media_type, url=page.url, date=date)
-        for collected in self.collector.submit(entry.url, page.body, document):
+        for collected in await asyncio.to_thread(lambda: list(self.collector.submit(entry.url, page.body, document))):
             yield collected
 
     async def _get(self, url: str, max_bytes: int) -> FetchResult | None:
@@ -100,6 +111,17 @@ class WebCollector:
             self.collector.problem(url, f"the server answered {page.status}")
             return None
         return page
+
+
+def _readable(body: bytes, max_bytes: int) -> tuple[list[SitemapEntry], str]:
+    """The entries of a sitemap before a damaged place, and what is wrong there; empty: nothing."""
+    entries: list[SitemapEntry] = []
+    try:
+        for entry in read_sitemap(body, max_bytes):
+            entries.append(entry)
+    except RefusedError as error:
+        return entries, str(error)
+    return entries, ""
 
 
 def _site(url: str) -> str:

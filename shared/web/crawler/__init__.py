@@ -1,0 +1,1 @@
+"""Reads the pages of web sites as documents: sitemaps, robots.txt, and which pages become documents."""
