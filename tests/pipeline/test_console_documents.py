@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import AsyncIterator
 
 import docx
@@ -15,6 +16,7 @@ from shared.runtime.settings import Settings
 from tests.support.browser import barriers, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
+from tests.support.site import local_site
 from tests.unit.retrieval.test_document_readers import _pdf as pdf
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -24,13 +26,24 @@ KEYS = f"desk:editor:{EDITOR},ops:operator:{OPERATOR}"
 CHOOSE = {"en-GB": "Choose files", "fr-FR": "Choisir des fichiers"}
 GAUGE = "# River Gauge\n\nA river gauge is a device. It measures the level of the water.\n"
 WARNING = "# Flood Warning\n\nThe warning is sent at once.\n\nA flood warning uses the river gauge of every town.\n"
+ISLANDS = {
+    "elm": "Elm island has a school.",
+    "oak": "The wardens of Oak island count the seals.",
+    "yew": "Yew island is empty.",
+}
 SIREN = "# Night Siren\n\nThe night siren depends on the flood warning.\n"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """A platform with three documents about floods; tests add documents of names of their own."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("console"), port=0, api_keys=KEYS, max_document_bytes=300_000)
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("console"),
+        port=0,
+        api_keys=KEYS,
+        max_document_bytes=300_000,
+        web_inside=("127.0.0.1",),
+    )
     async with platform(settings.data_dir, Script([tags(GOOD)]), settings=settings, corpus=()) as (_, client):
         for name, text in (("gauge", GAUGE), ("warning", WARNING), ("siren", SIREN)):
             await submit(client, {"source": f"kb:{name}.md", "text": text, "media_type": "text/markdown"})
@@ -151,9 +164,35 @@ async def test_documents_are_filtered_and_the_address_keeps_the_filters(browser:
         assert "text=siren" in page.url
         await page.get_by_role("link", name="Reset filters").click()
         await expect(page.locator("tbody")).to_contain_text("kb:gauge.md")
-        await expect(page.get_by_role("region", name="Command")).to_contain_text(
-            "answerbus ingest --sitemap https://example.org/sitemap.xml"
-        )
+
+
+async def test_a_site_is_crawled_stopped_and_resumed(browser: Browser, home: str) -> None:
+    pages = {f"/{name}.html": f"<title>{name}</title><p>{text}</p>" for name, text in ISLANDS.items()}
+    with local_site(pages) as site:
+        site.held["/oak.html"] = threading.Event()
+        async with console(browser, home, "#/documents", key=EDITOR) as page:
+            await page.get_by_label("Address of a sitemap").fill("http://10.0.0.7/sitemap.xml")
+            await page.get_by_role("button", name="Read the site").click()
+            await expect(page.get_by_role("alert")).to_contain_text("not on the public internet")
+            assert await barriers(page) == []
+
+            await page.get_by_label("Address of a sitemap").fill(site.sitemap)
+            await page.get_by_label("Collection of the pages").fill("islands")
+            await page.get_by_role("button", name="Read the site").click()
+            row = page.locator(".uploads li", has_text=site.sitemap)
+            await expect(row).to_contain_text("1 of 3 pages · indexed: 1")
+            assert await barriers(page) == []
+            await picture(page, "documents-crawl", row)
+            await row.get_by_role("button", name="Stop").click()
+            await expect(row.locator(".badge")).to_have_text("Stopped")
+            site.held.pop("/oak.html").set()
+            await row.get_by_role("button", name="Read").click()
+            await expect(row.locator(".badge")).to_have_text("Done")
+            await expect(row).to_contain_text("3 of 3 pages · indexed: 3")
+            await expect(page.locator("tbody")).to_contain_text("islands")
+            assert await barriers(page) == []
+
+    assert (await found(home, "Who counts the seals?"))[0].startswith("kb:islands/")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Error, Page, async_playwright, expect
+from playwright.async_api import Browser, Error, Locator, Page, async_playwright, expect
 
 from tests.support.chromium import chromium
 from tests.support.servers import missing
@@ -56,9 +56,11 @@ async def open_page(browser: Browser, address: str, **options: Any) -> AsyncIter
         await context.close()
 
 
-async def picture(page: Page, name: str) -> None:
-    """Write what the page looks like into the folder that PICTURES names; nothing without it."""
+async def picture(page: Page, name: str, shown: Locator | None = None) -> None:
+    """Write what the page looks like, where `shown` is, into the folder that PICTURES names; nothing without it."""
     if folder := os.environ.get("PICTURES"):
+        if shown:
+            await shown.scroll_into_view_if_needed()
         await page.screenshot(path=Path(folder) / f"{name}.png")
 
 

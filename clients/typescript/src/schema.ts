@@ -404,6 +404,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/crawls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Crawls
+         * @description List the latest crawls of the tenant, the newest first.
+         *
+         *     An editor sees those whose documents are for everybody or for a group of the key, an operator all.
+         */
+        get: operations["crawls_crawls"];
+        put?: never;
+        /**
+         * Start
+         * @description Read the pages that a sitemap names, as its site's robots.txt allows, and submit each as a document.
+         *
+         *     It goes on after the reply: read the crawl until its `status` is no longer `running`. Addresses that are not on the
+         *     public internet are refused, unless the operator's settings allow them.
+         */
+        post: operations["crawls_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/crawls/{crawl_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Crawl
+         * @description Read how far a crawl is.
+         */
+        get: operations["crawls_crawl"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/crawls/{crawl_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop
+         * @description Stop a crawl before its next page; what was read stays, and it can be resumed.
+         */
+        post: operations["crawls_stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/crawls/{crawl_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume
+         * @description Go on after the page that was read last; one that is done or failed begins anew, and skips unchanged pages.
+         */
+        post: operations["crawls_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/exchanges": {
         parameters: {
             query?: never;
@@ -1834,6 +1923,207 @@ export interface components {
              * @default []
              */
             paired?: components["schemas"]["PairedDifference"][];
+        };
+        /**
+         * Crawl
+         * @description A crawl: what was asked for, and how far it is.
+         *
+         *     `run` is 1, and one more each time that it is resumed. `listed` counts the pages that the sitemaps read so far have
+         *     named, `read` those that are done with. `counts` are their documents by outcome (`submitted`: not indexed yet),
+         *     `skipped` counts pages that are no document by reason. `problems` are the first of `problem_count`. `page` is the
+         *     one that was read last: a crawl that is resumed goes on after it. `reason` says why it failed or was interrupted.
+         */
+        Crawl: {
+            /** Id */
+            id: string;
+            /**
+             * Run
+             * @default 1
+             */
+            run?: number;
+            order: components["schemas"]["CrawlOrder"];
+            /**
+             * Status
+             * @default running
+             * @enum {string}
+             */
+            status?: "running" | "stopping" | "stopped" | "interrupted" | "failed" | "done";
+            /**
+             * Started By
+             * @default
+             */
+            started_by?: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /**
+             * Listed
+             * @default 0
+             */
+            listed?: number;
+            /**
+             * Read
+             * @default 0
+             */
+            read?: number;
+            /**
+             * Counts
+             * @default {}
+             */
+            counts?: {
+                [key: string]: number;
+            };
+            /**
+             * Passages
+             * @default 0
+             */
+            passages?: number;
+            /**
+             * Skipped
+             * @default {}
+             */
+            skipped?: {
+                [key: string]: number;
+            };
+            /**
+             * Problems
+             * @default []
+             */
+            problems?: components["schemas"]["CrawlProblem"][];
+            /**
+             * Problem Count
+             * @default 0
+             */
+            problem_count?: number;
+            /**
+             * Page
+             * @default
+             */
+            page?: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+        };
+        /**
+         * CrawlIn
+         * @description The site to read, and how its pages are described.
+         * @example {
+         *       "sitemap": "https://example.org/sitemap.xml"
+         *     }
+         */
+        CrawlIn: {
+            /**
+             * Sitemap
+             * @description Address of a sitemap, or of an index of them.
+             */
+            sitemap: string;
+            /**
+             * Collection
+             * @description Of its documents; their ids begin with it.
+             * @default
+             */
+            collection?: string;
+            /**
+             * Language
+             * @description Of pages that do not declare one.
+             * @default
+             */
+            language?: string;
+            /**
+             * Groups
+             * @description Only for askers in one of these.
+             * @default []
+             */
+            groups?: string[];
+            /**
+             * Metadata
+             * @description Fields of all its documents.
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Pipeline
+             * @description Whose settings say how they are cut and read.
+             * @default
+             */
+            pipeline?: string;
+            /**
+             * Pause
+             * @description Seconds between two requests; a longer one of robots.txt is kept.
+             * @default 1
+             */
+            pause?: number;
+        };
+        /**
+         * CrawlOrder
+         * @description What to read, and how its pages are described.
+         */
+        CrawlOrder: {
+            /** Sitemap */
+            sitemap: string;
+            /**
+             * Collection
+             * @default
+             */
+            collection?: string;
+            /**
+             * Language
+             * @default
+             */
+            language?: string;
+            /**
+             * Groups
+             * @default []
+             */
+            groups?: string[];
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Pipeline
+             * @default
+             */
+            pipeline?: string;
+            /**
+             * Pause
+             * @default 1
+             */
+            pause?: number;
+        };
+        /**
+         * CrawlPage
+         * @description The tenant's crawls, the newest first.
+         */
+        CrawlPage: {
+            /** Crawls */
+            crawls: components["schemas"]["Crawl"][];
+        };
+        /**
+         * CrawlProblem
+         * @description A page or sitemap that could not be read or was refused, and why.
+         */
+        CrawlProblem: {
+            /** Url */
+            url: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * DialogueState
@@ -4983,7 +5273,10 @@ export interface components {
          *
          *     `began_ms` is from the question's first event, and negative for what was done before it: routing, or the recorded
          *     steps before the one with which a replay begins (`recorded`). `waited_ms` is the time on the bus, `worked_ms` that
-         *     in work. `running`: nothing was published yet, so neither time is known. `out_of_band`: it followed the ending.
+         *     in work; where the stage gave up, all the time of its attempts. `running`: nothing was published yet, so neither
+         *     time is known. `out_of_band`: it followed the ending. `worker` is the one that published, and
+         *     `deliveries` how often what it consumed had been delivered, so 1 where nothing failed; empty and 0 where that is not
+         *     known, as of steps that only the record has.
          */
         TimelineStep: {
             /** Stage */
@@ -5018,6 +5311,16 @@ export interface components {
              * @default 0
              */
             worked_ms?: number;
+            /**
+             * Worker
+             * @default
+             */
+            worker?: string;
+            /**
+             * Deliveries
+             * @default 0
+             */
+            deliveries?: number;
             /**
              * Recorded
              * @default false
@@ -5279,6 +5582,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
             };
             cookie?: never;
@@ -5310,7 +5614,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
+                /** @description The `id` that POST /questions returned. */
                 other_id: string;
             };
             cookie?: never;
@@ -5342,6 +5648,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
             };
             cookie?: never;
@@ -5952,6 +6259,164 @@ export interface operations {
             };
         };
     };
+    crawls_crawls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CrawlPage"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    crawls_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CrawlIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Crawl"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    crawls_crawl: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /crawls returned. */
+                crawl_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Crawl"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    crawls_stop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /crawls returned. */
+                crawl_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Crawl"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    crawls_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /crawls returned. */
+                crawl_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Crawl"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     record_exchanges: {
         parameters: {
             query?: {
@@ -6057,6 +6522,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 exchange_id: string;
             };
             cookie?: never;
@@ -6497,6 +6963,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
             };
             cookie?: never;
@@ -6532,6 +6999,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
             };
             cookie?: never;
@@ -6636,6 +7104,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The `id` that POST /questions returned. */
                 question_id: string;
             };
             cookie?: never;
@@ -6704,6 +7173,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The `id` that the erasure returned. */
                 erasure_id: string;
             };
             cookie?: never;

@@ -7,7 +7,7 @@ import { figure, moment } from "../../formats";
 import { useLoaded } from "../../loading";
 import { linkTo } from "../../route";
 import type { ViewProps } from "../registry";
-import { Crawl } from "./crawl";
+import { Crawls } from "./crawl";
 import { Removal } from "./removal";
 import { documentsTexts, type DocumentsTexts } from "./texts";
 import type { DocumentsPage, IndexedDocument } from "./types";
@@ -62,7 +62,7 @@ export function DocumentList({ api, language, common, query, go }: ViewProps) {
           </nav>
         )}
       </section>
-      <Crawl texts={texts} collection={filters.collection} />
+      <Crawls api={api} texts={texts} common={common} language={language} indexed={loaded.reload} />
       {removing && (
         <Removal
           api={api}
