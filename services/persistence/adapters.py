@@ -17,12 +17,13 @@ from services.persistence.ports import (
     PageCursor,
     RatingCriteria,
     RollupTotals,
+    StoredReport,
 )
 from services.persistence.rollups import Rollup, RollupKey, Span
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
-from shared.contracts.requests.persistence import Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide
+from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.observability.store_monitor import StoreMonitor
 
 if TYPE_CHECKING:
@@ -129,6 +130,24 @@ class SqlRecord:
             by_pipeline.setdefault(row["pipeline"], Rollup()).add(Rollup.from_json(row["figures"]))
         documents = await self._read(sql.document_counts(tenant))
         return RollupTotals(by_pipeline=by_pipeline, documents={row["name"]: row["count"] for row in documents})
+
+    async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
+        from services.persistence import sql_queries
+
+        rows = await self._read(sql_queries.revisions(source, limit, tenant))
+        return [DocumentRevision.model_validate(row) for row in rows]
+
+    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
+        from services.persistence import quality_sql
+
+        rows = await self._read(quality_sql.reports(kind, limit, tenant))
+        return [QualityReport.model_validate(row) for row in rows]
+
+    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None:
+        from services.persistence import quality_sql
+
+        rows = await self._read(quality_sql.report(report_id, tenant))
+        return StoredReport.model_validate(rows[0]) if rows else None
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool

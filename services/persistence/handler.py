@@ -71,10 +71,14 @@ def register_record_requests(stage: Stage, record: Record, kept: KeptAnswers) ->
     stage.on_request(pages.exchanges)
     stage.on_request(pages.export)
     stage.on_request(queries.stats)
+    stage.on_request(queries.revisions)
     quality = QualityQueries(record)
     stage.on_request(quality.series)
     stage.on_request(quality.feedback)
     stage.on_request(quality.comparison)
+    stage.on_request(quality.keep_report)
+    stage.on_request(quality.reports)
+    stage.on_request(quality.report)
     stage.on_request(kept.kept_answer)
 
 
@@ -162,9 +166,13 @@ class Recorder:
 
     async def record_indexed(self, fact: DocumentIndexed, envelope: Envelope) -> None:
         await self._record.save(projection.indexed(fact, envelope))
+        if revision := projection.revision(fact, envelope):
+            await self._record.save(revision)
 
     async def record_refused(self, fact: DocumentRefused, envelope: Envelope) -> None:
         await self._record.save(projection.refused(fact, envelope))
+        if revision := projection.revision(fact, envelope):
+            await self._record.save(revision)
 
     async def _with_booking(self, exchange: Exchange) -> Exchange:
         """The exchange with the session that its question booked, where the ending could not tell it.

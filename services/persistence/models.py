@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Column, DateTime, Dialect, Float, Index, Integer, MetaData, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
+from services.persistence.ports import SOURCE_CHARS
+
 
 class UtcDateTime(TypeDecorator[datetime]):
     """A point in time, in UTC both ways; SQLite stores no time zone."""
@@ -82,9 +84,6 @@ exchanges = Table(
     Index("ix_exchanges_tenant", "tenant", "ended_at"),
 )
 
-#: Longer source ids are cut: an index limits the length.
-SOURCE_CHARS = 500
-
 #: Which exchanges showed or cited a source.
 exchange_sources = Table(
     "exchange_sources",
@@ -150,6 +149,40 @@ documents = Table(
     Column("reason", Text, nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Index("ix_documents_status", "status"),
+)
+
+#: What each submission made of a document, and when; the newest state of each is in `documents`.
+document_revisions = Table(
+    "document_revisions",
+    metadata,
+    Column("event_id", String(36), primary_key=True),
+    Column("source", String(SOURCE_CHARS), nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("digest", String, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("entities", Integer, nullable=False),
+    Column("relations", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("submission", String(32), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_document_revisions_source", "tenant", "source", "at"),
+)
+
+#: Reports of evaluations that operators keep: their figures, and the whole of them.
+quality_reports = Table(
+    "quality_reports",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("name", String, nullable=False),
+    Column("by", String, nullable=False),
+    _json("figures"),
+    _json("report"),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_quality_reports_kind", "tenant", "kind", "at"),
 )
 
 experts = Table(

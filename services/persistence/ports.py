@@ -13,8 +13,8 @@ from services.persistence.rollups import Rollup, Span
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, JudgedBy, Scores, SentenceVerdict, Usage, Value
 from shared.contracts.outcome import OutcomeName
 from shared.contracts.payloads import BookedSession, ContentItem, Expert, Slot
-from shared.contracts.requests.persistence import Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide
+from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.contracts.tenants import DEFAULT_TENANT
 
 
@@ -65,7 +65,26 @@ class DocumentState(Value):
     at: datetime
 
 
-Entry = Exchange | Feedback | Evaluation | DocumentState
+#: Longer source ids are cut: an index limits the length.
+SOURCE_CHARS = 500
+
+
+class StoredRevision(DocumentRevision):
+    """A revision of a tenant's source; `source` may be cut (`SOURCE_CHARS`)."""
+
+    event_id: str
+    source: str
+    tenant: str = DEFAULT_TENANT
+
+
+class StoredReport(QualityReport):
+    """A report of a tenant, with the whole of it."""
+
+    tenant: str = DEFAULT_TENANT
+    report: dict[str, Any] = {}
+
+
+Entry = Exchange | Feedback | Evaluation | DocumentState | StoredRevision | StoredReport
 
 
 @dataclass(frozen=True)
@@ -204,6 +223,14 @@ class Record(Protocol):
         self, side: PipelineSide, since: datetime, until: datetime, limit: int, *, tenant: str = ""
     ) -> Sequence[ComparedExchange]:
         """Up to `limit` exchanges that the side answered in the period, newest first."""
+
+    async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
+        """Up to `limit` revisions of a tenant's source, newest first."""
+
+    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
+        """Up to `limit` reports of a kind (empty: of any), newest first."""
+
+    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None: ...
 
     async def page(
         self, criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.persistence.ports import DocumentState, Evaluation, Feedback
+from services.persistence.ports import SOURCE_CHARS, DocumentState, Evaluation, Feedback, StoredRevision
 from shared.contracts.domain import Lane, Usage
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import (
@@ -20,6 +20,8 @@ from shared.contracts.payloads import BookedSession, SessionBookedPayload
 from shared.contracts.requests.persistence import Exchange
 
 _BOOKED = "session_booked"
+#: What a revision has of `DocumentIndexed`.
+_REVISION = {"digest", "chunks", "entities", "relations", "seconds"}
 
 
 def exchange(ending: Ending, envelope: Envelope) -> Exchange:
@@ -96,6 +98,25 @@ def refused(fact: DocumentRefused, envelope: Envelope) -> DocumentState:
         status="refused",
         reason=plain(fact.reason),
         at=envelope.occurred_at,
+    )
+
+
+def revision(fact: DocumentIndexed | DocumentRefused, envelope: Envelope) -> StoredRevision | None:
+    """What the submission made of the document; None where its bytes were indexed already."""
+    if isinstance(fact, DocumentRefused):
+        told: dict[str, Any] = {"status": "refused", "reason": plain(fact.reason)}
+    elif fact.unchanged:
+        return None
+    else:
+        told = {"status": "indexed", **fact.model_dump(include=_REVISION)}
+    source = plain(fact.source)[:SOURCE_CHARS]
+    return StoredRevision(
+        event_id=envelope.event_id,
+        source=source,
+        tenant=envelope.tenant,
+        submission=envelope.correlation_id,
+        at=envelope.occurred_at,
+        **told,
     )
 
 

@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 from statistics import fmean, stdev
 
 from services.persistence import statistics
-from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record
+from services.persistence.ports import ComparedExchange, CountedPeriod, RatingCriteria, Record, StoredReport
 from services.persistence.record_pages import decode_cursor, encode_place
+from services.persistence.report_figures import figures_of
 from services.persistence.rollups import Rollup, period_start
 from shared.contracts.domain import Scores
-from shared.contracts.errors import RefusedError
+from shared.contracts.envelope import new_correlation_id
+from shared.contracts.errors import RefusedError, TransientError, UnavailableError
 from shared.contracts.requests.persistence import ANSWER_CHARS, MeanScores, Percentiles
 from shared.contracts.requests.quality import (
     MOST_COMPARED,
@@ -24,8 +26,15 @@ from shared.contracts.requests.quality import (
     ComparisonRequest,
     FeedbackReply,
     FeedbackRequest,
+    KeepReportRequest,
     PairedDifference,
     PipelineSide,
+    QualityReport,
+    ReportKeptReply,
+    ReportReply,
+    ReportRequest,
+    ReportsReply,
+    ReportsRequest,
     SeriesPoint,
     SeriesReply,
     SeriesRequest,
@@ -62,6 +71,39 @@ class QualityQueries:
             points += await asyncio.to_thread(_points, found)
         return SeriesReply(step=request.step, since=since, until=until, pipeline=request.pipeline, points=tuple(points))
 
+    async def keep_report(self, request: KeepReportRequest) -> ReportKeptReply:
+        """Keep a report of an evaluation.
+
+        Raises:
+            RefusedError: it has no figure.
+        """
+        figures = figures_of(request.report)
+        if not figures:
+            raise RefusedError("report: send the JSON that an evaluation prints; this has no figure")
+        stored = StoredReport(
+            id=new_correlation_id(),
+            tenant=request.tenant,
+            kind=request.kind,
+            name=request.name,
+            by=request.by,
+            figures=figures,
+            report=request.report,
+            at=datetime.now(UTC),
+        )
+        try:
+            await self._record.save(stored)
+        except TransientError as error:
+            raise UnavailableError(str(error)) from error
+        return ReportKeptReply(kept=_report_line(stored))
+
+    async def reports(self, request: ReportsRequest) -> ReportsReply:
+        found = await self._record.reports(request.kind, request.limit, tenant=request.tenant)
+        return ReportsReply(reports=tuple(found))
+
+    async def report(self, request: ReportRequest) -> ReportReply:
+        found = await self._record.report(request.id, tenant=request.tenant)
+        return ReportReply(kept=_report_line(found), report=found.report) if found else ReportReply()
+
     async def feedback(self, request: FeedbackRequest) -> FeedbackReply:
         """One page of ratings.
 
@@ -88,6 +130,10 @@ class QualityQueries:
 
     async def _side(self, side: PipelineSide, request: ComparisonRequest) -> Sequence[ComparedExchange]:
         return await self._record.compared(side, request.since, request.until, MOST_COMPARED + 1, tenant=request.tenant)
+
+
+def _report_line(stored: StoredReport) -> QualityReport:
+    return QualityReport.model_validate(stored.model_dump(exclude={"report", "tenant"}))
 
 
 def _whole_periods(request: SeriesRequest) -> tuple[datetime, datetime]:

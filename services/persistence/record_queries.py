@@ -11,6 +11,8 @@ from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.requests.persistence import (
     ConversationReply,
     ConversationRequest,
+    DocumentRevisionsReply,
+    DocumentRevisionsRequest,
     Exchange,
     ExchangeReply,
     ExchangeRequest,
@@ -57,6 +59,10 @@ class RecordQueries:
         if exchange is None:
             return ExchangeReply(found=False)
         return exchange_reply(exchange, await self._record.annotations(request.id))
+
+    async def revisions(self, request: DocumentRevisionsRequest) -> DocumentRevisionsReply:
+        found = await self._record.revisions(request.source, request.limit, tenant=request.tenant)
+        return DocumentRevisionsReply(revisions=tuple(found))
 
     async def stats(self, request: StatsRequest) -> StatsReply:
         since = period_start("hour", datetime.now(UTC) - timedelta(hours=request.hours))

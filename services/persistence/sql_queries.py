@@ -10,14 +10,14 @@ from sqlalchemy import ColumnElement, Select, Table, and_, case, delete, func, o
 from sqlalchemy.sql.dml import Delete
 
 from services.persistence.models import (
-    SOURCE_CHARS,
+    document_revisions,
     evaluations,
     exchange_sources,
     exchanges,
     feedback,
     tallies,
 )
-from services.persistence.ports import ExchangeCriteria, PageCursor
+from services.persistence.ports import SOURCE_CHARS, ExchangeCriteria, PageCursor
 from services.persistence.rollups import period_start
 from shared.contracts.domain import Lane
 
@@ -29,6 +29,14 @@ LIGHT = [column for column in exchanges.c if column.name not in HEAVY]
 def of_tenant(found: Select[Any], table: Table, tenant: str) -> Select[Any]:
     """The rows of this tenant; empty: of all."""
     return found.where(table.c.tenant == tenant) if tenant else found
+
+
+def revisions(source: str, limit: int, tenant: str) -> Select[Any]:
+    """What submissions made of a source, newest first."""
+    columns = (column for column in document_revisions.c if column.name not in ("event_id", "source", "tenant"))
+    mine = select(*columns).where(document_revisions.c.source == source[:SOURCE_CHARS])
+    mine = mine.where(document_revisions.c.tenant == tenant)
+    return mine.order_by(document_revisions.c.at.desc(), document_revisions.c.event_id).limit(limit)
 
 
 def page(criteria: ExchangeCriteria, after: PageCursor | None, limit: int, *, whole: bool) -> Select[Any]:

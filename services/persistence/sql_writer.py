@@ -16,15 +16,24 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.persistence.entry_rollups import roll_up
 from services.persistence.models import (
-    SOURCE_CHARS,
+    document_revisions,
     documents,
     evaluations,
     exchange_sources,
     exchanges,
     feedback,
+    quality_reports,
     tallies,
 )
-from services.persistence.ports import DocumentState, Entry, Evaluation, Feedback
+from services.persistence.ports import (
+    SOURCE_CHARS,
+    DocumentState,
+    Entry,
+    Evaluation,
+    Feedback,
+    StoredReport,
+    StoredRevision,
+)
 from services.persistence.rollups import Rollup, RollupKey
 from shared.contracts.domain import Lane
 from shared.contracts.requests.persistence import Exchange
@@ -35,6 +44,8 @@ TABLES: dict[type[Entry], Table] = {
     Feedback: feedback,
     Evaluation: evaluations,
     DocumentState: documents,
+    StoredRevision: document_revisions,
+    StoredReport: quality_reports,
 }
 
 

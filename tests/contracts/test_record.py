@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -18,7 +19,16 @@ from sqlalchemy import inspect, text
 from services.persistence import migrations, projection, sql, sql_queries
 from services.persistence.adapters import SqlRecord
 from services.persistence.models import metadata
-from services.persistence.ports import DocumentState, Evaluation, ExchangeCriteria, Feedback, PageCursor, Record
+from services.persistence.ports import (
+    DocumentState,
+    Evaluation,
+    ExchangeCriteria,
+    Feedback,
+    PageCursor,
+    Record,
+    StoredReport,
+    StoredRevision,
+)
 from services.persistence.sql import Database, create_engine, enable_wal
 from shared.contracts.domain import AnswerEvaluation, CitationVerdict, Lane, Scores, SentenceVerdict, Timing
 from shared.contracts.errors import ConfigurationError, PermanentError, TransientError, UnavailableError
@@ -238,6 +248,48 @@ async def test_the_newest_state_of_a_document_stays(record: Record) -> None:
     tally = await record.totals(NOON)
 
     assert tally.documents == {"refused": 1}
+
+
+async def test_revisions_of_a_document_are_kept_once_each_newest_first_and_for_its_tenant(record: Record) -> None:
+    def revision(number: int, **more: Any) -> StoredRevision:
+        at = NOON + timedelta(seconds=number)
+        told = {"status": "indexed", "digest": f"d{number}", "chunks": number, **more}
+        return StoredRevision(event_id=f"e{number}", source="kb:a", submission="5" * 32, at=at, **told)
+
+    refused = revision(2, status="refused", digest="", chunks=0, reason="it has no text")
+    for one in (revision(1), refused, revision(3), revision(1), revision(4, tenant="elsewhere")):
+        await record.save(one)
+    await record.save(revision(5).model_copy(update={"source": "kb:b"}))
+
+    found = await record.revisions("kb:a", 10, tenant="default")
+
+    assert [(one.status, one.digest, one.reason) for one in found] == [
+        ("indexed", "d3", ""),
+        ("refused", "", "it has no text"),
+        ("indexed", "d1", ""),
+    ]
+    assert found[0].at == NOON + timedelta(seconds=3)
+    assert [one.digest for one in await record.revisions("kb:a", 1, tenant="default")] == ["d3"]
+    assert [one.digest for one in await record.revisions("kb:a", 10, tenant="elsewhere")] == ["d4"]
+
+
+async def test_reports_of_evaluations_are_kept_with_their_figures_for_their_tenant(record: Record) -> None:
+    for number, (kind, tenant) in enumerate((("answers", "default"), ("routing", "default"), ("answers", "far"))):
+        at = NOON + timedelta(days=number)
+        figures = {"scores.overall": number / 2}
+        whole = {"scores": {"overall": number / 2}, "rows": ["a"]}
+        await record.save(
+            StoredReport(id=f"{number}" * 32, kind=kind, tenant=tenant, figures=figures, report=whole, at=at)
+        )
+
+    assert [one.kind for one in await record.reports("", 10, tenant="default")] == ["routing", "answers"]
+    (line,) = await record.reports("answers", 10, tenant="default")
+    assert line.figures == {"scores.overall": 0.0}
+    assert len(await record.reports("", 10)) == 3
+    kept = await record.report("1" * 32, tenant="default")
+    assert kept is not None
+    assert kept.report == {"scores": {"overall": 0.5}, "rows": ["a"]}
+    assert await record.report("1" * 32, tenant="far") is None
 
 
 async def test_an_exchange_heard_again_or_by_several_at_once_counts_once(record: Record) -> None:

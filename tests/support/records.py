@@ -22,6 +22,8 @@ from services.persistence.ports import (
     PageCursor,
     RatingCriteria,
     RollupTotals,
+    StoredReport,
+    StoredRevision,
 )
 from services.persistence.rollups import Rollup, Span, period_start
 from shared.contracts.domain import (
@@ -41,8 +43,8 @@ from shared.contracts.domain import (
 from shared.contracts.envelope import Event, event_id, event_type
 from shared.contracts.errors import UnavailableError
 from shared.contracts.facts import AnswerVerified, Fact
-from shared.contracts.requests.persistence import Exchange, Rating
-from shared.contracts.requests.quality import FeedbackLine, PipelineSide
+from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
+from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.contracts.tenants import is_of_tenant
 from shared.stores.ports import Change
 
@@ -108,6 +110,8 @@ class MemoryRecord:
     feedback: dict[str, Feedback] = field(default_factory=dict)
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     documents: dict[tuple[str, str], DocumentState] = field(default_factory=dict)
+    kept_revisions: dict[str, StoredRevision] = field(default_factory=dict)
+    kept_reports: dict[str, StoredReport] = field(default_factory=dict)
     failure: Exception | None = None
     #: What was to be forgotten, and when.
     marked: dict[str, datetime] = field(default_factory=dict)
@@ -133,11 +137,29 @@ class MemoryRecord:
             self.feedback[entry.event_id] = entry
         elif isinstance(entry, Evaluation):
             self.evaluations[entry.event_id] = entry
+        elif isinstance(entry, StoredRevision):
+            self.kept_revisions[entry.event_id] = entry
+        elif isinstance(entry, StoredReport):
+            self.kept_reports[entry.id] = entry
         else:
             known_state = self.documents.get((entry.tenant, entry.source))
             if known_state is None or entry.at >= known_state.at:
                 self.documents[entry.tenant, entry.source] = entry
         return True
+
+    async def revisions(self, source: str, limit: int, *, tenant: str) -> Sequence[DocumentRevision]:
+        mine = [one for one in self.kept_revisions.values() if (one.source, one.tenant) == (source, tenant)]
+        newest = sorted(mine, key=lambda one: one.at, reverse=True)[:limit]
+        return [DocumentRevision.model_validate(one.model_dump()) for one in newest]
+
+    async def reports(self, kind: str, limit: int, *, tenant: str = "") -> Sequence[QualityReport]:
+        mine = [one for one in self.kept_reports.values() if kind in ("", one.kind)]
+        newest = sorted((one for one in mine if is_of_tenant(one.tenant, tenant)), key=lambda one: one.at, reverse=True)
+        return [QualityReport.model_validate(one.model_dump()) for one in newest[:limit]]
+
+    async def report(self, report_id: str, *, tenant: str = "") -> StoredReport | None:
+        found = self.kept_reports.get(report_id)
+        return found if found and is_of_tenant(found.tenant, tenant) else None
 
     async def reusable(self, reuse_key: str, *, tenant: str) -> Exchange | None:
         same = [one for one in self.exchanges.values() if (one.reuse_key, one.tenant) == (reuse_key, tenant)]

@@ -31,6 +31,11 @@ from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.moments import Moment
+from shared.contracts.requests.persistence import (
+    DocumentRevision,
+    DocumentRevisionsReply,
+    DocumentRevisionsRequest,
+)
 from shared.contracts.requests.retrieval import (
     DocumentReply,
     DocumentRequest,
@@ -350,6 +355,30 @@ async def document_passages(
     if reply.document is None:
         raise NotFoundError(f"source: {source} is not indexed; send a source of GET /api/v1/documents")
     return reply.model_dump()
+
+
+@router.get("/documents/revisions", responses={200: {"model": DocumentRevisionsReply}})
+async def revisions(
+    gateway: CurrentGateway,
+    caller: Editor,
+    source: Annotated[str, Query(min_length=1, max_length=1000)],
+    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+) -> dict[str, Any]:
+    """List what submissions made of a document, newest first: when, its digest, its figures, or why it was refused.
+
+    Submissions of unchanged bytes are left out. Texts of earlier versions are not kept. An operator also reads those of
+    a document that was removed, an editor those of documents in the own list.
+    """
+    known = await gateway.context.requests.ask(
+        DocumentRequest(tenant=caller.tenant, source=source, limit=1, viewer=caller.viewer)
+    )
+    found: tuple[DocumentRevision, ...] = ()
+    if known.document or caller.viewer.everything:
+        request = DocumentRevisionsRequest(tenant=caller.tenant, source=source, limit=limit)
+        found = (await gateway.context.requests.ask(request)).revisions
+    if not found and not known.document:
+        raise NotFoundError(f"source: {source} is not indexed; send a source of GET /api/v1/documents")
+    return DocumentRevisionsReply(revisions=found).model_dump()
 
 
 @router.post("/documents/embed", responses={200: {"model": EmbedReply}})

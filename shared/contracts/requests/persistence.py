@@ -202,6 +202,40 @@ class KeptAnswerRequest(Request[KeptAnswerReply]):
     key: str = Field(min_length=1, max_length=300)
 
 
+class DocumentRevision(Value):
+    """What one submission made of a document: `digest` of its bytes, and what they became.
+
+    `status`: `refused` for a `reason`, and the version before it stayed in the index. `seconds` is the time of reading.
+    """
+
+    status: Literal["indexed", "refused"]
+    digest: str = ""
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    submission: str = ""
+    at: datetime
+
+
+class DocumentRevisionsReply(Value):
+    """Newest first."""
+
+    revisions: tuple[DocumentRevision, ...] = ()
+
+
+class DocumentRevisionsRequest(Request[DocumentRevisionsReply]):
+    """`revisions`: what submissions made of a source of a tenant; submissions of unchanged bytes are none."""
+
+    stage = "persistence"
+    verb = "revisions"
+
+    tenant: str = DEFAULT_TENANT
+    source: str = Field(min_length=1, max_length=1000)
+    limit: int = Field(default=100, ge=1, le=200)
+
+
 class Rates(Value):
     """Shares of all questions, from 0 to 1: answered with an earlier answer (`reused`), namely to the same question
     (`reused_exact`) or to a similar one, passages reranked, clarification requested, more than one attempt.
