@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import io
 import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 import docx
 import httpx
@@ -17,6 +20,7 @@ from tests.support.browser import barriers, picture
 from tests.support.console import console
 from tests.support.judged import GOOD, Script, platform, tags
 from tests.support.site import local_site
+from tests.support.speed import limit
 from tests.unit.retrieval.test_document_readers import _pdf as pdf
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -62,6 +66,16 @@ async def found(home: str, query: str) -> list[str]:
         headers = {"Authorization": f"Bearer {OPERATOR}"}
         reply = await client.post("/api/v1/search", json={"query": query}, headers=headers)
     return [one["source"] for one in reply.json()["passages"]]
+
+
+async def revisions_of(client: httpx.AsyncClient, source: str, headers: dict[str, str], count: int) -> Any:
+    """The revisions of a document, once there are so many on record."""
+    async with asyncio.timeout(limit(20)):
+        while True:
+            reply = await client.get("/api/v1/documents/revisions", params={"source": source}, headers=headers)
+            if len(reply.json()["revisions"]) >= count:
+                return reply.json()["revisions"]
+            await asyncio.sleep(0.05)
 
 
 def word_file(text: str) -> bytes:
@@ -153,6 +167,30 @@ async def test_document_is_removed_after_a_confirmation(browser: Browser, home: 
         await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
         await expect(page.get_by_text("No document passes these filters")).to_be_visible()
     assert "kb:umbrella.txt" not in await found(home, "Where are umbrellas lent?")
+
+
+async def test_versions_of_a_document_are_listed_with_what_each_became(browser: Browser, home: str) -> None:
+    source = "kb:ledger.md"
+    texts = ("# Ledger\n\nOne boat.\n", "# Ledger\n\nTwo boats.\n", "# Ledger\n\nTwo boats.\n")
+    async with httpx.AsyncClient(base_url=home, trust_env=False, timeout=60) as client:
+        headers = {"Authorization": f"Bearer {EDITOR}"}
+        for text in (*texts, ""):
+            body = {"documents": [{"source": source, "text": text, "media_type": "text/markdown"}]}
+            await client.post("/api/v1/ingest", json=body, headers=headers)
+        found = await revisions_of(client, source, headers, 3)
+        none = await client.get("/api/v1/documents/revisions", params={"source": "kb:no"}, headers=headers)
+
+    assert [one["status"] for one in found] == ["refused", "indexed", "indexed"]
+    assert found[1]["digest"] == hashlib.sha256(texts[1].encode()).hexdigest()
+    assert none.status_code == 404
+    async with console(browser, home, "#/documents/kb%3Aledger.md", key=EDITOR) as page:
+        rows = page.get_by_role("region", name="Earlier and refused versions").locator("tbody tr")
+        await expect(rows).to_have_count(3)
+        await expect(rows.nth(0)).to_contain_text("Refused")
+        await expect(rows.nth(1)).to_contain_text("In the index")
+        await expect(rows.nth(2)).to_contain_text("Replaced")
+        assert await barriers(page) == []
+        await picture(page, "documents-versions", rows.nth(2))
 
 
 async def test_documents_are_filtered_and_the_address_keeps_the_filters(browser: Browser, home: str) -> None:

@@ -362,6 +362,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/documents/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Revisions
+         * @description List what submissions made of a document, newest first: when, its digest, its figures, or why it was refused.
+         *
+         *     Submissions of unchanged bytes are left out. Texts of earlier versions are not kept. An operator also reads those of
+         *     a document that was removed, an editor those of documents in the own list.
+         */
+        get: operations["documents_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/documents/embed": {
         parameters: {
             query?: never;
@@ -487,6 +510,52 @@ export interface paths {
          * @description Go on after the page that was read last; one that is done or failed begins anew, and skips unchanged pages.
          */
         post: operations["crawls_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reports
+         * @description List the reports that were kept, newest first, with their figures.
+         */
+        get: operations["evaluations_reports"];
+        put?: never;
+        /**
+         * Keep
+         * @description Keep the report of an evaluation.
+         *
+         *     Its `figures` are the first 60 numbers in it by their place (`scores.overall`), without those in lists.
+         */
+        post: operations["evaluations_keep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evaluations/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report
+         * @description Read the whole of a report.
+         */
+        get: operations["evaluations_report"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2370,6 +2439,70 @@ export interface components {
             after?: number;
         };
         /**
+         * DocumentRevision
+         * @description What one submission made of a document: `digest` of its bytes, and what they became.
+         *
+         *     `status`: `refused` for a `reason`, and the version before it stayed in the index. `seconds` is the time of reading.
+         */
+        DocumentRevision: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "indexed" | "refused";
+            /**
+             * Digest
+             * @default
+             */
+            digest?: string;
+            /**
+             * Chunks
+             * @default 0
+             */
+            chunks?: number;
+            /**
+             * Entities
+             * @default 0
+             */
+            entities?: number;
+            /**
+             * Relations
+             * @default 0
+             */
+            relations?: number;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds?: number;
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /**
+             * Submission
+             * @default
+             */
+            submission?: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * DocumentRevisionsReply
+         * @description Newest first.
+         */
+        DocumentRevisionsReply: {
+            /**
+             * Revisions
+             * @default []
+             */
+            revisions?: components["schemas"]["DocumentRevision"][];
+        };
+        /**
          * DocumentsReply
          * @description One page; `total` counts all pages, `after` asks for the next one (empty: this was the last).
          */
@@ -3773,6 +3906,37 @@ export interface components {
             reason?: string;
         };
         /**
+         * QualityReport
+         * @description A report of an evaluation that was kept: its `figures` by their place in the report (`scores.overall`).
+         *
+         *     `kind` says what was evaluated, `name` with what, `by` who kept it.
+         */
+        QualityReport: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Name
+             * @default
+             */
+            name?: string;
+            /**
+             * By
+             * @default
+             */
+            by?: string;
+            /** Figures */
+            figures?: {
+                [key: string]: number;
+            };
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
          * QuestionIn
          * @description A question; only `question` is required.
          * @example {
@@ -4426,6 +4590,59 @@ export interface components {
             edit?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * ReportIn
+         * @description A report, and what it is about.
+         * @example {
+         *       "kind": "retrieval",
+         *       "name": "default@3",
+         *       "report": {
+         *         "hit@5": 0.91
+         *       }
+         *     }
+         */
+        ReportIn: {
+            /**
+             * Kind
+             * @description What was evaluated, as in `answerbus evaluate KIND`.
+             */
+            kind: string;
+            /**
+             * Name
+             * @description With what: a pipeline and its revision, a data set.
+             * @default
+             */
+            name?: string;
+            /**
+             * Report
+             * @description The JSON that the evaluation prints; its numbers are shown over time.
+             */
+            report: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ReportReply
+         * @description The report with the whole of it; None where there is none of that id.
+         */
+        ReportReply: {
+            kept?: components["schemas"]["QualityReport"] | null;
+            /** Report */
+            report?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ReportsReply
+         * @description Newest first.
+         */
+        ReportsReply: {
+            /**
+             * Reports
+             * @default []
+             */
+            reports?: components["schemas"]["QualityReport"][];
         };
         /**
          * ResponseIn
@@ -6193,6 +6410,38 @@ export interface operations {
             };
         };
     };
+    documents_revisions: {
+        parameters: {
+            query: {
+                source: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentRevisionsReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     documents_embed: {
         parameters: {
             query?: never;
@@ -6404,6 +6653,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Crawl"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    evaluations_reports: {
+        parameters: {
+            query?: {
+                /** @description Only these. */
+                kind?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportsReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    evaluations_keep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QualityReport"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    evaluations_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `id` that POST /evaluations returned. */
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportReply"];
                 };
             };
             /** @description An error; its text says what to send instead. */

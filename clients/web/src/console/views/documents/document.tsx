@@ -9,6 +9,7 @@ import { linkTo } from "../../route";
 import type { ViewProps } from "../registry";
 import { languageName } from "./list";
 import { Removal } from "./removal";
+import { Revisions } from "./revisions";
 import { documentsTexts } from "./texts";
 import type { DocumentPage, Passage, Submission } from "./types";
 
@@ -112,6 +113,7 @@ export function DocumentDetails({ api, caller, language, common, go, source }: V
           <p class="muted">{texts.currentHint}</p>
         </section>
       </div>
+      <Revisions api={api} language={language} common={common} source={source} current={document.digest} texts={texts} />
       <section class="stack" aria-labelledby="document-passages">
         <h3 id="document-passages">{texts.passages}</h3>
         <ol class="passages">

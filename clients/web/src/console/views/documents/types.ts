@@ -7,6 +7,7 @@ export type DocumentsPage = Reply<"DocumentsReply">;
 export type DocumentPage = Reply<"DocumentReply">;
 export type Passage = DocumentPage["passages"][number];
 export type Formats = Reply<"DocumentFormats">;
+export type Revision = Reply<"DocumentRevision">;
 export type Crawl = Reply<"Crawl">;
 
 export interface Submission {
