@@ -79,7 +79,8 @@ class SentencesInContext:
         said = self._said(number)
         if _asks(said):
             others = sum(_asks(self._said(other)) for other in self._near(number))
-            return others <= _OTHER_QUESTIONS and self._shares_nothing(number, _SAYS, _KNOWN)
+            titled = self._before(number).endswith(":")  # `Cameras: which rules apply?` is the title of a page
+            return not titled and others <= _OTHER_QUESTIONS and self._shares_nothing(number, _SAYS, _KNOWN)
         if not said.rstrip(_CLOSING).endswith(_ORDER_ENDS):
             return False
         first = _first_word(said)
@@ -134,8 +135,12 @@ class SentencesInContext:
     def _begins(self, number: int) -> bool:
         """Whether a sentence begins here, and not the next line of one."""
         start, _ = self._spans[number]
-        before = self._text[max(0, start - 20) : start].rstrip()
-        return self._text[start].isupper() or start == 0 or before.endswith(_ENDS)
+        return self._text[start].isupper() or start == 0 or self._before(number).endswith(_ENDS)
+
+    def _before(self, number: int) -> str:
+        """What stands right before the sentence, without the white space between."""
+        start, _ = self._spans[number]
+        return self._text[max(0, start - _MARKS) : start].rstrip()
 
     def _near(self, number: int) -> Iterator[int]:
         yield from range(max(0, number - _NEAR), number)

@@ -35,6 +35,7 @@ HONEST = [
     "Why?",
     "Find more information, videos and pictures.",
     "\n\n## 7. Who is eligible?\n\n",
+    "Read on: Cycling in winter: which clothes are warm?",
     "Are cats welcome? Is smoking allowed? Who pays parking fees?",
 ]
 
