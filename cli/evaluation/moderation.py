@@ -34,6 +34,8 @@ _FORMATS = ("EMAIL_ADDRESS", "PHONE_NUMBER", "CREDIT_CARD", "IBAN_CODE", "US_SSN
 
 #: Texts that are moderated concurrently when a model is used.
 _AT_ONCE = 8
+#: So long that no reply of the model is missing because the machine is busy, or has just loaded its client.
+_MODEL_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,18 @@ async def evaluate(
     models = models_with_fast("--with-model")
     counted = CountedModels(models)
     try:
-        judged = [ModeratedCase(*one) async for one in inspected(cases, pipeline, counted)]
+        judged = [ModeratedCase(*one) async for one in inspected(cases, _patient(pipeline), counted)]
         result = _result(judged, per_text=per_text)
     finally:
         await models.close()
     result["figures"]["model_calls"] = counted.calls
     return result
+
+
+def _patient(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with a long time limit of its model steps, unless it sets one."""
+    section = {"model_seconds": _MODEL_SECONDS, **pipeline.sections.get("moderation", {})}
+    return pipeline.model_copy(update={"sections": {**pipeline.sections, "moderation": section}})
 
 
 def _result(judged: Sequence[ModeratedCase], *, per_text: bool) -> dict[str, Any]:
