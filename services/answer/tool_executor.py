@@ -22,7 +22,7 @@ from shared.contracts.domain import Passage
 from shared.contracts.errors import AnswerbusError
 from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
-from shared.observability import tracing
+from shared.observability import traces
 from shared.observability.telemetry import INSTRUCTIONS
 from shared.text.passage_filter import screened_passages, screened_text
 
@@ -118,7 +118,7 @@ class ToolExecutor:
         """One call with its span; a model may have made up the name, so only that of a tool that exists is told."""
         name = call.name if call.name in self._tools else "unknown"
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": call.id}
-        with tracing.span(f"execute_tool {name}", "tool", attributes) as told:
+        with traces.span(f"execute_tool {name}", "tool", attributes) as told:
             told.set_texts(input=json.dumps(call.arguments, default=str))
             result = await self._run_timed(call, step, position, fault)
             told.set_texts(output=result.fault or result.output.text)

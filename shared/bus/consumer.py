@@ -32,7 +32,7 @@ from shared.contracts.errors import ConfigurationError, UnavailableError
 from shared.contracts.pipelines import Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.observability import telemetry
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 from shared.observability.worker_status import worker_name
 
 log = structlog.get_logger()

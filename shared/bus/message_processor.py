@@ -21,7 +21,7 @@ from shared.contracts.pipelines import Section, Sections
 from shared.contracts.stage import Stage, Subscription
 from shared.llm.call_context import CallLedger, model_calls
 from shared.observability import telemetry
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 from shared.text.endings import apply_endings, question_of
 
 log = structlog.get_logger()

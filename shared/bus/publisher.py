@@ -22,7 +22,7 @@ from shared.contracts.envelope import Event
 from shared.contracts.errors import RefusedError, UnavailableError
 from shared.contracts.facts import Fact, QuestionAsked
 from shared.observability import telemetry
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 
 log = structlog.get_logger()
 

@@ -10,7 +10,7 @@ from shared.llm import call_context
 from shared.llm.ports import Message, Reply
 from shared.llm.prompts import revision
 from shared.llm.settings import EndpointSettings
-from shared.observability import telemetry, tracing
+from shared.observability import telemetry, traces
 
 #: Characters per token, for the estimate where a provider reports no usage.
 _CHARS_PER_TOKEN = 4
@@ -39,7 +39,7 @@ class CallRecorder:
         """The first token of a try arrived `seconds` after its request."""
         self._first_token = time.monotonic() - self._began
         telemetry.MODEL_FIRST_TOKEN.labels(self.role, self.step, endpoint).observe(seconds)
-        tracing.current_span().set_first_token()
+        traces.current_span().set_first_token()
 
     @property
     def usage(self) -> Usage:

@@ -21,7 +21,7 @@ from shared.llm.endpoint_error import EndpointError
 from shared.llm.ports import Listener, Message, Reply, Tool
 from shared.llm.settings import EndpointSettings
 from shared.llm.stream_accumulator import StreamAccumulator
-from shared.observability import telemetry, tracing
+from shared.observability import telemetry, traces
 
 log = structlog.get_logger()
 
@@ -146,7 +146,7 @@ class Endpoint:
     ) -> Reply:
         """One try with its span; see `_attempt`."""
         model = self.settings.model
-        attributes: dict[str, tracing.Attribute] = {
+        attributes: dict[str, traces.Attribute] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.settings.kind,
             "gen_ai.request.model": model,
@@ -155,7 +155,7 @@ class Endpoint:
             "answerbus.role": recorder.role,
             "answerbus.step": recorder.step,
         }
-        with tracing.span(f"chat {model}", "generation", attributes) as told:
+        with traces.span(f"chat {model}", "generation", attributes) as told:
             told.set_texts(input="\n\n".join(f"{message.author}: {message.text}" for message in messages))
             try:
                 reply = await self._attempt(request, messages, recorder, left)

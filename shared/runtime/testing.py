@@ -50,7 +50,7 @@ from shared.contracts.signals import Signal
 from shared.contracts.stage import Stage, Subscription
 from shared.llm.none import NoModels
 from shared.llm.ports import Models
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 from shared.observability.worker_status import StageReport, worker_name
 from shared.runtime.context import StageContext
 from shared.runtime.operator_access import OFF, NoOperatorAccess, OperatorPorts

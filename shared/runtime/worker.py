@@ -26,7 +26,7 @@ from shared.llm.fallback import FallbackModels
 from shared.observability.health import HealthServer
 from shared.observability.logging import configure_logging
 from shared.observability.loop_watchdog import LoopWatchdog
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 from shared.observability.worker_status import WorkerReport, fact_reports, worker_name
 from shared.runtime.context import StageContext
 from shared.runtime.gc_tuning import freeze_startup_objects

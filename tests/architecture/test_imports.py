@@ -107,7 +107,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         "shared/observability/health.py",
         "services/gateway/routes/operations.py",
     ),
-    "opentelemetry": ("shared/observability/telemetry.py",),
+    "opentelemetry": ("shared/observability/traces.py",),
     "Stemmer": ("shared/text/analysis.py",),
 }
 

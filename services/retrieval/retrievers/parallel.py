@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from services.retrieval.ports import Retriever, RetrieverQuery, RetrieverResult
 from services.retrieval.search_trace import milliseconds_since
 from shared.contracts.errors import AnswerbusError
-from shared.observability import tracing
+from shared.observability import traces
 
 
 async def run_retrievers(
@@ -21,7 +21,7 @@ async def run_retrievers(
 
 async def run_retriever(retriever: Retriever, query: RetrieverQuery, timeout: float) -> RetrieverResult:
     """What the retriever found within `timeout` seconds; a failure or timeout is named in `missing`."""
-    with tracing.span(f"retriever {retriever.name}", "retriever", {"answerbus.retriever": retriever.name}) as told:
+    with traces.span(f"retriever {retriever.name}", "retriever", {"answerbus.retriever": retriever.name}) as told:
         told.set_texts(input=query.text)
         result = await _run(retriever, query, timeout)
         told.set({"answerbus.results": len(result.hits)})

@@ -17,7 +17,7 @@ from shared.contracts.envelope import opening
 from shared.contracts.errors import InvalidEventError, TransientError
 from shared.contracts.facts import QuestionAsked, QuestionWithdrawn
 from shared.observability.logging import configure_logging
-from shared.observability.tracing import Tracer
+from shared.observability.traces import Tracer
 
 REF = PipelineRef(name="default", revision=1)
 ASKED = opening("gateway", QuestionAsked(text="zanzibar?"), pipeline=REF, deadline_seconds=60)

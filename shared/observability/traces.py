@@ -230,13 +230,13 @@ def _open_tracer(endpoint: str, stage: str) -> Any:
     except ImportError as error:
         raise ConfigurationError("ANSWERBUS_OTLP_ENDPOINT needs the extra: pip install 'answerbus[otel]'") from error
 
-    class QuestionIds(RandomIdGenerator):
+    class TraceIds(RandomIdGenerator):
         def generate_trace_id(self) -> int:
             return _TRACE_ID.get() or int(super().generate_trace_id())
 
     provider = TracerProvider(
         resource=Resource.create({"service.name": f"answerbus-{stage}", "service.namespace": "answerbus"}),
-        id_generator=QuestionIds(),
+        id_generator=TraceIds(),
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")))
     return provider.get_tracer("answerbus")

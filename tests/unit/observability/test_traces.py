@@ -9,8 +9,8 @@ import pytest
 from shared.contracts.domain import Answer, PipelineRef, Question, Scores, Usage
 from shared.contracts.envelope import Event, opening
 from shared.contracts.facts import AnswerVerified, QuestionAsked
-from shared.observability import tracing
-from shared.observability.tracing import Tracer
+from shared.observability import traces
+from shared.observability.traces import Tracer
 from tests.support.otlp import collector, receiver
 
 REF = PipelineRef(name="support", revision=3)
@@ -33,15 +33,17 @@ def verified() -> AnswerVerified:
 
 def test_texts_are_sent_where_the_operator_wants_them() -> None:
     event = asked()
-    with receiver() as traces:
-        tracer = Tracer(traces.url, "verifier", content=True)
+    with receiver() as received:
+        tracer = Tracer(received.url, "verifier", content=True)
         with tracer.fact_span(event, None):
-            with tracing.span("chat m", "generation", {}) as told:
+            with traces.span("chat m", "generation", {}) as told:
                 told.set_texts(input="prompt", output="reply")
                 told.set_first_token()
                 told.set_usage("m-2", Usage(input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=0.5))
             tracer.set_result(verified())
-        spans = {one.name: one.attributes for one in traces.wait_for(event.correlation_id, {"verifier QuestionAsked"})}
+        spans = {
+            one.name: one.attributes for one in received.wait_for(event.correlation_id, {"verifier QuestionAsked"})
+        }
 
     call, ending = spans["chat m"], spans["verifier QuestionAsked"]
     assert (call["langfuse.observation.input"], call["langfuse.observation.output"]) == ("prompt", "reply")
@@ -55,14 +57,14 @@ def test_texts_are_sent_where_the_operator_wants_them() -> None:
 
 def test_an_error_is_told_by_its_type_and_not_by_its_text() -> None:
     event = asked()
-    with receiver() as traces:
-        tracer = Tracer(traces.url, "answer")
-        with tracer.fact_span(event, None), tracing.span("tool", "tool", {}) as told:
+    with receiver() as received:
+        tracer = Tracer(received.url, "answer")
+        with tracer.fact_span(event, None), traces.span("tool", "tool", {}) as told:
             told.fail("late")
         with pytest.raises(ValueError, match="zanzibar"), tracer.fact_span(event, None):
             raise ValueError("zanzibar")
-        failed = [one for one in traces.wait_for(event.correlation_id, set(), failed=2) if one.failed]
-        sent = b"".join(traces.requests)
+        failed = [one for one in received.wait_for(event.correlation_id, set(), failed=2) if one.failed]
+        sent = b"".join(received.requests)
 
     reasons = {one.name: one.attributes["langfuse.observation.status_message"] for one in failed}
     assert reasons == {"tool": "late", "answer QuestionAsked": "ValueError"}
@@ -70,24 +72,24 @@ def test_an_error_is_told_by_its_type_and_not_by_its_text() -> None:
 
 
 def test_without_a_question_or_a_collector_spans_cost_nothing() -> None:
-    with tracing.span("chat m", "generation", {}) as told:
+    with traces.span("chat m", "generation", {}) as told:
         told.set_texts(input="prompt")
         told.fail("late")
     with Tracer("", "answer").fact_span(asked(), None) as carried:
         assert carried == {}
-        assert tracing.current_span() is told
+        assert traces.current_span() is told
 
 
 def test_a_collector_passes_the_trace_on_as_it_was(tmp_path: Path) -> None:
     event = asked()
-    with receiver() as traces, collector(tmp_path, traces.url) as url:
+    with receiver() as received, collector(tmp_path, received.url) as url:
         tracer = Tracer(url, "gateway")
         with tracer.fact_span(event, None) as carried:
             pass
-        with Tracer(url, "moderation").fact_span(event, carried), tracing.span("chat m", "generation", {}):
+        with Tracer(url, "moderation").fact_span(event, carried), traces.span("chat m", "generation", {}):
             pass
         names = {"gateway QuestionAsked", "moderation QuestionAsked", "chat m"}
-        spans = {one.name: one for one in traces.wait_for(event.correlation_id, names)}
+        spans = {one.name: one for one in received.wait_for(event.correlation_id, names)}
 
     assert spans["gateway QuestionAsked"].parent == ""
     assert spans["moderation QuestionAsked"].parent == spans["gateway QuestionAsked"].id
