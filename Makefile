@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up test deploy-test lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,7 +27,7 @@ HELM_VERSION ?= v3.16.4
 TOOLS ?= $(HOME)/.cache/answerbus
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv with all dependencies; quick when nothing has changed
 
@@ -40,6 +40,9 @@ up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), 
 test: lint ## Lint, types, generated pages, then every test
 	$(BIN)/python -m cli.docsgen --check
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
+
+deploy-test: $(STAMP) ## Build the images and run the compose file; needs a Docker engine, or root and mmdebstrap to start one
+	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_compose.py
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check

@@ -1,5 +1,7 @@
 """Process settings: environment variables (`ANSWERBUS_...`) override the YAML file, which overrides the defaults.
 
+Files of secrets, where a container has them, come between the environment and the YAML file.
+
 What a pipeline does is set in its own document (`deploy/pipelines/<name>/pipeline.yaml`).
 """
 
@@ -18,6 +20,7 @@ from pydantic_settings import (
     BaseSettings,
     NoDecode,
     PydanticBaseSettingsSource,
+    SecretsSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
@@ -29,6 +32,8 @@ from shared.llm.settings import ModelsSettings, read_models
 from shared.web.hosts import host_list, origin_list
 
 CONFIG_VARIABLE = "ANSWERBUS_CONFIG"
+#: Where a container finds secrets: a file of the name of the setting, such as `answerbus_record_url`.
+SECRETS = Path("/run/secrets")
 #: The roles that a claim of a token may stand for.
 TokenRole = Literal["client", "editor", "operator"]
 #: Algorithms by which a token may be signed: only those with a public key, never a shared secret or `none`.
@@ -587,7 +592,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Environment over YAML file over defaults."""
+        """Environment over files of secrets over YAML file over defaults."""
         path = os.environ.get(CONFIG_VARIABLE)
         file = (YamlConfigSettingsSource(settings_cls, yaml_file=Path(path)),) if path else ()
-        return init_settings, env_settings, *file
+        secrets = (SecretsSettingsSource(settings_cls, secrets_dir=SECRETS),) if SECRETS.is_dir() else ()
+        return init_settings, env_settings, *secrets, *file

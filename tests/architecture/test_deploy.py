@@ -92,8 +92,7 @@ NOT_IN_COMPOSE = {
     "otlp_content": "puts texts of people into traces: for an override file of whoever wants that",
     **dict.fromkeys(("host", "port", "probe_host", "probe_port"), "goes with the ports and health checks"),
     "data_dir": "goes with the volumes",
-    "record_url": "is made of POSTGRES_PASSWORD",
-    "key_value_url": "is made of REDIS_PASSWORD",
+    **dict.fromkeys(("record_url", "key_value_url", "api_keys"), "a file of deploy/prepare.sh"),
 }
 #: Settings that the runtime reads in every stage; `models` and `model` only where a stage has models.
 _RUNTIME = ("shared/runtime/", "shared/bus/", "shared/stores/", "shared/observability/")
@@ -141,7 +140,10 @@ def test_a_stage_reaches_only_the_stores_that_it_uses(compose: dict[str, Any], s
         "out",
         "front",
     }
-    assert ("ANSWERBUS_KEY_VALUE_URL" in container["environment"]) == uses["values"]
+    secrets = {one["target"] for one in container["secrets"]}
+    assert ("answerbus_key_value_url" in secrets) == uses["values"]
+    assert ("answerbus_record_url" in secrets) == uses["record"]
+    assert ("answerbus_api_keys" in secrets) == (stage == "gateway")
     stores = {name: compose["services"][name]["networks"] for name in ("redis", "qdrant", "postgres", "neo4j")}
     assert stores == {"redis": ["values"], "qdrant": ["index"], "postgres": ["record"], "neo4j": ["index"]}
     assert "requirepass" in str(compose["services"]["redis"]["command"])
@@ -207,6 +209,7 @@ def test_runbook_explains_every_metric() -> None:
 def test_every_stage_has_a_service_built_for_it(compose: dict[str, Any]) -> None:
     for stage in STAGES:
         build = compose["services"][stage]["build"]
+        assert compose["services"][stage]["image"] == f"${{IMAGES:-answerbus}}-{stage}"
         assert build["args"]["STAGE"] == stage
         assert (ROOT / build["dockerfile"]).is_file()
         assert (ROOT / "services" / stage / "app.py").is_file()
@@ -250,7 +253,7 @@ def test_image_probes_the_port_that_prometheus_scrapes() -> None:
 
     assert discovery["names"] == list(STAGES)
     assert f"ANSWERBUS_PROBE_PORT={discovery['port']}" in dockerfile
-    assert f"http://127.0.0.1:{discovery['port']}/livez" in dockerfile
+    assert f"http://127.0.0.1:{discovery['port']}/readyz" in dockerfile
 
 
 def test_gateway_is_published_on_its_default_port_and_on_loopback_only(compose: dict[str, Any]) -> None:
@@ -265,7 +268,7 @@ def test_compose_file_holds_no_secrets(compose: dict[str, Any]) -> None:
     for service in compose["services"].values():
         for name, value in service.get("environment", {}).items():
             if re.search(r"PASSWORD|_KEYS|AUTH", name):
-                assert "${" in value, name
+                assert "${" in value or value.startswith("/run/secrets/"), name
 
 
 def test_provisioning_runs_commands_that_exist(compose: dict[str, Any]) -> None:
@@ -323,7 +326,8 @@ def test_makefile_has_every_target_that_pages_name() -> None:
 def test_every_container_gets_the_seed_of_its_own_user_only(compose: dict[str, Any]) -> None:
     for user, name in [(stage, stage) for stage in STAGES] + [("operator", "provision")]:
         service = compose["services"][name]
-        assert service["secrets"] == [{"source": f"{user}_seed", "target": "nats_seed"}]
+        seeds = [one for one in service["secrets"] if one["source"].endswith("_seed")]
+        assert seeds == [{"source": f"{user}_seed", "target": "nats_seed"}]
         assert service["environment"]["ANSWERBUS_NATS_SEED"] == "/run/secrets/nats_seed"
         assert compose["secrets"][f"{user}_seed"] == {"file": f"./deploy/credentials/{user}.nk"}
     assert "/deploy/credentials/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
