@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.up-to-date
+RUNTIME := $(VENV)/.runtime-up-to-date
 PORT ?= 8080
 DATA ?= data
 OUT ?= injections.json
@@ -29,20 +30,20 @@ TOOLS ?= $(HOME)/.cache/answerbus
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## Create .venv with all dependencies; quick when nothing has changed
+setup: $(RUNTIME) ## Create .venv with all dependencies; quick when nothing has changed
 
-demo: $(STAMP) ## Start the platform, ask three questions about it, stop
+demo: $(RUNTIME) ## Start the platform, ask three questions about it, stop
 	@$(BIN)/answerbus demo
 
-up: $(STAMP) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
+up: $(RUNTIME) ## Start the platform on PORT (8080) with its data in DATA (data), until Ctrl-C
 	@$(BIN)/answerbus up --port $(PORT) --data $(DATA)
 
 test: lint ## Lint, types, generated pages, then every test
 	$(BIN)/python -m cli.docsgen --check
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
-deploy-test: $(STAMP) ## Build the images and run the compose file; needs a Docker engine, or root and mmdebstrap to start one
-	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_compose.py
+deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
+	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_wheel.py tests/deploy/test_compose.py
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check
@@ -88,7 +89,8 @@ $(TOOLS)/otelcol:
 	@mkdir -p $(TOOLS)
 	@cd tests/deploy/otelcol && PATH="$$PATH:/usr/local/go/bin" go build -trimpath -o $@ .
 
-$(STAMP): pyproject.toml uv.lock
+# $(1): what is installed besides the package and what it needs to run.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Answerbus needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
 	  echo "Choose another one: make setup PYTHON=python3.12" >&2; exit 1; }
@@ -99,5 +101,13 @@ $(STAMP): pyproject.toml uv.lock
 	    echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }; \
 	fi; \
-	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact --extra scale --extra pii --extra classifier --extra guardrails --extra channels --python $(PYTHON)
+	UV_PROJECT_ENVIRONMENT=$(VENV) $$uv sync --quiet --frozen --inexact $(1) --python $(PYTHON)
 	@touch $@
+endef
+
+$(STAMP): pyproject.toml uv.lock
+	$(call install,--extra scale --extra pii --extra classifier --extra guardrails --extra channels)
+
+# What is there already, of the development environment for example, stays.
+$(RUNTIME): pyproject.toml uv.lock
+	$(call install,--no-dev)

@@ -88,8 +88,24 @@ for noun, group in GROUPS.items():
     app.add_typer(group, name=noun)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"answerbus {version('answerbus')}")
+        except PackageNotFoundError:  # as in the images, which run the code from its folder
+            print("answerbus, not installed as a package")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+]
+
+
 @app.callback()
-def _before_the_command(tenant: Tenant = "") -> None:
+def _before_the_command(tenant: Tenant = "", _version: Version = False) -> None:
     """Answers questions from a body of documents as a chain of durable facts."""
     use_tenant(tenant)
     import structlog  # half the time of --help, which does not need it

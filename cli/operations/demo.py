@@ -32,6 +32,9 @@ from shared.text.payload_summary import summary
 from shared.text.sanitizer import visible
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The pages it asks about: in an installed package beside the code, else those of the repository.
+PACKAGED = ROOT / "cli" / "pages"
+PAGES = PACKAGED if PACKAGED.exists() else ROOT
 QUESTIONS = (
     "How does a client resume a stream after its connection was cut?",
     "Comment une question est-elle retirée par son auteur ?",
@@ -62,7 +65,7 @@ async def demo(data: Path | None, pipeline: str = "") -> None:
             print(f"gateway at {url}")
             _title("ingesting docs/ and README.md")
             collector = Collector()
-            pages = from_files(collector, [str(ROOT / "docs"), str(ROOT / "README.md")])
+            pages = from_files(collector, [str(PAGES / "docs"), str(PAGES / "README.md")])
             await ingest(client, collector, pages, sync=False, as_json=False)
             last: dict[str, Any] = {}
             for question in QUESTIONS:

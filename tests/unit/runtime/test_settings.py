@@ -154,3 +154,16 @@ def test_name_of_no_tenant_is_refused(name: str, text: str, monkeypatch: pytest.
 
     with pytest.raises(ValidationError, match="tenant"):
         Settings()
+
+
+def test_a_secret_is_read_from_the_file_of_its_setting_unless_the_environment_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answerbus_record_url").write_text("postgresql://a:b@of-the-file/x\n", "utf-8")
+    (tmp_path / "nats_seed").write_text("not a setting", "utf-8")
+    monkeypatch.setattr("shared.runtime.settings.SECRETS", tmp_path)
+
+    assert Settings().database_url == "postgresql://a:b@of-the-file/x"
+
+    monkeypatch.setenv("ANSWERBUS_RECORD_URL", "postgresql://a:b@of-the-environment/x")
+    assert Settings().database_url == "postgresql://a:b@of-the-environment/x"
