@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test deploy-test lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up test deploy-test sbom lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,13 @@ lint: $(STAMP) ## ruff and mypy
 
 docs: $(STAMP) ## Write the generated pages under docs/
 	$(BIN)/python -m cli.docsgen
+
+# With what the images of the stages add. The environment is a new one, so that nothing of this one gets into the list.
+sbom: $(STAMP) ## Write dist/sbom.json (CycloneDX) and dist/licences.tsv of what the platform needs to run
+	uv=$$(command -v uv || echo $(BIN)/uv); UV_PROJECT_ENVIRONMENT=dist/environment $$uv sync --quiet --frozen --no-dev --no-editable --extra scale --python $(PYTHON)
+	$(BIN)/cyclonedx-py environment dist/environment --pyproject pyproject.toml --output-reproducible -o dist/sbom.json
+	$(BIN)/python deploy/licences.py dist/sbom.json > dist/licences.tsv
+	rm -rf dist/environment
 
 clients: docs ## Build the TypeScript client and the chat page, with types generated from the OpenAPI document; needs Node 20
 	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate && npm run build
