@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import subprocess
 import threading
 import time
@@ -37,6 +38,7 @@ def compose() -> Iterator[list[str]]:
     """The command of compose, with an engine and the stand-ins; skips with the reason where there cannot be one."""
     with contextlib.ExitStack() as stack:
         try:
+            _assert_free(8080, 9090)
             command = stack.enter_context(engine())
             _step("stand-in images", standins.make)
         except (NoEngineError, standins.StandInError) as error:
@@ -57,6 +59,23 @@ def deployed(compose: list[str], tmp_path_factory: pytest.TempPathFactory) -> It
         yield deployment
     finally:
         deployment.remove()
+
+
+def _assert_free(*ports: int) -> None:
+    """The ports that the compose file publishes.
+
+    Raises:
+        NoEngineError: another program has one.
+    """
+    for port in ports:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                raise NoEngineError(
+                    f"port {port}, which the gateway or Prometheus needs, is not free: {error}"
+                ) from None
 
 
 def _twice(run: Callable[[], object]) -> None:
