@@ -18,7 +18,7 @@ from services.persistence import projection
 from services.persistence.adapters import SqlRecord
 from shared.contracts.requests.persistence import Exchange
 from shared.runtime.settings import Settings
-from tests.support.browser import barriers, picture
+from tests.support.browser import barriers, open_page, picture, slowest_interaction, watch_interactions
 from tests.support.console import console
 from tests.support.judged import FINE, GOOD, POOR, RENT, THIN, Script, platform, result_of, tags
 from tests.support.model_server import Scripted, ScriptedReply
@@ -187,6 +187,31 @@ async def test_a_replay_with_an_edit_is_compared_with_its_original_in_both_langu
                 await expect(page.locator(".json-editor textarea")).to_be_visible()
                 assert await barriers(page) == []
                 await picture(page, f"console-replay-{locale[:2]}-{theme}")
+
+
+async def test_a_rating_in_the_chat_changes_what_the_search_explains(browser: Browser, tmp_path: Path) -> None:
+    async with running(tmp_path) as (_, client, home):
+        async with open_page(browser, f"{home}/") as page:
+            await watch_interactions(page)
+            await page.get_by_role("textbox").press_sequentially(RENT)
+            await page.get_by_role("button", name="Send").click()
+            await page.get_by_role("button", name="Bad answer").click()
+            await page.locator("input[value=incomplete]").check()
+            await page.locator(".feedback button[type=submit]").click()
+            await expect(page.get_by_text("Thank you for the feedback.")).to_be_visible()
+            slowest = await slowest_interaction(page)
+        search = {"query": RENT, "explain": True}
+        async with asyncio.timeout(limit(20)):
+            while "for feedback" not in (await client.post("/api/v1/search", json=search)).text:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        async with console(browser, home, "#/questions") as page:
+            await page.locator(".rows tbody a").first.click()
+            await page.get_by_role("button", name="Search again and explain").click()
+            await expect(page.get_by_role("region", name="Explained search")).to_contain_text("-10% for feedback")
+            assert await barriers(page) == []
+
+    print(f"the slowest of the interactions was painted after {slowest:.0f} ms")
+    assert slowest <= limit(1) * 1e3  # 0.1 s is the aim, with nothing beside it
 
 
 async def test_without_an_operators_rights_the_button_says_what_to_set(browser: Browser, tmp_path: Path) -> None:

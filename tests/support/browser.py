@@ -64,6 +64,25 @@ async def picture(page: Page, name: str, shown: Locator | None = None) -> None:
         await page.screenshot(path=Path(folder) / f"{name}.png")
 
 
+async def watch_interactions(page: Page) -> None:
+    """Have the page note how long it takes until what a key or a click changes is painted (Event Timing API)."""
+    await page.evaluate(
+        """() => {
+            window.interactions = [];
+            new PerformanceObserver((list) => {
+                for (const one of list.getEntries()) if (one.interactionId) window.interactions.push(one.duration);
+            }).observe({ type: "event", durationThreshold: 16, buffered: true });
+        }"""
+    )
+
+
+async def slowest_interaction(page: Page) -> float:
+    """Milliseconds of the slowest key or click since `watch_interactions`; 0 if each took less than 16."""
+    # Entries are handed over after the frame in which they ended.
+    await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    return float(await page.evaluate("Math.max(0, ...window.interactions)"))
+
+
 async def barriers(page: Page) -> list[str]:
     """Violations of WCAG 2.1 A and AA that axe-core finds on the page as it is."""
     wanted = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
