@@ -1,4 +1,4 @@
-/** The steps of a question as a table, the last column of which draws them over its time. */
+/** The steps of a question as a table, one column of which draws them over its time. */
 
 import { Table } from "../../components/table";
 import { duration } from "../../formats";
@@ -35,6 +35,12 @@ export function Steps({ found, texts }: PartProps) {
                 {step.stage}
                 {step.attempt > 0 && <span class="muted"> · {texts.attempt(step.attempt + 1)}</span>}
                 {note(step) && <span class="muted"> · {note(step)}</span>}
+                {step.deliveries > 1 && (
+                  <>
+                    {" "}
+                    <span class="badge bad">{texts.redelivered(step.deliveries)}</span>
+                  </>
+                )}
               </>
             ),
           },
@@ -42,13 +48,8 @@ export function Steps({ found, texts }: PartProps) {
           { title: texts.published, cell: (step) => step.published },
           { title: texts.waited, number: true, cell: (step) => (step.running ? "" : duration(step.waited_ms / 1000)) },
           { title: texts.worked, number: true, cell: (step) => (step.running ? "" : duration(step.worked_ms / 1000)) },
-          { title: texts.worker, cell: (step) => <span class="muted">{step.worker}</span> },
-          {
-            title: texts.deliveries,
-            number: true,
-            cell: (step) => (step.deliveries > 1 ? <span class="badge bad">{texts.redelivered(step.deliveries)}</span> : step.deliveries || ""),
-          },
           { title: texts.share, cell: (step) => <Bar step={step} begin={begin} span={span} /> },
+          { title: texts.worker, cell: (step) => <span class="muted">{step.worker}</span> },
         ]}
       />
       <p class="muted">{texts.timelineHint}</p>
