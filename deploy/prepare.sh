@@ -2,6 +2,7 @@
 # Before the first `docker compose up`: writes what the containers need and nobody else may know to deploy/credentials.
 # Needs a Docker engine and root; files that exist are kept, so that it may be run again.
 #   api_keys            one key of the role client, one of the role operator
+#   operator_key        the latter alone, with which Prometheus reads the backlog
 #   postgres_password   and record_url, the address of the record with it
 #   redis_password      and key_value_url, the address of Redis with it
 #   *.nk, server/       the users of NATS (answerbus bus credentials)
@@ -31,6 +32,8 @@ write redis_password "$(random)"
 write record_url "postgresql://answerbus:$(cat "$folder/postgres_password")@postgres:5432/answerbus"
 write key_value_url "redis://:$(cat "$folder/redis_password")@redis:6379/0"
 write api_keys "web:client:$(random),ops:operator:$(random)"
+# Empty where the keys were written by somebody else and have no operator `ops`: then Prometheus has no backlog.
+write operator_key "$(sed -n 's/.*ops:operator:\([^,:]*\).*/\1/p' "$folder/api_keys")"
 
 docker build --quiet --file deploy/Dockerfile --tag "${IMAGES:-answerbus}-gateway" --build-arg STAGE=gateway \
   --build-arg PYTHON_IMAGE="${PYTHON_IMAGE:-python:3.11-slim}" . > /dev/null

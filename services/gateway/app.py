@@ -69,10 +69,8 @@ def build(context: StageContext) -> Stage:
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
-    stage.opens(gateway.admission)
-    stage.opens(gateway.operations)
-    stage.opens(gateway.crawls)
-    stage.opens(HttpServer(gateway))
+    for port in (gateway.admission, gateway.operations, gateway.crawls, HttpServer(gateway)):
+        stage.opens(port)
     return stage
 
 

@@ -171,12 +171,18 @@ for name, port in servers:
     assert front["Options"]["com.docker.network.bridge.enable_ip_masquerade"] == "false"
 
 
-def test_prometheus_finds_every_stage_by_its_name(deployed: Deployment) -> None:
-    def up() -> set[str]:
+def test_prometheus_finds_every_stage_by_its_name_and_the_backlog_with_its_key(deployed: Deployment) -> None:
+    def up() -> set[tuple[str, str]]:
         targets = httpx.get("http://127.0.0.1:9090/api/v1/targets", timeout=limit(10)).json()["data"]["activeTargets"]
-        return {target["labels"].get("stage", "") for target in targets if target["health"] == "up"}
+        labels = [target["labels"] for target in targets if target["health"] == "up"]
+        return {(one["job"], one.get("worker_stage", "")) for one in labels}
 
-    _until(lambda: up() == set(STAGES), "seven targets")
+    _until(lambda: up() == {*(("answerbus", stage) for stage in STAGES), ("answerbus-backlog", "gateway")}, "8 targets")
+
+
+def test_prometheus_has_loaded_the_alerts(deployed: Deployment) -> None:
+    groups = httpx.get("http://127.0.0.1:9090/api/v1/rules", timeout=limit(10)).json()["data"]["groups"]
+    assert sum(len(group["rules"]) for group in groups) >= 20
 
 
 def test_scaled_stage_has_more_workers(deployed: Deployment) -> None:
