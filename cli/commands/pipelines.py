@@ -39,7 +39,15 @@ def check(folders: Folders = None) -> None:
 
 
 @app.command()
-def apply(folders: Folders = None, nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+def apply(
+    folders: Folders = None,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only those that are not stored yet; others stay as they are.")
+    ] = False,
+    nats_url: NatsUrl = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
     """Validate pipelines and store them; new questions use the new revision."""
     from cli.output import print_json
 
@@ -49,15 +57,21 @@ def apply(folders: Folders = None, nats_url: NatsUrl = "", data: Data = DATA, as
     async def work(store: NatsPipelines) -> None:
         _check_routes(pipelines, store.names())
         for pipeline in pipelines:
+            stored = store.current(pipeline.name) if missing else None
+            if stored is not None:
+                differs = (await store.pipeline(stored)).encode() != pipeline.encode()
+                applied.append({"name": stored.name, "revision": stored.revision, "changed": False, "differs": differs})
+                continue
             ref, new = await store.apply(pipeline)
-            applied.append({"name": ref.name, "revision": ref.revision, "changed": new})
+            applied.append({"name": ref.name, "revision": ref.revision, "changed": new, "differs": False})
 
     _with_store(nats_url, data, work)
     if as_json:
         print_json(applied)
         return
     for one in applied:
-        print(f"{one['name']}: revision {one['revision']}{'' if one['changed'] else ' (unchanged)'}")
+        note = " (kept, the file differs)" if one["differs"] else "" if one["changed"] else " (unchanged)"
+        print(f"{one['name']}: revision {one['revision']}{note}")
 
 
 @app.command("list")

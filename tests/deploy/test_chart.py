@@ -266,7 +266,7 @@ def test_provisioning_is_a_hook_wherever_nats_is_there_before_the_release() -> N
         job = helm.of_kind(manifests, "Job")[f"{NAME}-provision"]
         assert (hook.items() <= job["metadata"].get("annotations", {}).items()) == hooked
         (container,) = job["spec"]["template"]["spec"]["containers"]
-        assert container["command"][-1] == "answerbus bus provision && answerbus pipelines apply"
+        assert container["command"][-1] == "answerbus bus provision && answerbus pipelines apply --missing"
 
 
 def test_keda_scales_each_stage_by_the_consumers_that_the_code_declares() -> None:

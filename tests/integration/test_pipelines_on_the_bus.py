@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,6 +17,7 @@ from shared.contracts.pipelines import Pipeline, Section
 from shared.contracts.subjects import CANDIDATES_BUCKET
 from shared.stores.pipelines_nats import NatsPipelines
 from tests.integration.rig import Rig, stage_of, until
+from tests.support.platform import cli
 
 pytestmark = pytest.mark.integration
 
@@ -66,6 +69,23 @@ async def test_the_same_document_is_no_new_revision(rig: Rig) -> None:
         again, is_new = await pipelines.apply(polite("Hi"))
 
     assert (again, is_new) == (first, False)
+
+
+async def test_a_command_may_store_only_what_is_missing_and_leaves_what_was_changed(rig: Rig) -> None:
+    await rig.provision()
+    options = ("pipelines", "apply", "--missing", "--nats-url", rig.server.url, "--json")
+    async with opened(rig) as pipelines:
+        changed, _ = await pipelines.apply(Pipeline(name="default", description="ours"))
+        done = await asyncio.to_thread(cli, *options)
+        assert done.returncode == 0, done.stderr
+        told = {one["name"]: one for one in json.loads(done.stdout)}
+        assert told["default"] == {"name": "default", "revision": changed.revision, "changed": False, "differs": True}
+        assert all(one["changed"] for name, one in told.items() if name != "default")
+        assert pipelines.current("default") == changed
+
+        again = json.loads((await asyncio.to_thread(cli, *options)).stdout)
+        assert [one["name"] for one in again if one["changed"]] == []
+        assert [one["name"] for one in again if one["differs"]] == ["default"]
 
 
 async def test_a_revision_that_never_was_is_an_error_with_its_number(rig: Rig) -> None:

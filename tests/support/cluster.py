@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ PATIENCE = 30.0
 
 @dataclass
 class Node:
-    """One server; `start` after `kill` has the same ports and store."""
+    """One server; `start` after `kill` has the same ports and store. `variables` are further ones of its file."""
 
     name: str
     port: int
@@ -39,6 +39,7 @@ class Node:
     folder: Path
     routes: str = ""
     config: Path = CONFIG
+    variables: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -49,6 +50,7 @@ class Node:
             "NATS_CLUSTER_LISTEN": f'"127.0.0.1:{self.cluster_port}"',
             "NATS_ROUTES": self.routes,
             "NATS_STORE": f'"{self.folder / "store"}"',
+            **self.variables,
         }
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
