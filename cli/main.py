@@ -12,6 +12,7 @@ import typer
 
 from cli.commands import (
     ask,
+    backup,
     bus,
     cases,
     channel,
@@ -65,6 +66,8 @@ COMMANDS = (
     triage.triage,
     triage.gaps,
     doctor.doctor,
+    backup.backup,
+    backup.restore,
     mcp.mcp,
 )
 GROUPS = {

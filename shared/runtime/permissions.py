@@ -67,7 +67,7 @@ def of_stage(stage: Stage) -> Permissions:
 
 def of_operator(stages: Sequence[Stage]) -> Permissions:
     """Reads everything and manages streams, durables, buckets and dead letters; publishes no fact."""
-    publish = [f"{_API}.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", *subjects.DEAD_SUBJECTS]
+    publish = [f"{_API}.>", "$JS.ACK.>", "$JS.FC.>", "$JS.SNAPSHOT.>", "$KV.>", "$O.>", *subjects.DEAD_SUBJECTS]
     publish += [subjects.ROLL_CALL, *(one for stage in stages for one in _request_subjects(stage))]
     subscribe = [*subjects.STREAM_SUBJECTS, *subjects.DEAD_SUBJECTS, f"{subjects.LIVE_PREFIX}.>", "$JS.EVENT.>"]
     return Permissions(_unique(publish), _unique([f"{subjects.inbox(OPERATOR)}.>", *subscribe]))

@@ -1,0 +1,250 @@
+"""Backups of a platform of one machine, also while it runs, and data directories made from them.
+
+First the streams are saved, with what their consumers have acknowledged, then the stores. What a stage acknowledged
+before was in its store before, so the stores have everything that the log takes for done; what they have beyond it is
+processed again under the same ids, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import json
+import shutil
+import sqlite3
+import tarfile
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cli.host.catalogue import stages
+from cli.host.data_dir import DataDir
+from cli.host.nats_server import EmbeddedNats
+from cli.operations import bus
+from cli.operations.credentials import issue_embedded
+from cli.operations.operator_session import stage_control
+from cli.operations.stream_snapshots import restore_stream, save_stream
+from shared.contracts.domain import Lane
+from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.runtime.settings import Settings
+
+MANIFEST, STORES = "manifest.json", "stores.tar.gz"
+#: The form of a backup; others are refused.
+FORM = 1
+#: The folders of a data directory that stages keep their stores in.
+FOLDERS = ("record", "retrieval")
+#: What belongs to the process that runs, and what SQLite makes again.
+_LEFT_OUT = ("holder.json",)
+_SQLITE = ".db"
+_SQLITE_PARTS = (".db-wal", ".db-shm", ".db-journal")
+#: Seconds that retrieval may take to finish what it has begun, and attempts to copy its index unchanged.
+DRAIN_SECONDS, ATTEMPTS = 60.0, 5
+
+Say = Callable[[str], None]
+
+
+async def back_up(settings: Settings, target: Path, say: Say) -> dict[str, Any]:
+    """Write a backup of the platform on `settings.data_dir` into the folder `target`; returns its manifest.
+
+    Raises:
+        ConfigurationError: the folder exists, or there is nothing to back up.
+        UnavailableError: NATS is unavailable, or the index changed while it was copied.
+    """
+    part = _begun(settings.data_dir, target)
+    try:
+        async with _bus_of(settings) as runs:
+            streams = await _save_streams(settings, part / "streams", say)
+            files = await _save_stores(settings, part, runs=runs, say=say)
+        manifest = {
+            "form": FORM,
+            "made_at": datetime.now(UTC).isoformat(),
+            "streams": streams,
+            "files": files,
+            "not_included": _elsewhere(settings),
+        }
+        (part / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return manifest
+
+
+def _begun(data: Path, target: Path) -> Path:
+    """The folder that a backup is written to until it is whole; nobody else enters it."""
+    if target.exists():
+        raise ConfigurationError(f"{target} exists; name a new folder")
+    if not (data / "nats" / "store").is_dir():
+        raise ConfigurationError(f"{data} has no embedded NATS; back up its servers with their own tools (runbook)")
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        (part / "streams").mkdir(parents=True)
+    except OSError as error:
+        raise ConfigurationError(f"{part}: {error.strerror}") from None
+    part.chmod(0o700)
+    return part
+
+
+async def restore(settings: Settings, source: Path, say: Say) -> dict[str, Any]:
+    """Make the data directory of `settings` from a backup; returns the backup's manifest.
+
+    Raises:
+        ConfigurationError: the directory is not empty, or the folder is no backup.
+        UnavailableError: the embedded NATS does not start or refuses a stream.
+    """
+    manifest = read_manifest(source)
+    data = settings.data_dir
+    if not _is_empty(data):
+        raise ConfigurationError(f"{data} is not empty; restore into a new directory with --data")
+    with DataDir(data) as held:
+        held.hold("restore")
+        say("stores")
+        await asyncio.to_thread(_unpack, source / STORES, data)
+        users = issue_embedded(settings, stages(settings))
+        nats = EmbeddedNats(data, users=users)
+        await nats.start()
+        try:
+            settings.nats_url = nats.url
+            async with bus.connected(settings, "restore") as client:
+                for snapshot in manifest["streams"]:
+                    say(f"stream {snapshot['name']}: {snapshot['state']['messages']:,} messages")
+                    await restore_stream(client, snapshot, source / "streams" / f"{snapshot['name']}.snapshot")
+        finally:
+            await nats.stop()
+    return manifest
+
+
+def _is_empty(folder: Path) -> bool:
+    return not folder.exists() or not any(folder.iterdir())
+
+
+def read_manifest(source: Path) -> dict[str, Any]:
+    """What a backup has.
+
+    Raises:
+        ConfigurationError: the folder is no backup, or one of another form.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads((source / MANIFEST).read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{source} is no backup: {MANIFEST}: {error.strerror}") from None
+    except ValueError:
+        raise ConfigurationError(f"{source} is no backup: {MANIFEST} is not JSON") from None
+    if manifest.get("form") != FORM:
+        raise ConfigurationError(f"{source}: a backup of the form {manifest.get('form')}; this program reads {FORM}")
+    return manifest
+
+
+@contextlib.asynccontextmanager
+async def _bus_of(settings: Settings) -> AsyncIterator[bool]:
+    """The NATS of the data directory: that of the platform that runs there, or an own one; yields whether it runs."""
+    running = DataDir(settings.data_dir).running()
+    if running is not None:
+        if not running.nats_url:
+            raise UnavailableError(f"the platform on {settings.data_dir} is not ready yet; try again")
+        settings.nats_url = running.nats_url
+        yield True
+        return
+    with DataDir(settings.data_dir) as held:
+        held.hold("backup")
+        nats = EmbeddedNats(settings.data_dir, users=issue_embedded(settings, stages(settings)))
+        await nats.start()
+        try:
+            settings.nats_url = nats.url
+            yield False
+        finally:
+            await nats.stop()
+
+
+async def _save_streams(settings: Settings, folder: Path, say: Say) -> list[dict[str, Any]]:
+    async with bus.connected(settings, "backup") as client:
+        infos = await client.jetstream(timeout=10).streams_info()
+        saved = []
+        for info in sorted(infos, key=lambda one: one.config.name or ""):
+            name = info.config.name or ""
+            say(f"stream {name}: {info.state.messages:,} messages")
+            saved.append(await save_stream(client, name, folder / f"{name}.snapshot"))
+    return saved
+
+
+async def _save_stores(settings: Settings, part: Path, *, runs: bool, say: Say) -> list[str]:
+    """Pack the stores; retrieval is paused meanwhile if it runs, and questions wait."""
+    if not runs:
+        say("stores")
+        return await asyncio.to_thread(_pack, settings.data_dir, part)
+    async with stage_control(settings) as control:
+        paused = any(one.paused_seconds for one in await control.of("retrieval", list(Lane)))
+        if not paused:
+            await control.pause("retrieval", list(Lane), seconds=600)
+        try:
+            await _idle(control)
+            for _ in range(ATTEMPTS):
+                say("stores")
+                before = _stamps(settings.data_dir / "retrieval" / "edge")
+                packed = await asyncio.to_thread(_pack, settings.data_dir, part)
+                if _stamps(settings.data_dir / "retrieval" / "edge") == before:
+                    return packed
+        finally:
+            if not paused:
+                await control.resume("retrieval", list(Lane))
+    raise UnavailableError("the index changed during every attempt to copy it: documents are being removed; try again")
+
+
+async def _idle(control: Any) -> None:
+    until = time.monotonic() + DRAIN_SECONDS
+    while sum(one.in_flight for one in await control.of("retrieval", list(Lane))):
+        if time.monotonic() > until:
+            raise UnavailableError(f"retrieval has not finished its work after {DRAIN_SECONDS:g} s; try again")
+        await asyncio.sleep(0.1)
+
+
+def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file below a folder."""
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def _pack(data: Path, part: Path) -> list[str]:
+    """Write the files of the stores into one archive; SQLite's by its own online backup."""
+    packed: list[str] = []
+    copy = part / "copy.db"
+    # The index has large files with little in them.
+    with gzip.open(part / STORES, "wb", compresslevel=1) as zipped, tarfile.open(fileobj=zipped, mode="w") as archive:
+        for path in sorted(path for folder in FOLDERS for path in (data / folder).rglob("*") if path.is_file()):
+            name = str(path.relative_to(data))
+            if path.name in _LEFT_OUT or path.name.endswith(_SQLITE_PARTS):
+                continue
+            if path.suffix == _SQLITE:
+                _copy_database(path, copy)
+                archive.add(copy, name)
+                copy.unlink()
+            else:
+                archive.add(path, name)
+            packed.append(name)
+    return packed
+
+
+def _copy_database(path: Path, copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    with (
+        contextlib.closing(sqlite3.connect(path, timeout=30)) as source,
+        contextlib.closing(sqlite3.connect(copy)) as to,
+    ):
+        source.backup(to, pages=1000)
+
+
+def _unpack(archive: Path, data: Path) -> None:
+    try:
+        with tarfile.open(archive, "r:gz") as stores:
+            stores.extractall(data, filter="data")
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise ConfigurationError(f"{archive}: {error}") from None
+
+
+def _elsewhere(settings: Settings) -> list[str]:
+    """The stores on servers of their own, which are not in the backup."""
+    named = {"the record": settings.record_url, "the index": settings.vector_url, "the graph": settings.graph_url}
+    kept = {name: str(getattr(value, "get_secret_value", lambda value=value: value)()) for name, value in named.items()}
+    return [name for name, url in kept.items() if url and not url.startswith("sqlite")]
