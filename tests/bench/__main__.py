@@ -15,6 +15,7 @@ from rich.console import Console
 
 from . import (
     answers,
+    backup,
     broker_away,
     cache,
     chains,
@@ -55,6 +56,7 @@ NAMED = (
     "faces",
     "pipelines",
     "intranet",
+    "backup",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -103,6 +105,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
     if "retrieval" in parts:
         sizes = retrieval.QUICK if arguments.quick else retrieval.SIZES
         sections.append(await retrieval.compare(sizes=sizes, say=say))
+    if "backup" in parts:
+        sections.append(await backup.compare(quick=arguments.quick, say=say))
     if "history" in parts:
         sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
     if "replay" in parts:

@@ -174,7 +174,7 @@ async def _large(url: str, size: int, say: Callable[[str], None]) -> dict[str, f
     record = SqlRecord(url)
     await record.open()
     try:
-        loaded = await _load(record, size, say)
+        loaded = await load(record, size, say)
         rng = random.Random(7)
         talk = [await _timed(lambda: _conversation(record, _some_conversation(rng, size))) for _ in range(READS)]
         archivist = RecordQueries(record)
@@ -213,7 +213,7 @@ def _some_conversation(rng: random.Random, size: int) -> str:
     return f"{name}-{copy:04x}" if copy else name
 
 
-async def _load(record: SqlRecord, size: int, say: Callable[[str], None]) -> float:
+async def load(record: SqlRecord, size: int, say: Callable[[str], None]) -> float:
     """Write them spread over the days, a conversation's exchanges lying far apart; exchanges a second, as written."""
     began = time.perf_counter()
     written = min(size, WRITTEN)
