@@ -90,7 +90,7 @@ def mounted(folder: Path) -> Iterator[Mounted]:
     container = folder / "container"
     container.mkdir()
     text = (ROOT / "deploy" / "nats.conf").read_text("utf-8")
-    for line in ('listen: "0.0.0.0:4222"\n', 'http: "0.0.0.0:8222"\n'):
+    for line in ('listen: "0.0.0.0:4222"\n', 'http: "127.0.0.1:8222"\n'):
         assert line in text
         text = text.replace(line, "")
     (container / "nats.conf").write_text(text.replace('"/data"', f'"{folder / "data"}"'))

@@ -14,8 +14,6 @@ from shared.runtime.testing import MemoryLog
 from shared.stores.memory import MemoryKeyValue
 from tests.unit.gateway.harness import CID, QUESTION, run
 
-NOW = datetime.now(UTC)
-
 
 class Record:
     """Answers `ask.persistence.conversation`, and counts how often it is asked."""
@@ -52,13 +50,15 @@ class History:
 
 
 def exchange(number: int, *, minutes: float = 1, **changed: Any) -> ExchangeSummary:
-    ended = NOW - timedelta(minutes=minutes, seconds=-number)
+    ended = datetime.now(UTC) - timedelta(minutes=minutes, seconds=-number)
     told = {"outcome": "answered", "ended_at": ended, **changed}
     return ExchangeSummary(id=f"{number:032x}", question=f"Q{number}", answer=f"A{number}", **told)
 
 
 def turn(number: int) -> SessionTurn:
-    return SessionTurn(id=f"{number:032x}", at=NOW.timestamp() - 60 + number, question=f"Q{number}", answer="A")
+    return SessionTurn(
+        id=f"{number:032x}", at=datetime.now(UTC).timestamp() - 60 + number, question=f"Q{number}", answer="A"
+    )
 
 
 async def test_a_session_is_told_without_asking_the_record() -> None:
