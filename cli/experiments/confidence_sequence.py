@@ -21,12 +21,16 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of `count` observations and its interval; without bounds while there are fewer than `LEAST`."""
+    """The mean of `count` observations and its interval; without bounds while there are fewer than `LEAST`.
+
+    `deviation` is the standard deviation of the observations.
+    """
 
     count: int
     mean: float
     low: float
     high: float
+    deviation: float = 0.0
 
     @property
     def above(self) -> bool:
@@ -49,11 +53,12 @@ def estimate(values: Sequence[float], alpha: float = ALPHA) -> Estimate:
     if not count:
         return Estimate(0, 0.0, -math.inf, math.inf)
     mean = sum(values) / count
+    squares = sum((value - mean) ** 2 for value in values)
+    deviation = math.sqrt(squares / count)
     if count < LEAST:
-        return Estimate(count, mean, -math.inf, math.inf)
-    variance = (sum((value - mean) ** 2 for value in values) + _spread(values)) / count
-    half = math.sqrt(variance) * half_width(count, alpha)
-    return Estimate(count, mean, mean - half, mean + half)
+        return Estimate(count, mean, -math.inf, math.inf, deviation)
+    half = math.sqrt((squares + _spread(values)) / count) * half_width(count, alpha)
+    return Estimate(count, mean, mean - half, mean + half, deviation)
 
 
 def half_width(count: int, alpha: float = ALPHA) -> float:

@@ -13,7 +13,7 @@ from cli.evaluation import plots
 from cli.evaluation.report import page, table_html
 from cli.experiments.confidence_sequence import LEAST, Estimate, detectable
 from cli.experiments.guards import Halt
-from cli.experiments.pairs import MEASURES, Pair, by_language, compared, differences, verdict
+from cli.experiments.pairs import Pair, by_language, compared, verdict
 from shared.text.excerpts import clipped
 from shared.text.sanitizer import visible
 
@@ -110,20 +110,18 @@ def _gain(pair: Pair) -> float:
 
 
 def _measures(pairs: Sequence[Pair]) -> dict[str, dict[str, Any]]:
-    by_name = {measure.name: measure for measure in MEASURES}
-    return {name: _told(name, one, differences(pairs, by_name[name])) for name, one in compared(pairs).items()}
+    return {name: _told(name, one) for name, one in compared(pairs).items()}
 
 
-def _told(name: str, one: Estimate, values: Sequence[float]) -> dict[str, Any]:
+def _told(name: str, one: Estimate) -> dict[str, Any]:
     bounded = one.count >= LEAST
-    deviation = (sum((value - one.mean) ** 2 for value in values) / len(values)) ** 0.5
     return {
         "pairs": one.count,
         "difference": round(one.mean, 6),
         "low": round(one.low, 6) if bounded else None,
         "high": round(one.high, 6) if bounded else None,
         "says": verdict(name, one),
-        "detectable": round(detectable(one.count, deviation), 6) if bounded else None,
+        "detectable": round(detectable(one.count, one.deviation), 6) if bounded else None,
     }
 
 

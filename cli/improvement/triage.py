@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from cli.client import GatewayClient
 from cli.improvement.recorded import RecordedQuestion
+from cli.operations.documents import registered
 from shared.contracts.errors import RefusedError
 from shared.text.analysis import stem_set
 
@@ -55,17 +56,11 @@ class Triaged:
         }
 
 
-def triaged(one: RecordedQuestion, indexed_at: Mapping[str, str | None], found: Sequence[Mapping[str, Any]]) -> Triaged:
-    """The most likely reason.
-
-    `indexed_at` has for each cited source when it was indexed (ISO 8601, UTC), None if it is not in the index any more;
-    `found` are the passages that a search finds now.
-    """
-    return told_by_record(one, indexed_at) or _told_by_search(one, found)
-
-
 def told_by_record(one: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> Triaged | None:
-    """The reason where record and index tell it without a search."""
+    """The reason where record and index tell it without a search.
+
+    `indexed_at` has for each cited source when it was indexed (ISO 8601, UTC), None if it is not in the index any more.
+    """
     ending = f"{one.outcome}: {one.kind or 'no kind recorded'}"
     if one.outcome in _STOPPED:
         return Triaged(one, "moderation wrong", ending)
@@ -89,7 +84,8 @@ def _outdated(one: RecordedQuestion, indexed_at: Mapping[str, str | None]) -> st
     return ""
 
 
-def _told_by_search(one: RecordedQuestion, found: Sequence[Mapping[str, Any]]) -> Triaged:
+def told_by_search(one: RecordedQuestion, found: Sequence[Mapping[str, Any]]) -> Triaged:
+    """The most likely of the other reasons; `found` are the passages that a search finds now."""
     asked = stem_set(one.question, one.language)
     if not asked:
         return Triaged(one, "unclear", "the question has no words to search for")
@@ -123,18 +119,8 @@ class Index:
     async def indexed_at(self, sources: Sequence[str]) -> dict[str, str | None]:
         """When each of these was indexed, None for one that is not; addresses of the web are left out."""
         if self._indexed is None:
-            self._indexed = await self._all()
+            self._indexed = {one["source"]: one["indexed_at"] or None async for one in registered(self._client)}
         return {source: self._indexed.get(source) for source in sources if not source.startswith(("http:", "https:"))}
-
-    async def _all(self) -> dict[str, str | None]:
-        found: dict[str, str | None] = {}
-        after = ""
-        while True:
-            page = await self._client.call("GET", "/api/v1/documents", params={"limit": 1000, "after": after})
-            found |= {one["source"]: one["indexed_at"] or None for one in page["documents"]}
-            after = page.get("after") or ""
-            if not after:
-                return found
 
     async def search(self, one: RecordedQuestion) -> list[dict[str, Any]]:
         """The passages for the question, more than an answer reads; none where its pipeline is gone."""
@@ -149,4 +135,4 @@ class Index:
 async def triage(one: RecordedQuestion, index: Index) -> Triaged:
     """The most likely reason; it is searched for only where the record does not tell it."""
     told = told_by_record(one, await index.indexed_at(one.cited))
-    return told or triaged(one, {}, await index.search(one))
+    return told or told_by_search(one, await index.search(one))

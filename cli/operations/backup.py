@@ -103,17 +103,10 @@ async def restore(settings: Settings, source: Path, say: Say) -> dict[str, Any]:
         held.hold("restore")
         say("stores")
         await asyncio.to_thread(_unpack, source / STORES, data)
-        users = issue_embedded(settings, stages(settings))
-        nats = EmbeddedNats(data, users=users)
-        await nats.start()
-        try:
-            settings.nats_url = nats.url
-            async with bus.connected(settings, "restore") as client:
-                for snapshot in manifest["streams"]:
-                    say(f"stream {snapshot['name']}: {snapshot['state']['messages']:,} messages")
-                    await restore_stream(client, snapshot, source / "streams" / f"{snapshot['name']}.snapshot")
-        finally:
-            await nats.stop()
+        async with _own_nats(settings), bus.connected(settings, "restore") as client:
+            for snapshot in manifest["streams"]:
+                say(f"stream {snapshot['name']}: {snapshot['state']['messages']:,} messages")
+                await restore_stream(client, snapshot, source / "streams" / f"{snapshot['name']}.snapshot")
     return manifest
 
 
@@ -150,13 +143,20 @@ async def _bus_of(settings: Settings) -> AsyncIterator[bool]:
         return
     with DataDir(settings.data_dir) as held:
         held.hold("backup")
-        nats = EmbeddedNats(settings.data_dir, users=issue_embedded(settings, stages(settings)))
-        await nats.start()
-        try:
-            settings.nats_url = nats.url
+        async with _own_nats(settings):
             yield False
-        finally:
-            await nats.stop()
+
+
+@contextlib.asynccontextmanager
+async def _own_nats(settings: Settings) -> AsyncIterator[None]:
+    """The embedded NATS of the data directory, for this command alone; `settings` name it from then on."""
+    nats = EmbeddedNats(settings.data_dir, users=issue_embedded(settings, stages(settings)))
+    await nats.start()
+    try:
+        settings.nats_url = nats.url
+        yield
+    finally:
+        await nats.stop()
 
 
 async def _save_streams(settings: Settings, folder: Path, say: Say) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ def show_triage(found: Sequence[Triaged], *, as_json: bool) -> None:
         return
     for reason, each in ordered.items():
         rows = [
-            [number, one.question.id, one.because, " ".join(one.question.question.split())[:100]]
+            [number, one.question.id, one.because, _line(one.question.question, 100)]
             for number, group in enumerate(each, start=1)
             for one in group
         ]
@@ -70,9 +70,7 @@ def show_gaps(found: Sequence[RecordedQuestion], least: int, *, as_json: bool) -
             ]
         )
         return
-    rows = [
-        [len(group), group[0].ended_at[:10], group[0].id, " ".join(group[0].question.split())[:100]] for group in each
-    ]
+    rows = [[len(group), group[0].ended_at[:10], group[0].id, _line(group[0].question, 100)] for group in each]
     table(f"{sum(map(len, each))} questions without an answer", ["asked", "last", "id", "question"], rows)
 
 
@@ -82,8 +80,7 @@ def show_suite(result: SuiteResult, *, as_json: bool) -> None:
         print_json(result.as_json())
         return
     rows = [
-        [one.case.id, one.question_id, "; ".join(one.failures), " ".join(one.case.question.split())[:80]]
-        for one in result.failed
+        [one.case.id, one.question_id, "; ".join(one.failures), _line(one.case.question, 80)] for one in result.failed
     ]
     passed = len(result.results) - len(result.failed)
     title = f"{result.name} on {result.pipeline}: {passed} of {len(result.results)} passed"
@@ -91,3 +88,8 @@ def show_suite(result: SuiteResult, *, as_json: bool) -> None:
         table(title, ["case", "answer", "failed because", "question"], rows)
     else:
         print(title)
+
+
+def _line(text: str, most: int) -> str:
+    """The beginning of a text, in one line."""
+    return " ".join(text.split())[:most]

@@ -16,7 +16,7 @@ from services.gateway.document_outcomes import document_outcome
 from services.gateway.handler import DocumentSubmission, QuestionService
 from shared.contracts.errors import AnswerbusError, UnavailableError
 from shared.web.client import SafeClient
-from shared.web.crawler.collected import DocumentCollector
+from shared.web.crawler.collected import DocumentCollector, SourceProblem
 from shared.web.crawler.robots import RobotsPolicy
 from shared.web.crawler.sitemap import SitemapEntry
 from shared.web.crawler.web_pages import OTHER_HOST, WebCollector
@@ -140,7 +140,7 @@ class CrawlRun:
             told = document_outcome(outcome)
             self.crawl = self.crawl.with_outcome(told["status"], told.get("chunks", 0))
             if reason := told.get("reason"):
-                self.crawl = self.crawl.with_problem(CrawlProblem(url=entry.url[:2000], reason=reason[:500]))
+                self.crawl = self.crawl.with_problem(CrawlProblem.of(SourceProblem(entry.url, reason)))
 
     def _update(self, pages: WebCollector, values: dict[str, Any]) -> None:
         """Take over what the collector has noted since the last time, and these values."""

@@ -107,12 +107,11 @@ class Crawls:
         def running(crawl: Crawl) -> Crawl:
             if crawl.seen().runs:
                 raise HttpProblem(409, f"crawl {crawl_id} runs already")
-            now = datetime.now(UTC)
-            again = {"status": "running", "run": crawl.run + 1, "updated_at": now, "ended_at": None, "reason": ""}
+            run, now = crawl.run + 1, datetime.now(UTC)
             if crawl.status in ("done", "failed"):
-                return Crawl(
-                    id=crawl.id, order=crawl.order, started_by=crawl.started_by, started_at=now, updated_at=now
-                ).model_copy(update={"run": crawl.run + 1})
+                by = crawl.started_by
+                return Crawl(id=crawl.id, run=run, order=crawl.order, started_by=by, started_at=now, updated_at=now)
+            again = {"status": "running", "run": run, "updated_at": now, "ended_at": None, "reason": ""}
             return crawl.model_copy(update=again)
 
         crawl = await self.store.change(tenant, crawl_id, running)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from services.gateway.auth import Caller, Editor
 from services.gateway.crawl_state import Crawl, CrawlOrder, CrawlPage
 from services.gateway.crawl_store import no_crawl
+from services.gateway.document_labels import DocumentFields, DocumentGroups
 from services.gateway.path_ids import ID_PATTERN
 from services.gateway.problems import HttpProblem
 from services.gateway.protected_route import ProtectedRoute
 from services.gateway.state import CurrentGateway, Gateway
-from shared.contracts.document_access import MAX_GROUPS, group_names
-from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata
 from shared.contracts.pipelines import pipeline_for
 from shared.text.languages import code3
 
@@ -34,22 +33,12 @@ class CrawlIn(BaseModel):
     sitemap: str = Field(min_length=1, max_length=4000, description="Address of a sitemap, or of an index of them.")
     collection: str = Field(default="", max_length=200, description="Of its documents; their ids begin with it.")
     language: str = Field(default="", max_length=16, description="Of pages that do not declare one.")
-    groups: tuple[str, ...] = Field(default=(), max_length=MAX_GROUPS, description="Only for askers in one of these.")
-    metadata: dict[str, str] = Field(default={}, max_length=MAX_FIELDS, description="Fields of all its documents.")
+    groups: DocumentGroups = Field(default=(), description="Only for askers in one of these.")
+    metadata: DocumentFields = Field(default={}, description="Fields of all its documents.")
     pipeline: str = Field(default="", max_length=100, description="Whose settings say how they are cut and read.")
     pause: float = Field(
         default=1.0, ge=0, le=30, description="Seconds between two requests; a longer one of robots.txt is kept."
     )
-
-    @field_validator("groups")
-    @classmethod
-    def _named(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
-        return group_names(groups)
-
-    @field_validator("metadata")
-    @classmethod
-    def _fields(cls, fields: dict[str, str]) -> dict[str, str]:
-        return checked_metadata(fields)
 
     def order(self) -> CrawlOrder:
         values = self.model_dump(exclude={"language", "collection"})

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.gateway.auth import Client, Editor
+from services.gateway.document_labels import DocumentFields, DocumentGroups
 from services.gateway.document_outcomes import document_outcome
 from services.gateway.handler import DocumentSubmission
 from services.gateway.path_ids import ID_PATTERN
@@ -26,7 +27,7 @@ from services.gateway.required_metadata import RequiredMetadata
 from services.gateway.state import CurrentGateway
 from shared.bus.ports import decodable_events
 from shared.contracts.document_access import MAX_GROUPS, group_names
-from shared.contracts.document_metadata import MAX_FIELDS, checked_metadata, metadata_of
+from shared.contracts.document_metadata import MAX_FIELDS, metadata_of
 from shared.contracts.domain import Document, prefixed_source
 from shared.contracts.errors import NotFoundError
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
@@ -95,30 +96,18 @@ class DocumentIn(BaseModel):
         le=100_000,
         description="With the last part of a long text (...#part=N): how many parts it has.",
     )
-    groups: tuple[str, ...] = Field(
+    groups: DocumentGroups = Field(
         default=(),
-        max_length=MAX_GROUPS,
         description="Only askers in one of these groups are answered from it; default: those that it names itself "
         "(access_groups), else everybody.",
     )
-    metadata: dict[str, str] = Field(
+    metadata: DocumentFields = Field(
         default={},
-        max_length=MAX_FIELDS,
         description="Fields such as `category`, by which searches and questions are narrowed; `date` is the day from "
         "which it holds. Those that the document has itself (`metadata`) are kept.",
     )
     text: str | None = None
     base64: str | None = None
-
-    @field_validator("groups")
-    @classmethod
-    def _named(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
-        return group_names(groups)
-
-    @field_validator("metadata")
-    @classmethod
-    def _fields(cls, fields: dict[str, str]) -> dict[str, str]:
-        return checked_metadata(fields)
 
     def submission(self) -> DocumentSubmission:
         """Its bytes and description.

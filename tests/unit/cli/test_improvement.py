@@ -14,7 +14,7 @@ from cli.improvement.recorded import RecordedQuestion
 from cli.improvement.similar import groups
 from cli.improvement.suite import Case, Suite, failures, read_suite, suite_path, with_case, without_case, write_suite
 from cli.improvement.suite_run import CaseResult, SuiteResult, run_suite
-from cli.improvement.triage import triaged
+from cli.improvement.triage import Triaged, told_by_record, told_by_search
 from shared.contracts.errors import NotFoundError, RefusedError
 
 ANSWERED = RecordedQuestion(
@@ -43,6 +43,11 @@ DEPOSIT = {
     "title": "Garden plots",
     "text": "The deposit of a plot is much: 100.",
 }
+
+
+def triaged(one: RecordedQuestion, indexed_at: dict[str, str | None], found: list[dict[str, str]]) -> Triaged:
+    """The reason, by the record where it tells it, else by what a search found."""
+    return told_by_record(one, indexed_at) or told_by_search(one, found)
 
 
 def test_a_stopped_question_that_was_rated_down_is_laid_to_moderation() -> None:
