@@ -24,7 +24,7 @@ from shared.llm.ports import Message, Tool, ToolCall
 from shared.llm.prompt_blocks import block
 from shared.observability import traces
 from shared.observability.telemetry import INSTRUCTIONS
-from shared.text.passage_filter import screened_passages, screened_text
+from shared.text.passage_filter import screen, screened_text
 
 log = structlog.get_logger()
 
@@ -167,7 +167,7 @@ class ToolExecutor:
     async def _screened(self, output: ToolOutput) -> ToolOutput:
         """The output without instructions to a model, which are counted."""
         policy = self._settings.embedded_instructions
-        screened = await asyncio.to_thread(screened_passages, output.passages, policy)
+        screened = await screen(output.passages, policy)
         text, in_text = await asyncio.to_thread(screened_text, output.text, policy)
         if found := screened.found + in_text:
             INSTRUCTIONS.labels(self._context.run.pipeline, "tool").inc(found)

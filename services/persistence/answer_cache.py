@@ -59,7 +59,10 @@ class AnswerCache:
 
         try:
             async with asyncio.timeout(SECONDS):
-                # An answer of an earlier index generation must not overwrite one of the current.
+                # An answer of an earlier index generation is not read by anybody, but must not overwrite one of the
+                # current.
+                if await self._answers.create(place, value, ttl=seconds):
+                    return
                 if await self._answers.get(generation_key(tenant)) == generation:
                     await self._answers.update(place, unless_disputed, ttl=seconds)
         except (UnavailableError, TimeoutError):

@@ -234,5 +234,9 @@ class Recorder:
             session = with_turns(session, [*earlier_turns, turn], keep=keep, results=settings.results)
             return encode_session(session)
 
-        await self._sessions.update(key, appended, ttl=settings.session_ttl_seconds)
+        seconds = settings.session_ttl_seconds
+        is_first = exchange.conversation_id == exchange.id
+        if is_first and await self._sessions.create(key, appended(None), ttl=seconds):
+            return session
+        await self._sessions.update(key, appended, ttl=seconds)
         return session

@@ -103,7 +103,7 @@ class ConversationContext:
             if one.source.startswith(f"{WEB}:"):
                 valid += [] if collections else [one]
             elif one.id in known and await self._may_be_read(one.source, envelope.groups, collections):
-                valid.append(known[one.id].model_copy(update={"score": one.score, "via": one.via}))
+                valid.append(known[one.id].rescored(one.score, one.via))
         return tuple(valid)
 
     async def _cited(self, envelope: Envelope, collections: Sequence[str]) -> list[Passage]:
@@ -168,7 +168,7 @@ def with_earlier_passages(
     if not fresh or not needed or len(needed & held) < COVERAGE * len(needed):
         return retrieved
     least = min((one.score for one in retrieved.passages), default=0.0)
-    added = [one.model_copy(update={"score": least, "via": (VIA,)}) for one in fresh]
+    added = [one.rescored(least, (VIA,)) for one in fresh]
     room = BudgetSettings.model_construct(max_passage_chars=settings.max_passage_chars)
     fitting, _ = within_budget([*retrieved.passages, *added], room)
     note = f"{len(fitting) - len(retrieved.passages)} passages of the turn before still serve"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import struct
 from collections.abc import Awaitable, Callable
@@ -71,7 +70,7 @@ from shared.contracts.stage import DeliveryCount
 from shared.observability.telemetry import INSTRUCTIONS
 from shared.stores.ports import KeyValue
 from shared.text.languages import UNKNOWN
-from shared.text.passage_filter import screened_passages
+from shared.text.passage_filter import screen
 
 log = structlog.get_logger()
 
@@ -291,7 +290,7 @@ class QuestionHandler:
 
 async def _screened(retrieved: PassagesRetrieved, envelope: Envelope, settings: RetrievalSettings) -> PassagesRetrieved:
     """The passages without instructions to a model, which are counted and noted in the trace."""
-    screened = await asyncio.to_thread(screened_passages, retrieved.passages, settings.embedded_instructions)
+    screened = await screen(retrieved.passages, settings.embedded_instructions)
     if not screened.found:
         return retrieved
     INSTRUCTIONS.labels(envelope.pipeline.name, "passage").inc(screened.found)

@@ -68,4 +68,4 @@ def fuse_queries(rankings: Sequence[Sequence[Passage]], count: int, settings: Re
     order = sorted(known, key=lambda one: (one not in first, -worth[one]))
     passages, _ = distinct([known[one] for one in order], DuplicateSettings(share=settings.duplicate_share))
     chosen = sorted(passages[:count], key=lambda one: -worth[one.id])
-    return [one.model_copy(update={"score": round(worth[one.id], 6)}) for one in chosen]
+    return [one.rescored(round(worth[one.id], 6)) for one in chosen]

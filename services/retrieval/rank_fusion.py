@@ -47,7 +47,7 @@ def fuse(
     shares = {point: round(score / most, 4) for point, score in scores.items()}
     # Equal scores are in the order of their ids, so that the same search gives the same answer.
     order = sorted(shares, key=lambda point: (-shares[point], point))[:limit]
-    return [passages[point].model_copy(update={"score": shares[point], "via": via[point]}) for point in order]
+    return [passages[point].rescored(shares[point], via[point]) for point in order]
 
 
 def _by_scores(ranking: Sequence[Passage]) -> list[float]:
@@ -88,12 +88,12 @@ def walked(seeds: Sequence[Passage], visited: Sequence[Passage], *, limit: int |
     for rank, passage in enumerate(visited):
         raised = rank < ranks.get(passage.id, len(seeds))
         via = (*passage.via, GRAPH) if raised and GRAPH not in passage.via else passage.via
-        ranking.append(passage.model_copy(update={"score": round(passage.score / best, 4), "via": via}))
+        ranking.append(passage.rescored(round(passage.score / best, 4), via))
     seen = {passage.id for passage in visited}
     rest = [passage for passage in seeds if passage.id not in seen]
     # Each scores a little less than the one before it.
     least = ranking[-1].score
     room = None if limit is None else max(0, limit - len(ranking))
     for place, passage in enumerate(rest[:room], 1):
-        ranking.append(passage.model_copy(update={"score": round(least * K / (K + place), 6)}))
+        ranking.append(passage.rescored(round(least * K / (K + place), 6)))
     return ranking

@@ -278,9 +278,7 @@ class Searcher:
                 raise
             known = {}  # the others, such as web results, are still an answer
         return [
-            passage
-            if passage.source
-            else known[passage.id].model_copy(update={"score": passage.score, "via": passage.via})
+            passage if passage.source else known[passage.id].rescored(passage.score, passage.via)
             for passage in passages
             if passage.source or passage.id in known
         ]

@@ -85,6 +85,9 @@ class DegradableKeyValue:
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         await self._reachability.call(lambda: self._store.put(key, value, ttl=ttl))
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        return await self._reachability.call(lambda: self._store.create(key, value, ttl=ttl))
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         await self._reachability.call(lambda: self._store.update(key, change, ttl=ttl))
 

@@ -52,22 +52,28 @@ class NatsKeyValue:
         except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        return await self._replace(key, 0, value, ttl)
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         for _ in range(UPDATE_TRIES):
             before, revision = await self._read(key)
-            expected = {_EXPECTED: str(revision)}
-            try:
-                await self._context().publish(
-                    self._subject(key), change(before), headers=expected, msg_ttl=_seconds(ttl)
-                )
-            except APIError as error:
-                if error.err_code != _WRONG_LAST_SEQUENCE:
-                    raise self._unavailable(error) from error
-            except _UNAVAILABLE as error:
-                raise self._unavailable(error) from error
-            else:
+            if await self._replace(key, revision, change(before), ttl):
                 return
         raise UnavailableError(f"a key of the bucket {self._bucket} has too many concurrent updates; try again")
+
+    async def _replace(self, key: str, revision: int, value: bytes, ttl: float | None) -> bool:
+        """Store the value if the key still has that revision (0: it never had one); whether it was stored."""
+        expected = {_EXPECTED: str(revision)}
+        try:
+            await self._context().publish(self._subject(key), value, headers=expected, msg_ttl=_seconds(ttl))
+        except APIError as error:
+            if error.err_code != _WRONG_LAST_SEQUENCE:
+                raise self._unavailable(error) from error
+            return False
+        except _UNAVAILABLE as error:
+            raise self._unavailable(error) from error
+        return True
 
     async def delete(self, key: str) -> None:
         try:

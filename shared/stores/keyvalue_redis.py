@@ -43,6 +43,9 @@ class RedisKeyValue:
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         await self._do("set", self._key(key), value, px=_milliseconds(ttl))
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        return bool(await self._do("set", self._key(key), value, px=_milliseconds(ttl), nx=True))
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         for _ in range(UPDATE_TRIES):
             before = await self.get(key)

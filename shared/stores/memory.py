@@ -33,6 +33,12 @@ class MemoryKeyValue:
         self._check_available()
         self._values[key] = (value, self.clock() + ttl if ttl is not None else float("inf"))
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        if await self.get(key) is not None:
+            return False
+        await self.put(key, value, ttl=ttl)
+        return True
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         await self.put(key, change(await self.get(key)), ttl=ttl)
 

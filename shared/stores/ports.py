@@ -31,6 +31,12 @@ class KeyValue(Protocol):
     async def put(self, key: str, value: bytes, *, ttl: float | None = None) -> None:
         """Store the value for `ttl` seconds (None: until it is deleted), replacing the current one."""
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        """Store the value unless the key has one, in one round trip; whether it was stored.
+
+        False also where the server still remembers that the key was deleted or has expired; `update` works there.
+        """
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         """Replace the value by `change(value)`, without losing concurrent updates (compare and set).
 

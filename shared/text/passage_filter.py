@@ -1,9 +1,9 @@
-"""Screens what a model is about to read, passages and tool results, for instructions to a model. Pure."""
+"""Screens what a model is about to read, passages and tool results, for instructions to a model."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from shared.contracts.domain import Passage
@@ -14,7 +14,7 @@ ScreeningPolicy = Literal["remove", "drop", "keep"]
 
 #: Passages of which a process remembers what is in them: the same ones are found again and again, and judging one takes
 #: about a millisecond. Longer texts than `_SHORT` characters are judged anew; 4,096 others take 10 to 20 MB at most.
-_REMEMBERED, _SHORT = 4_096, 2_000
+_CAPACITY, _SHORT = 4_096, 2_000
 
 
 class ScreenedPassages(NamedTuple):
@@ -28,6 +28,13 @@ class ScreenedPassages(NamedTuple):
     def trace(self) -> dict[str, object]:
         """What the question's trace says of it; empty where nothing was found."""
         return {"instructions": {"found": self.found, "passages": list(self.ids)}} if self.found else {}
+
+
+async def screen(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
+    """As `screened_passages`; leaves the event loop unless what is in these passages is remembered."""
+    if all((one.text, one.title) in _judged for one in passages):
+        return screened_passages(passages, policy)
+    return await asyncio.to_thread(screened_passages, passages, policy)
 
 
 def screened_passages(passages: Sequence[Passage], policy: ScreeningPolicy) -> ScreenedPassages:
@@ -53,8 +60,7 @@ def screened_text(text: str, policy: ScreeningPolicy) -> tuple[str, int]:
 
 
 def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None, int]:
-    text, in_text = _without_instructions(passage.text, passage.title)
-    in_title = _in_title(passage.title)
+    text, in_text, in_title = _judgement(passage.text, passage.title)
     found = in_text + in_title
     if not found or policy == "keep":
         return passage, found
@@ -63,15 +69,24 @@ def _screened(passage: Passage, policy: ScreeningPolicy) -> tuple[Passage | None
     return passage.model_copy(update={"text": text, "title": "" if in_title else passage.title}), found
 
 
-def _without_instructions(text: str, title: str) -> tuple[str, int]:
-    return _remembered(text, title) if len(text) <= _SHORT else without_instructions(text, title)
+class _Judgement(NamedTuple):
+    """A text without the instructions in it, how many these were, and how many are in its title."""
+
+    text: str
+    in_text: int
+    in_title: int
 
 
-@lru_cache(_REMEMBERED)
-def _remembered(text: str, title: str) -> tuple[str, int]:
-    return without_instructions(text, title)
+#: By text and title, the oldest first.
+_judged: dict[tuple[str, str], _Judgement] = {}
 
 
-@lru_cache(_REMEMBERED)
-def _in_title(title: str) -> int:
-    return len(instructions(title))
+def _judgement(text: str, title: str) -> _Judgement:
+    if (known := _judged.get((text, title))) is not None:
+        return known
+    judgement = _Judgement(*without_instructions(text, title), len(instructions(title)))
+    if len(text) <= _SHORT:
+        _judged[text, title] = judgement
+        while len(_judged) > _CAPACITY:
+            _judged.pop(next(iter(_judged)), None)
+    return judgement

@@ -98,6 +98,20 @@ async def test_a_second_put_replaces_the_first(store: KeyValue) -> None:
     assert await store.get("key") == b"second"
 
 
+async def test_a_key_is_created_once(store: KeyValue) -> None:
+    assert await store.create("created once", b"first", ttl=60)
+    assert not await store.create("created once", b"second", ttl=60)
+
+    assert await store.get("created once") == b"first"
+
+
+async def test_of_many_that_create_a_key_at_once_one_does(store: KeyValue) -> None:
+    created = await asyncio.gather(*(store.create("contested", str(number).encode()) for number in range(20)))
+
+    assert created.count(True) == 1
+    assert await store.get("contested") == str(created.index(True)).encode()
+
+
 async def test_a_deleted_key_is_missing_and_may_be_put_again(store: KeyValue) -> None:
     await store.put("key", b"value")
 

@@ -324,6 +324,12 @@ class MemoryKeyValue:
         self.values[key] = value
         self.ttls[key] = ttl
 
+    async def create(self, key: str, value: bytes, *, ttl: float | None = None) -> bool:
+        if await self.get(key) is not None:
+            return False
+        await self.put(key, value, ttl=ttl)
+        return True
+
     async def update(self, key: str, change: Change, *, ttl: float | None = None) -> None:
         await self.put(key, change(await self.get(key)), ttl=ttl)
 

@@ -77,7 +77,7 @@ def weighed(
             continue
         score = round(passage.score + abs(passage.score) * share, 6)
         changes.append(StepChange(f"{share:+.0%} for feedback", passage.id, passage.score, score))
-        weighed.append(passage.model_copy(update={"score": score}))
+        weighed.append(passage.rescored(score))
     if changes:
         weighed.sort(key=lambda passage: -passage.score)  # stable: equals keep their order
     return weighed, Explanation(NAME, tuple(changes))

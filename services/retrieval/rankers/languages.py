@@ -40,7 +40,7 @@ def own_language_first(
     weighed = [
         passage
         if passage.language in (language, UNKNOWN)
-        else passage.model_copy(update={"score": round(passage.score * settings.other_language, 6)})
+        else passage.rescored(round(passage.score * settings.other_language, 6))
         for passage in passages
     ]
     ordered = sorted(weighed, key=lambda passage: -passage.score)

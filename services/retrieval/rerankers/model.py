@@ -47,7 +47,7 @@ class ModelReranker:
         named = [number - 1 for number in dict.fromkeys(reply.order) if 0 < number <= len(passages)]
         order = [*named, *(place for place in range(len(passages)) if place not in set(named))]
         # They take each other's scores, so that these fall from the first to the last as before.
-        return [passages[place].model_copy(update={"score": passages[rank].score}) for rank, place in enumerate(order)]
+        return [passages[place].rescored(passages[rank].score) for rank, place in enumerate(order)]
 
 
 def prompt(question: str, passages: Sequence[Passage], reasons: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ class RulesReranker:
             worth = [own + _NEWNESS * new for own, new in zip(worth, _newness(group), strict=True)]
         order = sorted(range(count), key=lambda place: (-worth[place], place))
         # They take each other's scores, so that these fall from the first to the last as before.
-        again = [group[place].model_copy(update={"score": group[rank].score}) for rank, place in enumerate(order)]
+        again = [group[place].rescored(group[rank].score) for rank, place in enumerate(order)]
         return [*again, *passages[count:]]
 
 

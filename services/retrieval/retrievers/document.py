@@ -113,7 +113,7 @@ class WholeDocumentRetriever:
                 changes.append(StepChange(f"cut: {document.source} is longer than max_chars"))
             left -= length
             share = round(score / scores[0], 4) if scores[0] else 0.0
-            loaded += (one.model_copy(update={"score": share, "via": (INDEX,)}) for one in fitting)
+            loaded += (one.rescored(share, (INDEX,)) for one in fitting)
         self.explanation = Explanation(NAME, tuple(changes))
         return loaded
 

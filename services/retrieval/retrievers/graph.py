@@ -58,9 +58,7 @@ class _SeededRetriever:
         )
         known = {passage.id: passage for passage in self._seeds}
         return [
-            known[visit.id].model_copy(update={"score": visit.score})
-            if visit.id in known
-            else Passage(id=visit.id, source="", text="", score=visit.score)
+            known[visit.id].rescored(visit.score) if visit.id in known else Passage.unread(visit.id, visit.score)
             for visit in visits
         ]
 

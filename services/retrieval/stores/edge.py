@@ -35,6 +35,7 @@ from services.retrieval.stores.points import (
     read,
     vector_name,
 )
+from services.retrieval.stores.read_passages import ReadPassages
 from services.retrieval.write_batcher import WriteBatcher
 from shared.contracts.document_metadata import RequiredLabels
 from shared.contracts.domain import Passage
@@ -82,6 +83,7 @@ class EdgeIndex:
         self._search_threads: ThreadPoolExecutor | None = None
         self._write_thread: ThreadPoolExecutor | None = None
         self._batcher = WriteBatcher(self._write, self._write_batch)
+        self._passages = ReadPassages()
 
     async def open(self) -> None:
         # Two, so that the BM25 and the vector search of a question run at the same time.
@@ -137,7 +139,8 @@ class EdgeIndex:
         return await self._read(lambda: self._search_near(vector, limit, _within(collections, groups, labels)))
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
-        return await self._read(lambda: self._fetch(ids))
+        known = self._passages.all(ids)
+        return known if known is not None else await self._read(lambda: self._fetch(ids))
 
     async def embedded(self, source: str = "") -> int:
         return await self._read(lambda: self._embedded(source))
@@ -286,6 +289,7 @@ class EdgeIndex:
 
     def _update(self, operation: Any) -> None:
         self._shard.update(operation)
+        self._passages.clear()
         self._main_language = None
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._shard.flush()
@@ -322,6 +326,9 @@ class EdgeIndex:
         return ranked([bare(str(hit.id), hit.score, via) for hit in hits])
 
     def _fetch(self, ids: Sequence[str]) -> list[Passage]:
+        return self._passages.read(ids, self._retrieve)
+
+    def _retrieve(self, ids: Sequence[str]) -> list[Passage]:
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
         return [read(str(record.id), record.payload) for record in records]
 

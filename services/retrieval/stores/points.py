@@ -94,7 +94,7 @@ def read(point: str, payload: dict[str, Any]) -> Passage:
 
 def bare(point: str, score: float, via: str) -> Passage:
     """A passage as a search returns it: id, score and retriever. Reading the rest would cost more than finding it."""
-    return Passage(id=point, source="", text="", score=round(score, 4), via=(via,))
+    return Passage.unread(point, round(score, 4), (via,))
 
 
 def ranked(passages: list[Passage]) -> list[Passage]:

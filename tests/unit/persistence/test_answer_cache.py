@@ -179,13 +179,24 @@ async def test_an_answer_of_an_earlier_generation_is_not_given_and_the_next_one_
     assert len(store.values) == 2
 
 
-async def test_an_answer_that_ends_after_the_index_has_changed_is_not_kept() -> None:
+async def test_an_answer_that_ends_after_the_index_has_changed_is_not_given() -> None:
     store = shelf_of_answers()
     store.values[GENERATION] = b"g2"
 
     await keep(store, ended())
 
-    assert list(store.values) == [GENERATION]
+    assert read_kept(store.values[PLACE], b"g2") is None
+
+
+async def test_an_answer_that_ends_after_the_index_has_changed_replaces_none_of_the_new_index() -> None:
+    store = shelf_of_answers()
+    store.values[GENERATION] = b"g2"
+    await keep(store, ended(key=f"{PLACE}-g2"))
+    newer = store.values[PLACE]
+
+    await keep(store, ended())
+
+    assert store.values[PLACE] == newer
 
 
 def test_a_key_tells_its_place_and_its_generation() -> None:
