@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -48,3 +49,13 @@ class Busy:
 def busy() -> Busy:
     user, nice, system, idle, waiting, *further = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
     return Busy(user + nice + system + sum(further[:3]), idle + waiting)
+
+
+def stage_of(pid: int) -> str:
+    """What the process is, by its command line: the name of its stage, `nats-server`, or the program's name."""
+    command = (Path("/proc") / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    if found := re.search(r"services\.(\w+)\.app", command):
+        return found[1]
+    if "nats-server" in command:
+        return "nats-server"
+    return "fork server" if "fork_server" in command else Path(command.split(" ", 1)[0]).name

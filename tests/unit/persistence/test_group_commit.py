@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from services.persistence import group_commit
 from services.persistence.group_commit import GroupCommit
 from shared.contracts.errors import PermanentError, TransientError
 
@@ -59,6 +60,31 @@ async def test_items_that_come_during_a_commit_share_the_next_one() -> None:
     await asyncio.gather(*first, *others)
 
     assert disk.commits == [[1], [2, 3, 4]]
+
+
+async def test_items_that_come_shortly_after_a_commit_share_the_next_one() -> None:
+    disk = Disk()
+    commits = GroupCommit(disk.write)
+    await commits.submit(1)
+
+    later = [asyncio.create_task(commits.submit(item)) for item in (2, 3)]
+    await asyncio.sleep(0)
+    later.append(asyncio.create_task(commits.submit(4)))
+    await asyncio.gather(*later)
+
+    assert disk.commits == [[1], [2, 3, 4]]
+
+
+async def test_as_many_items_as_are_worth_a_commit_wait_for_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "INTERVAL", 3600.0)
+    disk = Disk()
+    commits = GroupCommit(disk.write)
+    await commits.submit(0)
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(commits.submit(item) for item in range(1, 1 + group_commit.FULL)))
+
+    assert disk.commits == [[0], [*range(1, 1 + group_commit.FULL)]]
 
 
 async def test_nobody_returns_before_the_commit() -> None:
