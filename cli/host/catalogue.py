@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from shared.bus.ports import EventLog, FactPublisher
 from shared.contracts.domain import Passage, PipelineRef, Question
@@ -18,8 +18,10 @@ from shared.llm.ports import Models
 from shared.operations.sections import KnownSections
 from shared.runtime.context import StageContext, Stores
 from shared.runtime.settings import Settings
-from shared.runtime.worker import Build
 from shared.stores.ports import KeyValue, ObjectStore, SignalPublisher
+
+if TYPE_CHECKING:
+    from shared.runtime.worker import Build
 
 #: Every stage, in flow order.
 STAGES: tuple[str, ...] = stage_names()

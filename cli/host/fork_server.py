@@ -25,6 +25,7 @@ from typing import NamedTuple
 from setproctitle import getproctitle, setproctitle
 
 from cli.host.catalogue import STAGES, builder
+from cli.host.preparation import JOBS, run_job
 from shared.runtime.parent_death import signal_at_parent_death
 from shared.runtime.worker import Build, run
 
@@ -33,7 +34,7 @@ MOST_BYTES = 2**20
 
 
 class ForkRequest(NamedTuple):
-    """The worker to start, and where its output goes."""
+    """The stage to run, or the job (`cli.host.preparation`) to do, and where its output goes."""
 
     stage: str
     environment: dict[str, str]
@@ -132,7 +133,8 @@ def become_worker(request: ForkRequest) -> None:
     os.close(request.output)
     os.environ.clear()
     os.environ.update(request.environment)
-    setproctitle(f"{sys.executable} -m services.{request.stage}.app")  # what `ps` and `top` show
+    command = f"-m services.{request.stage}.app" if request.stage in STAGES else f"answerbus {request.stage}"
+    setproctitle(f"{sys.executable} {command}")  # what `ps` and `top` show
 
 
 def imported_stages() -> dict[str, Build]:
@@ -156,7 +158,10 @@ def main() -> None:
     request = ForkServer(connection).serve()
     if request:
         become_worker(request)
-        run(builds[request.stage])
+        if request.stage in JOBS:
+            run_job(request.stage)
+        else:
+            run(builds[request.stage])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cli.host.supervisor import end_with_parent
+from shared.contracts import errors
 from shared.contracts.errors import UnavailableError
 
 #: Seconds for the imports of every stage, on a busy machine too.
@@ -152,6 +153,26 @@ class ForkedWorkers:
                 return await self._server.start(stage, environment)
         except TimeoutError:
             raise UnavailableError("the process that starts workers does not reply") from None
+
+    async def run_job(self, name: str, environment: dict[str, str]) -> list[str]:
+        """Have a job of `cli.host.preparation` done with this environment; returns its notes.
+
+        Raises:
+            ConfigurationError, UnavailableError: as the job; also if it ends without a result.
+        """
+        worker = await self.start(name, environment)
+        said, _, last = (await worker.stdout.read()).decode(errors="replace").strip().rpartition("\n")
+        await worker.wait()
+        if said:
+            print(said, file=sys.stderr, flush=True)
+        try:
+            result = json.loads(last)
+            if "notes" in result:
+                return list(result["notes"])
+            kind = getattr(errors, result["class"])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise UnavailableError(f"{name} ended without a result: {last[-300:]}") from None
+        raise kind(result["error"])
 
 
 async def _start_server() -> _Server:

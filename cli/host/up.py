@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from cli.host.bootstrap import prepare
-from cli.host.catalogue import STAGES, stages
+from pydantic import SecretStr
+
+from cli.host.catalogue import STAGES
 from cli.host.data_dir import DataDir, Running
 from cli.host.forked_workers import MALLOC_ARENAS, ROOT, ForkedWorkers
 from cli.host.nats_server import EmbeddedNats, free_port
 from cli.host.supervisor import Child, Print, WorkerProcess, execute, printer
-from cli.operations.credentials import issue_embedded, operator_rights, settings_for_user
+from cli.operations.credentials import USERS_FILE, operator_rights, seeds_of, settings_for_user
 from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.operations.control_socket import ControlSocket
 from shared.runtime.settings import Settings
@@ -102,17 +103,11 @@ async def up(
         data.hold("up")
         _check_port(settings)
         stopping = _signals()
-        users = issue_embedded(settings, stages(settings)) if own_nats else None
-        nats = EmbeddedNats(settings.data_dir, users=users) if own_nats else None
+        nats = EmbeddedNats(settings.data_dir, users=seeds_of(settings.data_dir) / USERS_FILE) if own_nats else None
         platform = LocalPlatform(settings, nats, wait=wait, answer_python=answer_python)
         control = ControlSocket(settings.data_dir, partial(_handle_command, platform))
         try:
-            await platform.forks.open()
-            if nats:
-                await nats.start()
-                settings.nats_url = nats.url
-            for note in await prepare(settings):
-                print(f"note: {note}", file=sys.stderr)
+            await _start_bus(platform)
             _start_children(platform, scale)
             await _ready(platform, stopping)
             url = f"http://{settings.host}:{settings.port}"
@@ -123,6 +118,36 @@ async def up(
         finally:
             await control.close()
             await _stop(platform)
+
+
+async def _start_bus(platform: LocalPlatform) -> None:
+    """Start the server, if it is the platform's own, with its users, and provision it.
+
+    Raises:
+        ConfigurationError, UnavailableError: it cannot be started or provisioned.
+    """
+    settings, nats = platform.settings, platform.nats
+    if nats:
+        await platform.forks.run_job("issue", _environment(settings))
+        settings.nats_seed = SecretStr(str(seeds_of(settings.data_dir)))
+        await nats.start()
+        settings.nats_url = nats.url
+    for note in await platform.forks.run_job("prepare", _environment(settings)):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The environment of this process, with the settings that options of the command have changed."""
+    return {
+        **os.environ,
+        "ANSWERBUS_NATS_URL": settings.nats_url,
+        "ANSWERBUS_NATS_SEED": settings.nats_seed.get_secret_value(),
+        "ANSWERBUS_DATA_DIR": str(settings.data_dir),
+        "ANSWERBUS_HOST": settings.host,
+        "ANSWERBUS_DEFAULT_PIPELINE": settings.default_pipeline,
+        "PYTHONPATH": str(ROOT),
+        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", MALLOC_ARENAS),
+    }
 
 
 def _check_port(settings: Settings) -> None:
@@ -151,21 +176,15 @@ def _start_child(platform: LocalPlatform, stage: str, index: int, name: str) -> 
     settings = platform.settings
     platform.probe_ports[name] = free_port()
     environment = {
-        "ANSWERBUS_NATS_URL": settings.nats_url,
+        **_environment(settings),
         # Only its own seed: each process can publish only what its stage declares.
         "ANSWERBUS_NATS_SEED": settings_for_user(settings, stage).nats_seed.get_secret_value(),
         "ANSWERBUS_OPERATOR_CREDENTIALS": operator_rights(settings) if stage == "gateway" else "",
-        "ANSWERBUS_DATA_DIR": str(settings.data_dir),
         "ANSWERBUS_PROBE_PORT": str(platform.probe_ports[name]),
         "ANSWERBUS_PORT": str(settings.port + index if stage == "gateway" else settings.port),
-        "ANSWERBUS_HOST": settings.host,
-        "ANSWERBUS_DEFAULT_PIPELINE": settings.default_pipeline,
         "ANSWERBUS_LOG_FORMAT": os.environ.get("ANSWERBUS_LOG_FORMAT", "console"),
         "ANSWERBUS_LOG_LEVEL": os.environ.get("ANSWERBUS_LOG_LEVEL", "warning"),
-        "PYTHONPATH": str(ROOT),
-        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", MALLOC_ARENAS),
     }
-    environment = {**os.environ, **environment}
     launch: Callable[[], Awaitable[WorkerProcess]] = partial(platform.forks.start, stage, environment)
     if stage == "answer" and platform.answer_python != sys.executable:  # of another Python nothing can be forked
         launch = partial(execute, [platform.answer_python, "-m", f"services.{stage}.app"], environment)

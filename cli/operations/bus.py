@@ -31,10 +31,11 @@ from pydantic import SecretStr
 from cli.host.data_dir import DataDir
 from cli.operations.compression import Version, compression_for, is_at_risk, risk_warning, server_version
 from cli.operations.credentials import seeds_of
-from shared.bus.credentials import SUFFIX, Credentials, LoginMonitor, connect_options, login_advice, read_credentials
+from shared.bus.credentials import Credentials, LoginMonitor, connect_options, login_advice, read_credentials
 from shared.bus.dead_letters import NO_STREAM
 from shared.bus.permission_errors import ADVICE as PERMISSION_ADVICE
 from shared.bus.permission_errors import PermissionErrors
+from shared.bus.settings import SEED_SUFFIX
 from shared.bus.stage_status import OWNER
 from shared.bus.transport import report_lost_connections
 from shared.contracts import subjects
@@ -169,7 +170,7 @@ def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
         return login
     running = DataDir(settings.data_dir).running()
     seeds = seeds_of(settings.data_dir)
-    if running is None or running.nats_url != settings.nats_url or not (seeds / f"{user}{SUFFIX}").exists():
+    if running is None or running.nats_url != settings.nats_url or not (seeds / f"{user}{SEED_SUFFIX}").exists():
         return None
     return read_credentials(settings.model_copy(update={"nats_seed": SecretStr(str(seeds))}), user)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from shared.bus.credentials import SUFFIX
+from shared.bus.settings import SEED_SUFFIX
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.stage import Stage
 from shared.runtime.operator_access import OWN
@@ -57,7 +57,7 @@ def settings_for_user(settings: Settings, user: str) -> Settings:
     folder = settings.nats_seed.get_secret_value()
     if not folder or not Path(folder).is_dir():
         return settings
-    return settings.model_copy(update={"nats_seed": SecretStr(str(Path(folder) / f"{user}{SUFFIX}"))})
+    return settings.model_copy(update={"nats_seed": SecretStr(str(Path(folder) / f"{user}{SEED_SUFFIX}"))})
 
 
 def operator_rights(settings: Settings) -> str:
@@ -133,7 +133,7 @@ def _user(name: str, permissions: Permissions, key: str) -> str:
 
 def _issued(out: Path, user: str, *, rotate: bool, finish: bool) -> tuple[IssuedUser, str]:
     """The user, and its seed if that is new and not written yet."""
-    path = out / f"{user}{SUFFIX}"
+    path = out / f"{user}{SEED_SUFFIX}"
     known = _public_key(path) if path.exists() else ""
     replaced = () if finish else _replaced_keys(out, user)
     if known and not rotate:

@@ -17,14 +17,12 @@ from typing import Any, TypeVar
 from faststream.nats.security import NatsNKey, NatsSecurity, NatsUserPassword
 from nats.errors import Error as NatsError
 
-from shared.bus.settings import BusSettings
+from shared.bus.settings import SEED_SUFFIX, BusSettings
 from shared.contracts.errors import ConfigurationError
 from shared.contracts.subjects import inbox
 
 T = TypeVar("T")
 
-#: Extension of seed files.
-SUFFIX = ".nk"
 _SEED = re.compile(r"^SU[A-Z2-7]{56}$", re.MULTILINE)
 _USER = re.compile(r"^# user: ([a-z][a-z0-9_-]*)$", re.MULTILINE)
 
@@ -148,7 +146,7 @@ class LoginMonitor:
 
 def _read(path: Path, user: str) -> str:
     if path.is_dir():
-        path = path / f"{user}{SUFFIX}"
+        path = path / f"{user}{SEED_SUFFIX}"
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+#: Extension of the files with the seeds of users.
+SEED_SUFFIX = ".nk"
+
 
 class BusSettings(Protocol):
     """How to connect to NATS, and how events are consumed. Read only."""

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from cli.host.forked_workers import ForkedWorker, ForkedWorkers
-from shared.contracts.errors import UnavailableError
+from cli.operations.credentials import USERS_FILE, seeds_of
+from shared.contracts.errors import ConfigurationError, UnavailableError
 from tests.support.servers import free_port
 from tests.support.speed import limit
 
@@ -111,3 +112,40 @@ def _command_line(pid: int) -> str:
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def test_a_job_that_fails_raises_its_error_here(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.write_text("a file where a folder should be")
+    async with forks() as running:
+        with pytest.raises(ConfigurationError, match="data"):
+            await asyncio.wait_for(running.run_job("issue", environment(folder)), limit(60))
+
+
+async def test_a_wrong_setting_is_named_by_the_job(tmp_path: Path) -> None:
+    async with forks() as running:
+        job = running.run_job("issue", environment(tmp_path, ANSWERBUS_PORT="no number"))
+        with pytest.raises(ConfigurationError, match="port"):
+            await asyncio.wait_for(job, limit(60))
+
+
+async def test_a_job_writes_the_users_of_the_embedded_server(tmp_path: Path) -> None:
+    async with forks() as running:
+        assert await asyncio.wait_for(running.run_job("issue", environment(tmp_path)), limit(60)) == []
+
+    assert "nkey" in (seeds_of(tmp_path) / USERS_FILE).read_text()
+    assert (seeds_of(tmp_path) / "operator.nk").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_job_that_ends_without_a_result_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with forks() as running:
+        start = running.start
+
+        async def killed(name: str, values: dict[str, str]) -> ForkedWorker:
+            job = await start(name, values)
+            job.kill()
+            return job
+
+        monkeypatch.setattr(running, "start", killed)
+        with pytest.raises(UnavailableError, match="prepare ended without a result"):
+            await asyncio.wait_for(running.run_job("prepare", environment(tmp_path)), limit(60))
