@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test deploy-test sbom lint docs clients bench quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up test deploy-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -67,6 +67,9 @@ clients: docs ## Build the TypeScript client and the chat page, with types gener
 
 bench: $(STAMP) ## Measure the pipeline and its baselines (about six minutes)
 	$(BIN)/python -m tests.bench
+
+regression: $(STAMP) ## Fail where the platform has become slower than committed, as a multiple of the raw chain (a minute)
+	$(BIN)/python -m tests.bench.regression
 
 quality: $(STAMP) ## Ask 80 questions about four documentations and judge the answers; QUALITY_ARGS: more arguments
 	$(BIN)/python -m tests.quality $(QUALITY_ARGS)

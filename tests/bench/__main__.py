@@ -14,6 +14,7 @@ import uvloop
 from rich.console import Console
 
 from . import (
+    against_raw,
     answers,
     backup,
     broker_away,
@@ -27,6 +28,7 @@ from . import (
     http_answers,
     intranet,
     lanes,
+    loops,
     models,
     pipelines,
     poison,
@@ -39,7 +41,7 @@ from .chain import Load
 from .environment import describe
 from .report import Section, as_json, markdown, replace_section, rich_table
 
-USUAL = ("chains", "chains-fsync", "platform", "cache", "models", "answers-with-models")
+USUAL = ("chains", "chains-fsync", "against-raw", "platform", "cache", "models", "answers-with-models")
 #: These run when they are named only: they take long, or want a running platform.
 NAMED = (
     "retrieval",
@@ -47,6 +49,7 @@ NAMED = (
     "http",
     "clients",
     "lanes",
+    "loops",
     "poison",
     "history",
     "replay",
@@ -94,6 +97,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         for part in ("chains", "chains-fsync")
         if part in parts
     ]
+    if "against-raw" in parts:
+        sections += await against_raw.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "platform" in parts:
         sections += await whole.compare(rounds=rounds, quick=arguments.quick, say=say)
     if "cache" in parts:
@@ -111,6 +116,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
     if "replay" in parts:
         sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
+    if "loops" in parts:
+        sections += await loops.compare(quick=arguments.quick, say=say)
     if "lanes" in parts:
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "record" in parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Self
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+#: The state of a listening socket in /proc/net/tcp.
+_LISTEN = "0A"
 
 
 class Meter:
@@ -59,3 +62,14 @@ def stage_of(pid: int) -> str:
     if "nats-server" in command:
         return "nats-server"
     return "fork server" if "fork_server" in command else Path(command.split(" ", 1)[0]).name
+
+
+def listening_ports(pid: int) -> list[int]:
+    """The TCP ports on which the process listens."""
+    inodes = set()
+    for descriptor in (Path("/proc") / str(pid) / "fd").iterdir():
+        with contextlib.suppress(OSError):
+            if found := re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink())):
+                inodes.add(found[1])
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(row[1].split(":")[1], 16) for row in rows if row[3] == _LISTEN and row[9] in inodes]

@@ -1,0 +1,64 @@
+"""How long the event loop of each worker was blocked: under questions, and while documents are ingested beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+
+import httpx
+
+from tests.support.platform import Platform, cli, running
+
+from .chains import Say
+from .http_load import bodies, load
+from .processes import listening_ports, stage_of
+from .report import Section
+from .whole import WARM_UP, corpus
+
+LONGEST, OFTEN = "longest ms", "wakes later than 50 ms, of a thousand"
+ASKED, IN_FLIGHT = 3000, 64
+_LATE = 0.05
+_BUCKET = re.compile(r'answerbus_loop_blocked_seconds_bucket\{le="([^"]+)"\} (\S+)')
+_LONGEST = re.compile(r"^answerbus_loop_blocked_longest_seconds (\S+)", re.MULTILINE)
+
+
+async def compare(*, quick: bool, say: Say) -> list[Section]:
+    """What each worker's watchdog measured since its start, after the questions and the documents.
+
+    A process that waits for one of two busy cores wakes late as well: that is in these figures.
+    """
+    section = Section("loops", "Event loops, 64 questions in flight beside ingestion", (LONGEST, OFTEN), ())
+    with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
+        root = Path(folder)
+        questions, documents = corpus(root)
+        with running(root / "data") as platform:
+            await load(platform.url, bodies(questions, WARM_UP, distinct=True), in_flight=16)
+            ingesting = asyncio.to_thread(cli, "ingest", str(documents), "--url", platform.url, "--json", timeout=600)
+            asking = load(
+                platform.url, bodies(questions, ASKED // 5 if quick else ASKED, distinct=True), in_flight=IN_FLIGHT
+            )
+            await asyncio.gather(ingesting, asking)
+            for name, (longest, often) in (await _blocked(platform)).items():
+                section.add(name, {LONGEST: longest, OFTEN: often})
+                say(f"{name}: {longest:.0f} ms, {often:.1f} ‰ of the wakes")
+    return [section]
+
+
+async def _blocked(platform: Platform) -> dict[str, tuple[float, float]]:
+    """By stage, the longest blocked time in milliseconds and the late wakes per thousand."""
+    found: dict[str, tuple[float, float]] = {}
+    async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+        workers = [pid for pid in platform.processes() if pid != platform.nats_server()]
+        for pid in workers:
+            for port in listening_ports(pid):
+                text = (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+                if (longest := _LONGEST.search(text)) is None:
+                    continue
+                buckets = {float(bound): float(count) for bound, count in _BUCKET.findall(text)}
+                whole = buckets[float("inf")]
+                in_time = max(count for bound, count in buckets.items() if bound <= _LATE)
+                found[stage_of(pid)] = (float(longest[1]) * 1000, 1000 * (whole - in_time) / whole)
+                break
+    return found

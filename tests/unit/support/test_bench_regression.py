@@ -1,0 +1,42 @@
+"""What the regression bench calls slower: ratios to the raw chain of the same round."""
+
+from __future__ import annotations
+
+import json
+
+from tests.bench.against_raw import CPU, P50, PLATFORM, RATE, RAW
+from tests.bench.regression import COMMITTED, best, faults
+from tests.bench.report import Section
+
+BEFORE = {RATE: 0.30, P50: 4.0, CPU: 8.0}
+
+
+def test_equal_and_better_ratios_pass() -> None:
+    assert faults(BEFORE, BEFORE) == []
+    assert faults({RATE: 0.60, P50: 2.0, CPU: 4.0}, BEFORE) == []
+
+
+def test_a_ratio_a_little_worse_passes() -> None:
+    assert faults({RATE: 0.25, P50: 4.9, CPU: 9.9}, BEFORE) == []
+
+
+def test_each_ratio_that_is_much_worse_is_named() -> None:
+    found = faults({RATE: 0.23, P50: 5.1, CPU: 8.0}, BEFORE)
+
+    assert [one.split(":")[0] for one in found] == [RATE, P50]
+    assert "0.23 × the raw chain, 0.30 × before" in found[0]
+
+
+def test_the_best_round_counts_and_each_is_set_against_its_own_raw_chain() -> None:
+    section = Section("against-raw", "", (RATE, P50, CPU), (RAW,))
+    for raw, platform in (((400, 6, 2), (100, 30, 20)), ((100, 20, 4), (40, 60, 24))):
+        section.add(RAW, dict(zip((RATE, P50, CPU), raw, strict=True)))
+        section.add(PLATFORM, dict(zip((RATE, P50, CPU), platform, strict=True)))
+
+    assert best(section) == {RATE: 0.4, P50: 3.0, CPU: 6.0}
+
+
+def test_the_committed_ratios_are_those_that_are_measured() -> None:
+    committed = json.loads(COMMITTED.read_text())
+
+    assert set(committed) == {RATE, P50, CPU}
