@@ -1,49 +1,98 @@
-"""`answerbus experiments start|show`: a candidate pipeline beside the live one, on live questions."""
+"""`answerbus experiments …`: a candidate pipeline beside the live one, on live questions."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options import DATA, Data, Json, Url
 
 if TYPE_CHECKING:
+    from cli.experiments.guards import Limits
     from cli.experiments.report import ExperimentReport
     from cli.experiments.shadow import ShadowRun
 
 app = typer.Typer(help="A candidate pipeline beside the live one, on live questions.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="Name of the experiment; its pairs are kept in experiments/NAME.")]
+Name = Annotated[
+    str, typer.Argument(help="Name of the experiment; the pairs of a shadow run are kept in experiments/NAME.")
+]
 Out = Annotated[Path | None, typer.Option(help="Another folder for its pairs and report.")]
+
+
+Mode = Annotated[str, typer.Option(help="shadow: ask questions again; split: share them among arms.")]
+Candidate = Annotated[str, typer.Option(help="shadow: the pipeline to try, NAME or NAME@REVISION.")]
+LivePipeline = Annotated[str, typer.Option(help="The live pipeline whose questions are asked again or split.")]
+Weights = Annotated[str, typer.Option(help="split: shares of the arms, such as default=90,candidate=10.")]
+Sticky = Annotated[str, typer.Option(help="split: what keeps its arm: user (where one is known) or conversation.")]
+Share = Annotated[float, typer.Option(min=0.0001, max=1, help="Share of its live questions.")]
+Lasts = Annotated[str, typer.Option("--for", help="Time after which it ends: 90s, 30m, 2h or 7d.")]
+Most = Annotated[int, typer.Option(min=1, help="Questions after which it ends.")]
+MaxCost = Annotated[float, typer.Option(min=0, help="USD of the candidate after which it ends; 0: any.")]
+_SLOWER = "Halt if the candidate surely takes more than so many times as long; 0: never."
+Slower = Annotated[float | None, typer.Option(min=0, help=f"{_SLOWER} Default: 3; split: 1.5, of the 95th percentile.")]
+AtOnce = Annotated[int, typer.Option(min=1, max=32, help="Shadows asked concurrently.")]
 
 
 @app.command("start")
 def start(
     name: Name,
-    candidate: Annotated[str, typer.Option(help="The pipeline to try, NAME or NAME@REVISION.")],
-    pipeline: Annotated[str, typer.Option(help="The live pipeline whose questions are asked again.")] = "default",
-    share: Annotated[float, typer.Option(min=0.0001, max=1, help="Share of its live questions.")] = 0.1,
-    lasts: Annotated[str, typer.Option("--for", help="Time after which it ends: 90s, 30m, 2h or 7d.")] = "1d",
-    most: Annotated[int, typer.Option(min=1, help="Questions after which it ends.")] = 200,
-    max_cost: Annotated[float, typer.Option(min=0, help="USD of the candidate after which it ends; 0: any.")] = 0,
-    slower: Annotated[
-        float, typer.Option(min=0, help="Halt if the candidate surely takes more than so many times as long; 0: never.")
-    ] = 3,
-    at_once: Annotated[int, typer.Option(min=1, max=32, help="Shadows asked concurrently.")] = 2,
+    mode: Mode = "shadow",
+    candidate: Candidate = "",
+    pipeline: LivePipeline = "default",
+    weights: Weights = "",
+    sticky: Sticky = "user",
+    share: Share = 0.1,
+    lasts: Lasts = "1d",
+    most: Most = 200,
+    max_cost: MaxCost = 0,
+    slower: Slower = None,
+    at_once: AtOnce = 2,
     out: Out = None,
     url: Url = "",
     data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Ask a share of the live questions again of a candidate, until it ends; exit code 1 if a guard halted it.
+    """Try a candidate on live questions: in the shadow of the live pipeline, or split among arms.
 
-    Askers, caches, sessions and statistics never see the shadows. After Ctrl-C the same command goes on. If the gateway
-    has API keys, this needs the key of an operator; the gateway needs an operator's logins.
+    shadow: a share of the questions is asked again of the candidate, until it ends; exit code 1 if a guard halted it.
+    Askers, caches, sessions and statistics never see the shadows. After Ctrl-C the same command goes on. The gateway
+    needs an operator's logins. split: users are answered by the arms, by weight. The command returns at once; the
+    platform halts the experiment by itself when a guard says so. If the gateway has API keys, both need the key of an
+    operator.
     """
-    from cli.client import connect
+    from cli.output import fail
+
+    if mode == "split":
+        _start_split(name, pipeline, weights, sticky, slower, url, data, as_json=as_json)
+        return
+    if mode != "shadow":
+        fail(f"--mode {mode}: choose shadow or split", 2)
+    if not candidate:
+        fail("--candidate: name the pipeline to try", 2)
     from cli.experiments.guards import Limits
+
+    limits = Limits(most, max_cost, 3.0 if slower is None else slower)
+    _start_shadow(name, pipeline, candidate, share, limits, lasts, at_once, out, url, data, as_json=as_json)
+
+
+def _start_shadow(
+    name: str,
+    pipeline: str,
+    candidate: str,
+    share: float,
+    limits: Limits,
+    lasts: str,
+    at_once: int,
+    out: Path | None,
+    url: str,
+    data: Path,
+    *,
+    as_json: bool,
+) -> None:
+    from cli.client import connect
     from cli.experiments.shadow import ShadowRun, resolved
     from cli.options import duration_seconds
     from cli.output import run
@@ -53,7 +102,6 @@ def start(
     async def work() -> ExperimentReport:
         async with connect(url, data, quiet=as_json) as client:
             label = await resolved(client, candidate)
-            limits = Limits(most, max_cost, slower)
             shadow = ShadowRun(client, name, pipeline, label, share, limits, folder, at_once)
             return await _watched(shadow, seconds)
 
@@ -63,13 +111,82 @@ def start(
         raise typer.Exit(1)
 
 
+def _start_split(
+    name: str, pipeline: str, weights: str, sticky: str, slower: float | None, url: str, data: Path, *, as_json: bool
+) -> None:
+    from cli.experiments.split import weights_of
+    from cli.output import fail
+    from shared.contracts.errors import RefusedError
+
+    try:
+        body: dict[str, Any] = {"name": name, "pipeline": pipeline, "weights": weights_of(weights), "sticky": sticky}
+    except RefusedError as error:
+        fail(str(error), 2)
+    if slower is not None:
+        body["slower"] = slower
+    _call("POST", "", url, data, as_json=as_json, json=body)
+
+
+def _call(method: str, path: str, url: str, data: Path, *, as_json: bool, **options: Any) -> None:
+    """Call a route of one experiment, and show its state."""
+    from cli.client import connect
+    from cli.output import run
+    from cli.views.experiments import show_experiment
+
+    async def work() -> Any:
+        async with connect(url, data, quiet=as_json) as client:
+            return await client.call(method, f"/api/v1/experiments{path}", **options)
+
+    show_experiment(run(work), as_json=as_json)
+
+
+@app.command("list")
+def list_all(url: Url = "", data: Data = DATA, as_json: Json = False) -> None:
+    """List the splits of live questions, the newest first."""
+    from cli.client import connect
+    from cli.output import run
+    from cli.views.experiments import show_experiments
+
+    async def work() -> Any:
+        async with connect(url, data, quiet=as_json) as client:
+            return await client.call("GET", "/api/v1/experiments")
+
+    show_experiments(run(work), as_json=as_json)
+
+
+@app.command("stop")
+def stop(name: Name, url: Url = "", data: Data = DATA, as_json: Json = False) -> None:
+    """End a split: every question is answered by the live pipeline again."""
+    _call("POST", f"/{name}/stop", url, data, as_json=as_json)
+
+
+@app.command("promote")
+def promote(
+    name: Name,
+    arm: Annotated[str, typer.Option(help="Which candidate, where there are several.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
+    """Make a candidate's document the newest revision of the live pipeline, and end the split.
+
+    The gateway needs an operator's logins.
+    """
+    _call("POST", f"/{name}/promote", url, data, as_json=as_json, json={"arm": arm})
+
+
 @app.command("show")
 def show(
     name: Name,
     out: Out = None,
+    url: Url = "",
+    data: Data = DATA,
     as_json: Json = False,
 ) -> None:
-    """Show what the pairs of an experiment say so far."""
+    """Show what an experiment says so far: the pairs of a shadow run on this machine, or the arms of a split."""
+    if out is None and not (Path("experiments") / name).exists():
+        _call("GET", f"/{name}", url, data, as_json=as_json)
+        return
     from cli.experiments.report import ExperimentReport
     from cli.experiments.shadow import read_pairs
     from cli.output import fail

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cli.experiments.confidence_sequence import ALPHA, estimate
 from cli.experiments.pairs import MEASURES, Pair, differences, verdict
+from shared.operations.confidence_sequence import ALPHA, estimate
 
 #: Measures of which a loss halts the experiment as soon as it is sure. Each gets its part of the error, so that all of
 #: them together halt at most `ALPHA` of the experiments with an equal candidate.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.experiments.confidence_sequence import Estimate, estimate
 from shared.contracts.domain import Value
 from shared.contracts.outcome import OUTCOMES, OutcomeName
+from shared.operations.confidence_sequence import Estimate, estimate
 
 
 class Side(Value):

@@ -11,9 +11,9 @@ from typing import Any
 
 from cli.evaluation import plots
 from cli.evaluation.report import page, table_html
-from cli.experiments.confidence_sequence import LEAST, Estimate, detectable
 from cli.experiments.guards import Halt
 from cli.experiments.pairs import Pair, by_language, compared, verdict
+from shared.operations.confidence_sequence import LEAST, Estimate, detectable
 from shared.text.excerpts import clipped
 from shared.text.sanitizer import visible
 

@@ -67,6 +67,7 @@ _BUCKETS = (
     subjects.LIMITS_BUCKET,
     subjects.TICKETS_BUCKET,
     subjects.CRAWLS_BUCKET,
+    subjects.EXPERIMENTS_BUCKET,
 )
 #: Every stream that provisioning creates, also those of buckets.
 OWN_STREAMS = frozenset(
@@ -345,6 +346,7 @@ def _erasable_buckets(settings: Settings) -> list[StreamConfig]:
         subjects.LIMITS_BUCKET: StorageType.MEMORY,
         subjects.TICKETS_BUCKET: StorageType.MEMORY,
         subjects.CRAWLS_BUCKET: StorageType.FILE,
+        subjects.EXPERIMENTS_BUCKET: StorageType.FILE,
     }
     return [_bucket(bucket, settings, storage=kind, max_msgs_per_subject=1) for bucket, kind in storage.items()]
 

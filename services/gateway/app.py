@@ -5,30 +5,24 @@ from __future__ import annotations
 from services.gateway.http_server import HttpServer
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import gateway_of
-from shared.contracts import facts
+from shared.contracts import facts, subjects
 from shared.contracts.requests import moderation, persistence, quality, retrieval
 from shared.contracts.requests.sections import section_request
 from shared.contracts.signals import Token
 from shared.contracts.stage import Access, Stage
-from shared.contracts.subjects import (
-    ANSWERS_BUCKET,
-    CRAWLS_BUCKET,
-    DOCUMENTS_BUCKET,
-    LIMITS_BUCKET,
-    SECRETS_BUCKET,
-    SESSIONS_BUCKET,
-    STREAM_SUBJECTS,
-    TICKETS_BUCKET,
-    live,
-    signal,
-)
 from shared.runtime.context import StageContext
 
 NAME = "gateway"
 ACCESS = Access(
-    reads=(SESSIONS_BUCKET, ANSWERS_BUCKET),
-    keeps=(SECRETS_BUCKET, LIMITS_BUCKET, TICKETS_BUCKET, CRAWLS_BUCKET),
-    objects=(DOCUMENTS_BUCKET,),
+    reads=(subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET),
+    keeps=(
+        subjects.SECRETS_BUCKET,
+        subjects.LIMITS_BUCKET,
+        subjects.TICKETS_BUCKET,
+        subjects.CRAWLS_BUCKET,
+        subjects.EXPERIMENTS_BUCKET,
+    ),
+    objects=(subjects.DOCUMENTS_BUCKET,),
     asks=(
         retrieval.SearchRequest,
         retrieval.DocumentsRequest,
@@ -57,7 +51,7 @@ ACCESS = Access(
         moderation.ClassifyRequest,
         *(section_request(stage) for stage in facts.stage_names() if stage != NAME),
     ),
-    follows=(*map(live, STREAM_SUBJECTS), signal(Token.kind, "*")),
+    follows=(*map(subjects.live, subjects.STREAM_SUBJECTS), subjects.signal(Token.kind, "*")),
     log=True,
     stages=True,
     dead=True,
@@ -69,7 +63,7 @@ def build(context: StageContext) -> Stage:
     stage.publishes(facts.QuestionAsked, facts.AnswerReused, facts.QuestionWithdrawn, facts.FeedbackGiven)
     stage.publishes(facts.DocumentSubmitted, facts.ErasureRequested)
     gateway = gateway_of(context)
-    for port in (gateway.admission, gateway.operations, gateway.crawls, HttpServer(gateway)):
+    for port in (gateway.admission, gateway.operations, gateway.crawls, gateway.experiments, HttpServer(gateway)):
         stage.opens(port)
     return stage
 

@@ -12,6 +12,7 @@ from services.gateway.anonymous_sessions import AnonymousSessions
 from services.gateway.auth import Authenticator, Tokens
 from services.gateway.crawls import Crawls
 from services.gateway.erasure import ErasureService
+from services.gateway.experiments import Experiments
 from services.gateway.handler import QuestionService
 from services.gateway.issuer_metadata import IssuerMetadata
 from services.gateway.mcp.sessions import McpSessions
@@ -28,6 +29,7 @@ from shared.contracts.subjects import (
     ANSWERS_BUCKET,
     CRAWLS_BUCKET,
     DOCUMENTS_BUCKET,
+    EXPERIMENTS_BUCKET,
     LIMITS_BUCKET,
     SECRETS_BUCKET,
     SESSIONS_BUCKET,
@@ -55,6 +57,7 @@ class Gateway:
     login: IssuerMetadata
     figures: FigureReader
     crawls: Crawls
+    experiments: Experiments
 
     @property
     def erasures(self) -> ErasureService:
@@ -76,6 +79,7 @@ def gateway_of(context: StageContext) -> Gateway:
     secrets = context.stores.key_value(SECRETS_BUCKET)
     notes = context.stores.key_value(TICKETS_BUCKET)
     sessions = AnonymousSessions(context.settings, secrets)
+    experiments = Experiments(context.pipelines, context.stores.key_value(EXPERIMENTS_BUCKET))
     questions = QuestionService(
         settings=context.settings,
         pipelines=context.pipelines,
@@ -89,6 +93,7 @@ def gateway_of(context: StageContext) -> Gateway:
         admit=admission.check,
         limits=limits,
         ids=QuestionIds(context.settings, secrets),
+        experiments=experiments,
     )
     return Gateway(
         context=context,
@@ -107,6 +112,7 @@ def gateway_of(context: StageContext) -> Gateway:
         login=IssuerMetadata(context.settings),
         figures=FigureReader(context.overview),
         crawls=Crawls(context.settings, context.stores.key_value(CRAWLS_BUCKET), questions),
+        experiments=experiments,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from services.persistence.group_commit import GroupCommit
@@ -22,9 +22,11 @@ from services.persistence.ports import (
 from services.persistence.rollups import Rollup, RollupKey, Span
 from shared.contracts.domain import AnswerEvaluation
 from shared.contracts.errors import PermanentError, TransientError, UnavailableError
+from shared.contracts.experiments import ArmFigures, Experiment, SplitFigures
 from shared.contracts.requests.persistence import DocumentRevision, Exchange, Rating
 from shared.contracts.requests.quality import FeedbackLine, PipelineSide, QualityReport
 from shared.observability.store_monitor import StoreMonitor
+from shared.operations.split_guards import SLOW_SHARE
 
 if TYPE_CHECKING:
     from services.persistence.sql import Database
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 MOST_IDS = 500
 #: Seconds in which the database answers the cheapest statement.
 PROBE_SECONDS = 5.0
+#: Questions of the live arm of an experiment by which it is decided what is slow.
+LIMIT_FROM = 100
 
 
 class SqlRecord:
@@ -186,6 +190,31 @@ class SqlRecord:
         return await asyncio.to_thread(
             lambda: [_compared(row, scores[row["id"]], *ratings.get(row["id"], (0, 0))) for row in rows]
         )
+
+    async def count_arms(self, experiment: Experiment) -> SplitFigures:
+        from services.persistence import experiment_sql
+
+        limit = experiment.figures.limit_ms or await self._slow_limit(experiment)
+        rows = {row["arm"]: row for row in await self._read(experiment_sql.arms(experiment, limit))}
+        disliked = {row["arm"]: row["thumbs_down"] for row in await self._read(experiment_sql.disliked(experiment))}
+        found = []
+        for name in (one.name for one in experiment.arms):
+            row = rows.get(name, {"arm": name})
+            rank = int(row.get("questions", 0) * SLOW_SHARE)
+            at = await self._read(experiment_sql.duration_at(experiment, name, rank)) if rows.get(name) else ()
+            p95 = at[0]["elapsed_ms"] if at else 0.0
+            found.append(ArmFigures.model_validate({**row, "p95_ms": p95, "thumbs_down": disliked.get(name, 0)}))
+        return SplitFigures(limit_ms=limit, arms=tuple(found), at=datetime.now(UTC))
+
+    async def _slow_limit(self, experiment: Experiment) -> float:
+        """What counts as slow, in milliseconds: from the first questions of the live arm; 0 until there are enough."""
+        from services.persistence import experiment_sql
+
+        rows = await self._read(experiment_sql.first_durations(experiment, experiment.live.name, LIMIT_FROM))
+        if len(rows) < LIMIT_FROM:
+            return 0.0
+        ordered = sorted(row["elapsed_ms"] for row in rows)
+        return float(experiment.slower * ordered[int(LIMIT_FROM * (1 - SLOW_SHARE))])
 
     async def balances(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         from services.persistence import sql_queries

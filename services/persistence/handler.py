@@ -30,6 +30,7 @@ from shared.contracts.facts import (
     Ending,
     ExchangeEvaluated,
     ExchangeRecorded,
+    ExperimentEnded,
     FeedbackGiven,
 )
 from shared.contracts.requests.persistence import Exchange
@@ -59,6 +60,7 @@ def register_fact_handlers(stage: Stage, recorder: Recorder, erasure: ErasureHan
     stage.on(recorder.record_evaluation)
     stage.on(recorder.record_indexed)
     stage.on(recorder.record_refused)
+    stage.on(recorder.record_experiment)
     stage.on(erasure.erase_requested, concurrency=1)
     stage.on(erasure.continue_erasure, concurrency=1)
 
@@ -173,6 +175,9 @@ class Recorder:
         await self._record.save(projection.refused(fact, envelope))
         if revision := projection.revision(fact, envelope):
             await self._record.save(revision)
+
+    async def record_experiment(self, fact: ExperimentEnded, envelope: Envelope) -> None:
+        await self._record.save(projection.experiment(fact, envelope))
 
     async def _with_booking(self, exchange: Exchange) -> Exchange:
         """The exchange with the session that its question booked, where the ending could not tell it.

@@ -131,6 +131,8 @@ class ExchangeCriteria:
     language: str = ""
     text: str = ""
     parent: str = ""
+    experiment: str = ""
+    arm: str = ""
 
 
 @dataclass(frozen=True)

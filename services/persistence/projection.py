@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from services.persistence.ports import SOURCE_CHARS, DocumentState, Evaluation, Feedback, StoredRevision
+from services.persistence.ports import SOURCE_CHARS, DocumentState, Evaluation, Feedback, StoredReport, StoredRevision
 from shared.contracts.domain import Lane, Usage
 from shared.contracts.envelope import Envelope
 from shared.contracts.facts import (
@@ -13,6 +13,7 @@ from shared.contracts.facts import (
     DocumentRefused,
     Ending,
     ExchangeEvaluated,
+    ExperimentEnded,
     FeedbackGiven,
 )
 from shared.contracts.outcome import Outcome, outcome_of
@@ -43,6 +44,8 @@ def exchange(ending: Ending, envelope: Envelope) -> Exchange:
         asker=envelope.asker,
         parent=envelope.parent,
         reuse_key=envelope.reuse_key,
+        experiment=envelope.experiment.experiment if envelope.experiment else "",
+        arm=envelope.experiment.arm if envelope.experiment else "",
         **_outcome_columns(outcome_of(ending), envelope),
     )
 
@@ -117,6 +120,25 @@ def revision(fact: DocumentIndexed | DocumentRefused, envelope: Envelope) -> Sto
         submission=envelope.correlation_id,
         at=envelope.occurred_at,
         **told,
+    )
+
+
+def experiment(ended: ExperimentEnded, envelope: Envelope) -> StoredReport:
+    """The report of an experiment that has ended: its figures by arm, and all that the fact says."""
+    figures = {
+        f"{one.arm}.{name}": float(value)
+        for one in ended.figures.arms
+        for name, value in one.model_dump(exclude={"arm"}).items()
+    }
+    return StoredReport(
+        id=envelope.correlation_id,
+        tenant=envelope.tenant,
+        kind="experiment",
+        name=ended.name,
+        by=plain(ended.by),
+        figures=figures,
+        report=ended.model_dump(mode="json"),
+        at=ended.ended_at,
     )
 
 

@@ -58,6 +58,8 @@ def _conditions(criteria: ExchangeCriteria) -> list[ColumnElement[bool]]:
         "lane": criteria.lane,
         "language": criteria.language,
         "parent": criteria.parent,
+        "experiment": criteria.experiment,
+        "arm": criteria.arm,
     }
     fits: list[ColumnElement[bool]] = [exchanges.c[name] == value for name, value in equal.items() if value]
     if criteria.since:

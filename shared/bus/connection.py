@@ -39,6 +39,13 @@ PING_INTERVAL = 5
 RECONNECT_WAIT = 0.5
 #: The longest pause between two probes of a key-value bucket that does not respond, in seconds.
 BUCKET_PAUSE = 2.0
+#: Buckets with secrets, or whose loss would change what is answered.
+_ALWAYS_IN_NATS = (
+    subjects.SECRETS_BUCKET,
+    subjects.TICKETS_BUCKET,
+    subjects.CRAWLS_BUCKET,
+    subjects.EXPERIMENTS_BUCKET,
+)
 
 
 class Connection:
@@ -141,7 +148,7 @@ class Connection:
     def key_value(self, bucket: str) -> KeyValue:
         # Every stage can read all of Redis: no place for a secret.
         redis = self.settings.key_value_url.startswith(("redis://", "rediss://"))
-        if redis and bucket not in (subjects.SECRETS_BUCKET, subjects.TICKETS_BUCKET, subjects.CRAWLS_BUCKET):
+        if redis and bucket not in _ALWAYS_IN_NATS:
             store = RedisKeyValue(self.settings.key_value_url, prefix=f"answerbus:{bucket}:")
             if self._redis is None:  # shared by all buckets: one warning, one probe
                 self._redis = Reachability("redis", lambda: store.get("probe"))

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, ModelCall, PipelineRef, Route, Timing, Usage
 from shared.contracts.errors import InvalidEventError
+from shared.contracts.experiments import Assignment
 from shared.contracts.facts import FACTS, Fact
 from shared.contracts.tenants import DEFAULT_TENANT
 
@@ -42,7 +43,8 @@ class Envelope(BaseModel):
     `asker` is the pseudonym of who asked (`shared.contracts.pseudonyms`), `groups` are the asker's: they decide which
     documents the question is answered from (`shared.contracts.document_access`). `tenant` is the asker's
     (`shared.contracts.tenants`): whose documents, caches, record and figures it concerns. `route` is set where the
-    question named no pipeline and was routed to the one of the envelope.
+    question named no pipeline and was routed to the one of the envelope, `experiment` where an experiment chose the arm
+    that answers.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -67,6 +69,7 @@ class Envelope(BaseModel):
     asker: str = ""
     groups: tuple[str, ...] = ()
     route: Route | None = None
+    experiment: Assignment | None = None
 
     @property
     def remaining(self) -> float:
@@ -140,6 +143,7 @@ def opening(
     asker: str = "",
     groups: tuple[str, ...] = (),
     route: Route | None = None,
+    experiment: Assignment | None = None,
     timeline: tuple[Timing, ...] = (),
     model_calls: tuple[ModelCall, ...] = (),
 ) -> Event[F]:
@@ -161,6 +165,7 @@ def opening(
         asker=asker,
         groups=groups,
         route=route,
+        experiment=experiment,
         timeline=timeline,
         model_calls=model_calls,
         payload=fact,
@@ -201,6 +206,7 @@ def following(
         asker=cause.asker,
         groups=cause.groups,
         route=cause.route,
+        experiment=cause.experiment,
         payload=fact,
     )
 

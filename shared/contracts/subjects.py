@@ -37,6 +37,8 @@ LIMITS_BUCKET = "limits"
 TICKETS_BUCKET = "tickets"
 #: The state of crawls of sites: see `services.gateway.crawls`. Always in NATS.
 CRAWLS_BUCKET = "crawls"
+#: Experiments that split live questions: see `shared.contracts.experiments`. Always in NATS.
+EXPERIMENTS_BUCKET = "experiments"
 
 _ROOT = {Lane.LIVE: "qa", Lane.BACKGROUND: "bg"}
 _LANE = {root: lane for lane, root in _ROOT.items()}

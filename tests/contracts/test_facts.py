@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
@@ -43,6 +44,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(0, 10),  # within every limit that a field sets
     bool: st.booleans(),
     type(None): st.none(),
+    datetime: st.datetimes(timezones=st.just(UTC)),
     Any: JSON,
 }
 

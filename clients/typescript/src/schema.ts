@@ -1402,6 +1402,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiments
+         * @description List the experiments, the newest first.
+         */
+        get: operations["experiments_experiments"];
+        put?: never;
+        /**
+         * Start
+         * @description Split the live questions of a pipeline among revisions of pipelines, until a guard or an operator ends it.
+         *
+         *     Users and conversations keep their arm. Questions that name another pipeline, and those of the background lane,
+         *     belong to no arm.
+         */
+        post: operations["experiments_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiment
+         * @description Read an experiment with the figures of its arms and what they say.
+         */
+        get: operations["experiments_experiment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop
+         * @description End an experiment: every question is answered by the live pipeline again.
+         */
+        post: operations["experiments_stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{name}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promote
+         * @description Store a candidate's document as the newest revision of the live pipeline, and end the experiment.
+         */
+        post: operations["experiments_promote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -1753,6 +1840,85 @@ export interface components {
             revision: number;
             /** Changed */
             changed: boolean;
+        };
+        /**
+         * ArmDifference
+         * @description A candidate minus the live pipeline, as shares of the questions; the interval holds at every look.
+         *
+         *     It has no bounds before each arm has twenty questions.
+         */
+        ArmDifference: {
+            /** Arm */
+            arm: string;
+            /**
+             * Measure
+             * @enum {string}
+             */
+            measure: "errors" | "refutations" | "slow" | "thumbs_down" | "changed";
+            /** Difference */
+            difference: number;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** Says */
+            says: string;
+        };
+        /**
+         * ArmFigures
+         * @description What is on record of an arm; questions that were reused from a cache or withdrawn are not counted.
+         *
+         *     `errors` were abandoned, `refutations` needed more than one attempt, `slow` took longer than the experiment's
+         *     limit, `thumbs_down` were rated down. Times are in milliseconds.
+         */
+        ArmFigures: {
+            /** Arm */
+            arm: string;
+            /**
+             * Questions
+             * @default 0
+             */
+            questions?: number;
+            /**
+             * Errors
+             * @default 0
+             */
+            errors?: number;
+            /**
+             * Refutations
+             * @default 0
+             */
+            refutations?: number;
+            /**
+             * Slow
+             * @default 0
+             */
+            slow?: number;
+            /**
+             * Thumbs Down
+             * @default 0
+             */
+            thumbs_down?: number;
+            /**
+             * Mean Ms
+             * @default 0
+             */
+            mean_ms?: number;
+            /**
+             * P95 Ms
+             * @default 0
+             */
+            p95_ms?: number;
+        };
+        /**
+         * Assignment
+         * @description The experiment that a question belongs to, and the arm that answers it.
+         */
+        Assignment: {
+            /** Experiment */
+            experiment: string;
+            /** Arm */
+            arm: string;
         };
         /**
          * Change
@@ -2632,6 +2798,104 @@ export interface components {
              * @default null
              */
             code?: string | null;
+        };
+        /**
+         * ExperimentList
+         * @description The newest first.
+         */
+        ExperimentList: {
+            /** Experiments */
+            experiments: components["schemas"]["ExperimentState"][];
+        };
+        /**
+         * ExperimentState
+         * @description An experiment with what its figures say.
+         */
+        ExperimentState: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Pipeline */
+            pipeline: string;
+            /** Arms */
+            arms: components["schemas"]["SplitArm"][];
+            /**
+             * Sticky
+             * @default user
+             * @enum {string}
+             */
+            sticky?: "user" | "conversation";
+            /**
+             * Slower
+             * @default 1.5
+             */
+            slower?: number;
+            /**
+             * Status
+             * @default running
+             * @enum {string}
+             */
+            status?: "running" | "halted" | "stopped" | "promoted";
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Started By
+             * @default
+             */
+            started_by?: string;
+            /**
+             * Tenant
+             * @default default
+             */
+            tenant?: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /**
+             * Ended By
+             * @default
+             */
+            ended_by?: string;
+            /**
+             * Guard
+             * @default
+             */
+            guard?: ("errors" | "refutations" | "slow" | "thumbs_down" | "changed") | "";
+            /**
+             * Reason
+             * @default
+             */
+            reason?: string;
+            /**
+             * Arm
+             * @default
+             */
+            arm?: string;
+            /**
+             * Revision
+             * @default 0
+             */
+            revision?: number;
+            /**
+             * @default {
+             *       "limit_ms": 0,
+             *       "arms": []
+             *     }
+             */
+            figures?: components["schemas"]["SplitFigures"];
+            /**
+             * Announced
+             * @default false
+             */
+            announced?: boolean;
+            /**
+             * Differences
+             * @default []
+             */
+            differences?: components["schemas"]["ArmDifference"][];
         };
         /**
          * ExplainedDraft
@@ -3906,6 +4170,18 @@ export interface components {
             reason?: string;
         };
         /**
+         * PromotionIn
+         * @description Which candidate becomes the live pipeline.
+         */
+        PromotionIn: {
+            /**
+             * Arm
+             * @description Empty: the only candidate.
+             * @default
+             */
+            arm?: string;
+        };
+        /**
          * QualityReport
          * @description A report of an evaluation that was kept: its `figures` by their place in the report (`scores.overall`).
          *
@@ -4355,6 +4631,7 @@ export interface components {
              */
             origin?: string;
             route?: components["schemas"]["Route"] | null;
+            experiment?: components["schemas"]["Assignment"] | null;
             /**
              * Kept In
              * @default log
@@ -5326,6 +5603,79 @@ export interface components {
              * @default
              */
             after?: string;
+        };
+        /**
+         * SplitArm
+         * @description One arm: its name, the revision of a pipeline that answers, and its part of the questions (0 to 1).
+         */
+        SplitArm: {
+            /** Name */
+            name: string;
+            pipeline: components["schemas"]["PipelineRef"];
+            /** Share */
+            share: number;
+        };
+        /**
+         * SplitFigures
+         * @description The figures of all arms when they were counted last; `limit_ms` (0: not known yet) is what counts as slow.
+         */
+        SplitFigures: {
+            /**
+             * Limit Ms
+             * @default 0
+             */
+            limit_ms?: number;
+            /**
+             * Arms
+             * @default []
+             */
+            arms?: components["schemas"]["ArmFigures"][];
+            /** At */
+            at?: string | null;
+        };
+        /**
+         * SplitIn
+         * @description A split of live questions.
+         * @example {
+         *       "name": "shorter",
+         *       "weights": {
+         *         "candidate": 10,
+         *         "default": 90
+         *       }
+         *     }
+         */
+        SplitIn: {
+            /**
+             * Name
+             * @description Of the experiment; names are not used twice.
+             */
+            name: string;
+            /**
+             * Pipeline
+             * @description The live pipeline, which is one of the arms.
+             * @default default
+             */
+            pipeline?: string;
+            /**
+             * Weights
+             * @description By pipeline, NAME or NAME@REVISION; they count relative to one another.
+             */
+            weights: {
+                [key: string]: number;
+            };
+            /**
+             * Sticky
+             * @description What keeps its arm: the user, where one is known, else the conversation.
+             * @default user
+             * @enum {string}
+             */
+            sticky?: "user" | "conversation";
+            /**
+             * Slower
+             * @description How many times as slow a candidate's p95 may be; 0: any.
+             * @default 1.5
+             */
+            slower?: number;
         };
         /**
          * StartedReplay
@@ -6784,6 +7134,10 @@ export interface operations {
                 text?: string;
                 /** @description The question of which they are replays. */
                 parent?: string;
+                /** @description The split that they belong to. */
+                experiment?: string;
+                /** @description Of the experiment. */
+                arm?: string;
                 since?: string | null;
                 /** @description Exclusive. */
                 until?: string | null;
@@ -6834,6 +7188,10 @@ export interface operations {
                 text?: string;
                 /** @description The question of which they are replays. */
                 parent?: string;
+                /** @description The split that they belong to. */
+                experiment?: string;
+                /** @description Of the experiment. */
+                arm?: string;
                 since?: string | null;
                 /** @description Exclusive. */
                 until?: string | null;
@@ -8238,6 +8596,165 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AppliedPipeline"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_experiments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentList"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SplitIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_stop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentState"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    experiments_promote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromotionIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentState"];
                 };
             };
             /** @description An error; its text says what to send instead. */

@@ -37,7 +37,7 @@ class Exchange(Value):
     asked (`usage` is their sum), `effect`, what the question changed where its ending does not tell it, the `groups` of
     the asker, if there were any, and the `route` of a question that was routed. Times are UTC; `elapsed_ms` is from the
     question to its ending. `event_id` is that of the terminal fact. `asker`, `parent` and `reuse_key` are those of the
-    envelope.
+    envelope, `experiment` and `arm` of its assignment.
     """
 
     id: str
@@ -70,6 +70,8 @@ class Exchange(Value):
     asker: str = ""
     parent: str = ""
     reuse_key: str = ""
+    experiment: str = ""
+    arm: str = ""
 
     @property
     def shown(self) -> bool:
@@ -378,6 +380,8 @@ class ExchangeLine(QuestionSummary):
 
     outcome: OutcomeName
     ended_at: datetime
+    experiment: str = ""
+    arm: str = ""
 
 
 class ExchangesReply(Value):
@@ -391,8 +395,8 @@ class ExchangesFilter(Value):
     """Which exchanges, newest first, a page at a time; an empty field does not narrow.
 
     `source` selects those that showed or cited it, `rating` those that somebody rated so; `until` is exclusive. `text`
-    is part of the question or the answer, whatever its case; `parent` the question that replays repeat. `after` is the
-    cursor that the previous page returned.
+    is part of the question or the answer, whatever its case; `parent` the question that replays repeat. `experiment`
+    and `arm` select the questions of a split. `after` is the cursor that the previous page returned.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -406,6 +410,8 @@ class ExchangesFilter(Value):
     language: str = ""
     text: str = ""
     parent: str = ""
+    experiment: str = ""
+    arm: str = ""
     since: datetime | None = None
     until: datetime | None = None
     limit: int = Field(default=50, ge=1, le=200)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from cli.experiments import shadow as shadows
-from cli.experiments.confidence_sequence import LEAST, detectable, estimate
 from cli.experiments.guards import Limits, halted
 from cli.experiments.pairs import Pair, Side, compared, verdict
 from cli.experiments.report import ExperimentReport
 from cli.experiments.shadow import ShadowRun, read_pairs, resolved
 from shared.contracts.errors import NotFoundError, RefusedError
+from shared.operations.confidence_sequence import LEAST, detectable, estimate
 
 MANY = Limits(most=10_000)
 

@@ -178,6 +178,13 @@ ROUTES: dict[str, Access] = {
     "GET /api/v1/graph/entities": entry("editor"),
     "GET /api/v1/graph/entities/{entity_id}": entry("editor", "/api/v1/graph/entities/river%20gauge"),
     "GET /api/v1/submissions/{submission_id}": entry("editor of the tenant", f"/api/v1/submissions/{CID}"),
+    "POST /api/v1/experiments": entry("platform", json={"name": "trial", "weights": {}}, found=422),
+    "GET /api/v1/experiments": entry("platform"),
+    "GET /api/v1/experiments/{name}": entry("platform", "/api/v1/experiments/trial", found=404),
+    "POST /api/v1/experiments/{name}/stop": entry("platform", "/api/v1/experiments/trial/stop", found=404),
+    "POST /api/v1/experiments/{name}/promote": entry(
+        "platform", "/api/v1/experiments/trial/promote", json={}, found=501
+    ),
     "POST /api/v1/crawls": entry("editor", json={"sitemap": "http://127.0.0.1/sitemap.xml"}),
     "GET /api/v1/crawls": entry("editor"),
     "GET /api/v1/crawls/{crawl_id}": entry("editor", f"/api/v1/crawls/{CID}", found=404),

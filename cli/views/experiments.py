@@ -1,0 +1,49 @@
+"""Splits of live questions as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.output import print_json, table
+
+
+def show_experiment(experiment: dict[str, Any], *, as_json: bool) -> None:
+    """One split: how it stands, a row for each arm, and a row for each measure of a candidate."""
+    if as_json:
+        print_json(experiment)
+        return
+    reason = f": {experiment['reason']}" if experiment["reason"] else ""
+    revision = f"; {experiment['pipeline']}@{experiment['revision']}" if experiment["revision"] else ""
+    figures = {one["arm"]: one for one in experiment["figures"]["arms"]}
+    heads = ["arm", "pipeline", "share", "questions", "errors", "refutations", "slow", "thumbs down", "mean ms", "p95"]
+    names = ("questions", "errors", "refutations", "slow", "thumbs_down", "mean_ms", "p95_ms")
+    rows = [
+        [
+            arm["name"],
+            f"{arm['pipeline']['name']}@{arm['pipeline']['revision']}",
+            f"{arm['share']:.0%}",
+            *(round(figures.get(arm["name"], {}).get(name, 0)) for name in names),
+        ]
+        for arm in experiment["arms"]
+    ]
+    table(f"{experiment['name']}: {experiment['status']}{reason}{revision}", heads, rows)
+    if differences := experiment["differences"]:
+        heads = ["candidate minus live", "measure", "difference", "95 % from", "to", "says"]
+        keys = ("arm", "measure", "difference", "low", "high", "says")
+        table("differences", heads, [[one[key] for key in keys] for one in differences])
+
+
+def show_experiments(listed: dict[str, Any], *, as_json: bool) -> None:
+    """A row for each split, the newest first."""
+    if as_json:
+        print_json(listed)
+        return
+    rows = [
+        [one["name"], one["pipeline"], one["status"], _arms(one), one["started_at"][:19], one["reason"]]
+        for one in listed["experiments"]
+    ]
+    table("experiments", ["name", "pipeline", "status", "arms", "started", "reason"], rows)
+
+
+def _arms(experiment: dict[str, Any]) -> str:
+    return ", ".join(f"{arm['name']} {arm['share']:.0%}" for arm in experiment["arms"])

@@ -1,0 +1,141 @@
+"""Experiments over HTTP: split the live questions of a pipeline among arms, watch, stop and promote."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from services.gateway.auth import PlatformOperator
+from services.gateway.problems import HttpProblem
+from services.gateway.protected_route import ProtectedRoute
+from services.gateway.state import CurrentGateway
+from shared.contracts.errors import PipelineError
+from shared.contracts.experiments import NAME_PATTERN, Experiment, GuardName, StickyBy
+from shared.operations.split_guards import differences
+
+router = APIRouter(prefix="/api/v1/experiments", tags=["experiments"], route_class=ProtectedRoute)
+
+Name = Annotated[str, Path(pattern=NAME_PATTERN)]
+
+
+class SplitIn(BaseModel):
+    """A split of live questions."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"name": "shorter", "weights": {"default": 90, "candidate": 10}}}
+    )
+
+    name: str = Field(pattern=NAME_PATTERN, description="Of the experiment; names are not used twice.")
+    pipeline: str = Field(default="default", max_length=100, description="The live pipeline, which is one of the arms.")
+    weights: dict[Annotated[str, Field(max_length=120)], float] = Field(
+        max_length=20, description="By pipeline, NAME or NAME@REVISION; they count relative to one another."
+    )
+    sticky: StickyBy = Field(
+        default="user", description="What keeps its arm: the user, where one is known, else the conversation."
+    )
+    slower: float = Field(
+        default=1.5, ge=0, le=100, description="How many times as slow a candidate's p95 may be; 0: any."
+    )
+
+
+class PromotionIn(BaseModel):
+    """Which candidate becomes the live pipeline."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    arm: str = Field(default="", max_length=120, description="Empty: the only candidate.")
+
+
+class ArmDifference(BaseModel):
+    """A candidate minus the live pipeline, as shares of the questions; the interval holds at every look.
+
+    It has no bounds before each arm has twenty questions.
+    """
+
+    arm: str
+    measure: GuardName
+    difference: float
+    low: float | None
+    high: float | None
+    says: str
+
+
+class ExperimentState(Experiment):
+    """An experiment with what its figures say."""
+
+    differences: tuple[ArmDifference, ...] = ()
+
+
+class ExperimentList(BaseModel):
+    """The newest first."""
+
+    experiments: tuple[ExperimentState, ...]
+
+
+@router.post("", status_code=201, responses={201: {"model": ExperimentState}})
+async def start(body: SplitIn, gateway: CurrentGateway, caller: PlatformOperator) -> ExperimentState:
+    """Split the live questions of a pipeline among revisions of pipelines, until a guard or an operator ends it.
+
+    Users and conversations keep their arm. Questions that name another pipeline, and those of the background lane,
+    belong to no arm.
+    """
+    experiment = await gateway.experiments.start(
+        body.name,
+        body.pipeline,
+        body.weights,
+        sticky=body.sticky,
+        slower=body.slower,
+        by=caller.name,
+        tenant=caller.tenant,
+    )
+    return _state(experiment)
+
+
+@router.get("", responses={200: {"model": ExperimentList}})
+async def experiments(gateway: CurrentGateway, _: PlatformOperator) -> ExperimentList:
+    """List the experiments, the newest first."""
+    return ExperimentList(experiments=tuple(_state(one) for one in await gateway.experiments.store.all()))
+
+
+@router.get("/{name}", responses={200: {"model": ExperimentState}})
+async def experiment(name: Name, gateway: CurrentGateway, _: PlatformOperator) -> ExperimentState:
+    """Read an experiment with the figures of its arms and what they say."""
+    return _state(await gateway.experiments.store.get(name))
+
+
+@router.post("/{name}/stop", responses={200: {"model": ExperimentState}})
+async def stop(name: Name, gateway: CurrentGateway, caller: PlatformOperator) -> ExperimentState:
+    """End an experiment: every question is answered by the live pipeline again."""
+    return _state(await gateway.experiments.stop(name, caller.name))
+
+
+@router.post("/{name}/promote", responses={200: {"model": ExperimentState}})
+async def promote(name: Name, body: PromotionIn, gateway: CurrentGateway, caller: PlatformOperator) -> ExperimentState:
+    """Store a candidate's document as the newest revision of the live pipeline, and end the experiment."""
+    pipelines = gateway.operations.pipelines  # says what is missing before anything else
+    try:
+        return _state(await gateway.experiments.promote(name, body.arm, pipelines, caller.name))
+    except PipelineError as error:
+        raise HttpProblem(409, str(error)) from None
+
+
+def _state(experiment: Experiment) -> ExperimentState:
+    arms = experiment.figures.arms
+    found = [
+        ArmDifference(
+            arm=one.arm,
+            measure=one.measure,
+            difference=round(one.mean, 6),
+            low=_bound(one.low),
+            high=_bound(one.high),
+            says=one.says,
+        )
+        for one in (differences(arms) if arms else ())
+    ]
+    return ExperimentState(**experiment.model_dump(), differences=tuple(found))
+
+
+def _bound(value: float) -> float | None:
+    return round(value, 6) if abs(value) < float("inf") else None

@@ -1,0 +1,81 @@
+"""When a split ends by itself: a candidate is surely worse than the live pipeline, at whichever look. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.contracts.experiments import ArmFigures, GuardName
+from shared.operations.confidence_sequence import ALPHA, Estimate, share_estimate
+
+#: Shares of questions of which less is better.
+MEASURES: tuple[GuardName, ...] = ("errors", "refutations", "slow", "thumbs_down")
+#: The 95th percentile is above the limit where more than this share of the questions took longer.
+SLOW_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A guard that halts the split, and the arm that is worse."""
+
+    guard: GuardName
+    arm: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ArmContrast:
+    """Candidate minus live of one measure; the interval holds at every look."""
+
+    measure: GuardName
+    arm: str
+    candidate: Estimate
+    live: Estimate
+
+    @property
+    def mean(self) -> float:
+        return self.candidate.mean - self.live.mean
+
+    @property
+    def low(self) -> float:
+        return self.candidate.low - self.live.high
+
+    @property
+    def high(self) -> float:
+        return self.candidate.high - self.live.low
+
+    @property
+    def says(self) -> str:
+        """`worse`, `better`, or `open` while the interval holds zero."""
+        return "worse" if self.low > 0 else "better" if self.high < 0 else "open"
+
+
+def differences(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> list[ArmContrast]:
+    """Each candidate beside the live pipeline, which is the first of the arms, in each measure.
+
+    All of them together err in at most `alpha` of the experiments: the two intervals of each share its part.
+    """
+    live, *candidates = arms
+    part = alpha / (2 * len(MEASURES) * max(1, len(candidates)))
+    return [
+        ArmContrast(measure, one.arm, _share(one, measure, part), _share(live, measure, part))
+        for one in candidates
+        for measure in MEASURES
+    ]
+
+
+def breach(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> Breach | None:
+    """The first guard that halts the experiment; None: it goes on."""
+    for one in differences(arms, alpha):
+        if one.low <= 0 or (one.measure == "slow" and one.candidate.low <= SLOW_SHARE):
+            continue
+        reason = (
+            f"{one.measure} of {one.arm}: {one.candidate.mean:.1%} of {one.candidate.count} questions, live "
+            f"{one.live.mean:.1%} of {one.live.count} (difference at least {one.low:+.1%})"
+        )
+        return Breach(one.measure, one.arm, reason)
+    return None
+
+
+def _share(figures: ArmFigures, measure: GuardName, alpha: float) -> Estimate:
+    return share_estimate(getattr(figures, measure), figures.questions, alpha)
