@@ -116,7 +116,7 @@ define install
 endef
 
 $(STAMP): pyproject.toml uv.lock
-	$(call install,--extra scale --extra pii --extra classifier --extra guardrails --extra channels)
+	$(call install,--extra scale --extra pii --extra classifier --extra guardrails --extra channels --extra tune)
 
 # What is there already, of the development environment for example, stays.
 $(RUNTIME): pyproject.toml uv.lock

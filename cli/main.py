@@ -34,6 +34,7 @@ from cli.commands import (
     stats,
     train,
     triage,
+    tune,
     up,
 )
 from cli.options import use_tenant
@@ -65,6 +66,7 @@ COMMANDS = (
     stats.stats,
     triage.triage,
     triage.gaps,
+    tune.tune,
     doctor.doctor,
     backup.backup,
     backup.restore,

@@ -24,7 +24,7 @@ class Case(Value, extra="forbid"):
 
     `expected_sources`: one of them is cited (an id, with or without the prefix before the colon, or a URL).
     `expected_texts`: the answer says each of them, `unwanted_texts`: none of these; case, accents and punctuation do
-    not count.
+    not count. `split`: cases of `test` are for a last check; `answerbus tune` never asks them.
     """
 
     id: str = Field(min_length=1, max_length=100)
@@ -35,6 +35,7 @@ class Case(Value, extra="forbid"):
     expected_texts: tuple[str, ...] = ()
     unwanted_texts: tuple[str, ...] = ()
     note: str = ""
+    split: Literal["", "test"] = ""
 
 
 class Suite(Value, extra="forbid"):
