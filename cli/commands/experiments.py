@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,6 +94,7 @@ def _start_shadow(
     as_json: bool,
 ) -> None:
     from cli.client import connect
+    from cli.experiments.pairs import detectable_text
     from cli.experiments.shadow import ShadowRun, resolved
     from cli.options import duration_seconds
     from cli.output import run
@@ -103,6 +105,7 @@ def _start_shadow(
         async with connect(url, data, quiet=as_json) as client:
             label = await resolved(client, candidate)
             shadow = ShadowRun(client, name, pipeline, label, share, limits, folder, at_once)
+            print(detectable_text(limits.most), file=sys.stderr)
             return await _watched(shadow, seconds)
 
     report = run(work)
@@ -114,7 +117,7 @@ def _start_shadow(
 def _start_split(
     name: str, pipeline: str, weights: str, sticky: str, slower: float | None, url: str, data: Path, *, as_json: bool
 ) -> None:
-    from cli.experiments.split import weights_of
+    from cli.experiments.split import detectable_text, weights_of
     from cli.output import fail
     from shared.contracts.errors import RefusedError
 
@@ -124,6 +127,8 @@ def _start_split(
         fail(str(error), 2)
     if slower is not None:
         body["slower"] = slower
+    if pipeline in body["weights"]:
+        print(detectable_text(body["weights"], pipeline), file=sys.stderr)
     _call("POST", "", url, data, as_json=as_json, json=body)
 
 
@@ -175,6 +180,45 @@ def promote(
     _call("POST", f"/{name}/promote", url, data, as_json=as_json, json={"arm": arm})
 
 
+@app.command("judge")
+def judge(
+    name: Name,
+    model: Annotated[str, typer.Option(help="Name of a configured endpoint; default: the role judge.")] = "",
+    most: Annotated[int, typer.Option(min=1, help="Pairs to judge.")] = 200,
+    max_cost: Annotated[float, typer.Option(min=0, help="USD after which it ends; 0: any.")] = 0,
+    at_once: Annotated[int, typer.Option(min=1, max=32, help="Pairs judged concurrently.")] = 4,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Let a model say which answer of each pair of a shadow run is better, with the answers in either place.
+
+    A pair that is judged by the place of the answers is a tie, and equal answers are one without being read. After
+    Ctrl-C the same command goes on. The models are those of this process, see ANSWERBUS_MODELS.
+    """
+    from cli.evaluation.file_run import progress
+    from cli.experiments.judge import PairJudge, judging_models
+    from cli.experiments.shadow import read_pairs
+    from cli.output import fail, run
+    from shared.contracts.errors import RefusedError
+
+    folder = out or Path("experiments") / name
+    try:
+        pairs = read_pairs(folder)[:most]
+    except RefusedError as error:
+        fail(str(error))
+    if not pairs:
+        fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+
+    async def work() -> None:
+        async with judging_models(model) as models:
+            asked = PairJudge(models, folder, at_once, max_cost)
+            with progress("pairs", len(pairs), asked.done(pairs)) as advance:
+                await asked.judge(pairs, advance)
+
+    run(work)
+    _show(_report_of(name, folder), folder, as_json=as_json)
+
+
 @app.command("show")
 def show(
     name: Name,
@@ -187,7 +231,6 @@ def show(
     if out is None and not (Path("experiments") / name).exists():
         _call("GET", f"/{name}", url, data, as_json=as_json)
         return
-    from cli.experiments.report import ExperimentReport
     from cli.experiments.shadow import read_pairs
     from cli.output import fail
     from shared.contracts.errors import RefusedError
@@ -199,8 +242,20 @@ def show(
         fail(str(error))
     if not pairs:
         fail(f"{folder}: no pairs yet; begin with: answerbus experiments start {name}")
+    _show(_report_of(name, folder), folder, as_json=as_json)
+
+
+def _report_of(name: str, folder: Path) -> ExperimentReport:
+    """The report of the pairs in a folder, and of what a judge has said of them; it is written there."""
+    from cli.experiments.judge import read_judgements
+    from cli.experiments.report import ExperimentReport
+    from cli.experiments.shadow import read_pairs
+
+    pairs = read_pairs(folder)
     live = ", ".join(dict.fromkeys(pair.live.pipeline for pair in pairs))
-    _show(ExperimentReport(name, live, pairs[0].shadow.pipeline, pairs, None), folder, as_json=as_json)
+    report = ExperimentReport(name, live, pairs[0].shadow.pipeline, pairs, None, read_judgements(folder))
+    report.write(folder)
+    return report
 
 
 async def _watched(shadow: ShadowRun, seconds: float) -> ExperimentReport:
@@ -220,6 +275,7 @@ async def _watched(shadow: ShadowRun, seconds: float) -> ExperimentReport:
 
 
 def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
+    from cli.experiments.report import judged_rows
     from cli.output import print_json, table
 
     if as_json:
@@ -228,4 +284,9 @@ def _show(report: ExperimentReport, folder: Path, *, as_json: bool) -> None:
     heads = ["measure", "pairs", "difference", "95 % from", "to", "says", "detectable"]
     ended = f"; {report.halt.reason}" if report.halt else ""
     table(f"{report.candidate} beside {report.live}: {len(report.pairs)} questions{ended}", heads, report.rows())
+    if judged := report.as_json()["judge"]:
+        heads = ["judge", "pairs", "candidate", "tie", "live", "preference", "95 % from", "to", "says"]
+        keys = ("pairs", "candidate", "tie", "live", "preference", "low", "high", "says")
+        rows = [[name, *(told[key] for key in keys)] for name, told in judged_rows(judged).items()]
+        table(f"which answer is better ({judged['swayed']} pairs judged by the place)", heads, rows)
     print(f"report: {folder / 'report.html'}")

@@ -8,11 +8,14 @@ from typing import Any
 
 from shared.contracts.domain import Value
 from shared.contracts.outcome import OUTCOMES, OutcomeName
-from shared.operations.confidence_sequence import Estimate, estimate
+from shared.operations.confidence_sequence import LEAST, Estimate, detectable, estimate
 
 
 class Side(Value):
-    """How a pipeline ended a question; `overall` is the score with which an answer passed, None without one."""
+    """How a pipeline ended a question; `overall` is the score with which an answer passed, None without one.
+
+    `sources` are those that the answer cites.
+    """
 
     id: str
     pipeline: str
@@ -23,6 +26,7 @@ class Side(Value):
     confidence: float = 0.0
     elapsed_ms: float = 0.0
     cost_usd: float = 0.0
+    sources: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -34,10 +38,15 @@ class Side(Value):
 
 
 class Pair(Value):
-    """A question with the answer of the live pipeline and that of the candidate."""
+    """A question with the answer of the live pipeline and that of the candidate.
+
+    `department` and `question_class` are those that the live pipeline found, empty where it found none.
+    """
 
     question: str
     language: str
+    department: str = ""
+    question_class: str = ""
     live: Side
     shadow: Side
 
@@ -74,6 +83,7 @@ def side(reply: Mapping[str, Any]) -> Side:
         confidence=exchange["confidence"],
         elapsed_ms=exchange["elapsed_ms"],
         cost_usd=exchange["usage"]["cost_usd"],
+        sources=tuple(dict.fromkeys(one["source"] for one in exchange["citations"])),
     )
 
 
@@ -89,12 +99,47 @@ def compared(pairs: Sequence[Pair]) -> dict[str, Estimate]:
     return {name: one for name, one in found.items() if one.count}
 
 
-def by_language(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """The pairs of each language, the most frequent first."""
+def pair_of(live: Mapping[str, Any], shadow: Mapping[str, Any]) -> Pair:
+    """The pair of two exchanges as `GET /api/v1/exchanges/{id}` gives them."""
+    exchange = live["exchange"]
+    route = exchange["details"].get("route") or {}
+    return Pair(
+        question=exchange["question"],
+        language=exchange["language"],
+        department=(exchange["context"] or {}).get("department", ""),
+        question_class=route.get("question_class", ""),
+        live=side(live),
+        shadow=side(shadow),
+    )
+
+
+#: The deviation of a difference of zeros and ones if a quarter of the pairs differ.
+USUAL_DEVIATION = 0.5
+#: What pairs are told apart by: the values of a pair, which may be in several segments (sources) or in none.
+SEGMENTS: dict[str, Callable[[Pair], tuple[str, ...]]] = {
+    "language": lambda pair: (pair.language,),
+    "class": lambda pair: (pair.question_class,),
+    "department": lambda pair: (pair.department,),
+    "source": lambda pair: pair.live.sources,
+}
+
+
+def by_segment(pairs: Sequence[Pair], segment: str) -> dict[str, list[Pair]]:
+    """The pairs by one of `SEGMENTS`, the most frequent value first; pairs without a value are left out."""
     found: dict[str, list[Pair]] = {}
     for pair in pairs:
-        found.setdefault(pair.language, []).append(pair)
-    return dict(sorted(found.items(), key=lambda one: -len(one[1])))
+        for value in filter(None, SEGMENTS[segment](pair)):
+            found.setdefault(value, []).append(pair)
+    return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))
+
+
+def detectable_text(most: int) -> str:
+    """What so many pairs can show, before the first is asked."""
+    counts = sorted({count for count in (50, 200, most) if LEAST <= count <= most})
+    if not counts:
+        return f"{most} pairs show nothing: intervals begin at {LEAST}"
+    shown = ", ".join(f"{detectable(count, USUAL_DEVIATION):.0%} with {count} pairs" for count in counts)
+    return f"differences of `answered` that four of five experiments find, if a quarter of the pairs differ: {shown}"
 
 
 def verdict(name: str, one: Estimate) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from cli.evaluation import plots
 from cli.evaluation.report import page, table_html
 from cli.experiments.guards import Halt
-from cli.experiments.pairs import Pair, by_language, compared, verdict
+from cli.experiments.judge import PairJudgement, preferences
+from cli.experiments.pairs import SEGMENTS, Pair, by_segment, compared, verdict
 from shared.operations.confidence_sequence import LEAST, Estimate, detectable
 from shared.text.excerpts import clipped
 from shared.text.sanitizer import visible
@@ -25,17 +26,17 @@ SEGMENT = LEAST
 
 @dataclass(frozen=True)
 class ExperimentReport:
-    """The pairs of an experiment, and why it ended (None: it has not)."""
+    """The pairs of an experiment, why it ended (None: it has not), and what a judge has said of them."""
 
     name: str
     live: str
     candidate: str
     pairs: Sequence[Pair]
     halt: Halt | None
+    judgements: Sequence[PairJudgement] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Estimates of candidate minus live with intervals that hold at every look, segments, cost and examples."""
-        segments = {name: pairs for name, pairs in by_language(self.pairs).items() if len(pairs) >= SEGMENT}
         return {
             "name": self.name,
             "live": self.live,
@@ -44,9 +45,11 @@ class ExperimentReport:
             "ended": self.halt.reason if self.halt else "",
             "halted_by_guard": bool(self.halt and self.halt.harmful),
             "measures": _measures(self.pairs),
-            "languages": {
-                name: {"pairs": len(pairs), "measures": _measures(pairs)} for name, pairs in segments.items()
+            "segments": {
+                segment: {name: {"pairs": len(pairs), "measures": _measures(pairs)} for name, pairs in found.items()}
+                for segment, found in self._segments().items()
             },
+            "judge": preferences(self.pairs, self.judgements),
             "cost_usd": self._costs(),
             "better": [one.model_dump(mode="json") for one in self._examples(1)],
             "worse": [one.model_dump(mode="json") for one in self._examples(-1)],
@@ -75,12 +78,32 @@ class ExperimentReport:
             f"<p>{len(self.pairs)} questions; {escape(ended)}. Intervals hold at every look. Cost: "
             f"{costs['live']:.4f} USD live, {costs['shadow']:.4f} USD shadow.</p>",
             table_html(heads, [[escape(_cell(cell)) for cell in row] for row in self.rows()]),
+            *self._plots(),
             "<h2>Latency</h2>",
             plots.distribution(self._times(), "ms"),
         ]
         for heading, sign in (("Better", 1), ("Worse", -1)):
             parts += [f"<h2>{heading}</h2>", *(_example(one) for one in self._examples(sign))]
         return page(title, "\n".join(parts))
+
+    def _segments(self) -> dict[str, dict[str, list[Pair]]]:
+        """The segments with enough pairs, by what they are told apart by."""
+        found = {name: by_segment(self.pairs, name) for name in SEGMENTS}
+        large = {
+            name: {value: pairs for value, pairs in one.items() if len(pairs) >= SEGMENT} for name, one in found.items()
+        }
+        return {name: one for name, one in large.items() if one}
+
+    def _plots(self) -> list[str]:
+        """The differences with their intervals, in all and by segment, and what the judge prefers."""
+        parts = ["<h2>Differences</h2>", plots.differences(_bars(self.pairs))]
+        for segment, found in self._segments().items():
+            bars = {value: _bars(pairs) for value, pairs in found.items()}
+            rows = {f"{value}: {name}": one for value, named in bars.items() for name, one in named.items()}
+            parts += [f"<h3>By {escape(segment)}</h3>", plots.differences(rows)]
+        if judged := preferences(self.pairs, self.judgements):
+            parts += ["<h2>Judge</h2>", _judge_html(judged)]
+        return parts
 
     def _times(self) -> dict[str, list[float]]:
         return {
@@ -99,6 +122,33 @@ class ExperimentReport:
         """The pairs of which the candidate's answer is better (1) or worse (-1), the largest difference first."""
         scored = [(sign * _gain(pair), at) for at, pair in enumerate(self.pairs)]
         return [self.pairs[at] for gain, at in sorted(scored, key=lambda one: (-one[0], one[1]))[:EXAMPLES] if gain > 0]
+
+
+def judged_rows(judged: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the judge prefers, of all pairs and of each segment, by name."""
+    segments = judged["segments"]
+    by_name = {f"{segment}: {name}": one for segment, found in segments.items() for name, one in found.items()}
+    return {"all": judged, **by_name}
+
+
+def _judge_html(judged: dict[str, Any]) -> str:
+    """A bar of wins, ties and losses for all pairs and for each segment."""
+    names = ("candidate", "tie", "live")
+    rows = {row: {name: one[name] / one["pairs"] for name in names} for row, one in judged_rows(judged).items()}
+    text = (
+        f"{judged['pairs']} pairs, each read twice with the answers in either place; {judged['swayed']} of them were "
+        f"judged by the place, and count as ties. {judged['cost_usd']:.4f} USD."
+    )
+    return f"<p>{text}</p>{plots.shares(rows, names)}"
+
+
+def _bars(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
+    """The measures between 0 and 1 that have an interval, as `plots.differences` takes them."""
+    return {
+        name: {"difference": one["difference"], "low": one["low"], "high": one["high"]}
+        for name, one in _measures(pairs).items()
+        if one["low"] is not None and name in ("answered", "failed", "overall", "confidence")
+    }
 
 
 def _gain(pair: Pair) -> float:

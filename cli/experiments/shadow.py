@@ -13,7 +13,7 @@ from typing import Any
 
 from cli.client import GatewayClient
 from cli.experiments.guards import Halt, Limits, halted
-from cli.experiments.pairs import Pair, side
+from cli.experiments.pairs import Pair, pair_of
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 
 PAIRS = "pairs.jsonl"
@@ -145,8 +145,7 @@ class ShadowRun:
             return None
         live = await self.client.call("GET", f"/api/v1/exchanges/{one['id']}")
         shadow = await self._recorded(started["id"])
-        exchange = live["exchange"]
-        return Pair(question=exchange["question"], language=exchange["language"], live=side(live), shadow=side(shadow))
+        return pair_of(live, shadow)
 
     async def _recorded(self, question_id: str) -> dict[str, Any]:
         until = time.monotonic() + PATIENCE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.contracts.experiments import ArmFigures, GuardName
-from shared.operations.confidence_sequence import ALPHA, Estimate, share_estimate
+from shared.operations.confidence_sequence import ALPHA, Estimate, half_width, share_estimate
 
 #: Shares of questions of which less is better.
 MEASURES: tuple[GuardName, ...] = ("errors", "refutations", "slow", "thumbs_down")
@@ -75,6 +76,22 @@ def breach(arms: Sequence[ArmFigures], alpha: float = ALPHA) -> Breach | None:
         )
         return Breach(one.measure, one.arm, reason)
     return None
+
+
+def detectable_share(live: int, candidate: int, base: float, candidates: int = 1, alpha: float = ALPHA) -> float:
+    """How much more often than `base` something must happen to a candidate for its guard to halt four of five splits.
+
+    `live` and `candidate` are numbers of questions.
+    """
+    part = alpha / (2 * len(MEASURES) * max(1, candidates))
+    of_live, more = base * (1 - base), 0.0
+    for _ in range(50):  # the deviation of the candidate grows with the difference, and converges
+        worse = min(base + more, 0.5)
+        of_candidate = worse * (1 - worse)
+        widths = math.sqrt(of_live + 1 / live) * half_width(live, part)
+        widths += math.sqrt(of_candidate + 1 / candidate) * half_width(candidate, part)
+        more = min(1 - base, widths + 0.84 * math.sqrt(of_live / live + of_candidate / candidate))
+    return more
 
 
 def _share(figures: ArmFigures, measure: GuardName, alpha: float) -> Estimate:

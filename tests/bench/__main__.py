@@ -35,6 +35,7 @@ from . import (
     record,
     replays,
     retrieval,
+    shadow,
     whole,
 )
 from .chain import Load
@@ -60,6 +61,7 @@ NAMED = (
     "pipelines",
     "intranet",
     "backup",
+    "shadow",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -118,6 +120,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await replays.compare(questions=arguments.replays, quick=arguments.quick, say=say))
     if "loops" in parts:
         sections += await loops.compare(quick=arguments.quick, say=say)
+    if "shadow" in parts:
+        sections.append(await shadow.compare(quick=arguments.quick, say=say))
     if "lanes" in parts:
         sections.append(await lanes.compare(rounds=rounds, quick=arguments.quick, say=say))
     if "record" in parts:

@@ -162,6 +162,9 @@ class Gateway:
             "confidence": 8.0,
             "elapsed_ms": 50.0,
             "usage": {"cost_usd": 0.0},
+            "citations": [{"source": "kb:a.md"}],
+            "context": {"department": "rent"},
+            "details": {},
         }
 
 
@@ -239,7 +242,7 @@ def test_a_report_tells_what_is_better_and_worse_with_examples_and_loads_nothing
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["pairs"] == 41
     assert told["measures"]["answered"]["says"] == "better"
-    assert list(told["languages"]) == ["fra"]
+    assert list(told["segments"]["language"]) == ["fra"]
     assert (len(told["better"]), len(told["worse"])) == (10, 1)
     page = (tmp_path / "report.html").read_text()
     assert "&lt;script&gt;" in page

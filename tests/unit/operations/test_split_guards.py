@@ -9,7 +9,7 @@ import pytest
 
 from shared.contracts.experiments import ArmFigures
 from shared.operations.confidence_sequence import LEAST, estimate, share_estimate
-from shared.operations.split_guards import breach, differences
+from shared.operations.split_guards import breach, detectable_share, differences
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,20 @@ def test_nothing_is_said_before_each_arm_has_twenty_questions() -> None:
     found = breach(arms)
     assert found is not None
     assert (found.guard, found.arm) == ("errors", "candidate")
+
+
+def test_what_is_called_detectable_is_halted_in_about_four_of_five_splits() -> None:
+    more = detectable_share(1800, 200, 0.05)
+    halted = 0
+    for seed in range(100):
+        chance = random.Random(seed)
+        live = sum(chance.random() < 0.05 for _ in range(1800))
+        candidate = sum(chance.random() < 0.05 + more for _ in range(200))
+        arms = [ArmFigures(arm="live", questions=1800, errors=live)]
+        arms.append(ArmFigures(arm="candidate", questions=200, errors=candidate))
+        halted += breach(arms) is not None
+    assert 65 <= halted <= 95
+    assert detectable_share(18_000, 2000, 0.05) < more
 
 
 def test_a_share_is_estimated_as_zeros_and_ones_are() -> None:
