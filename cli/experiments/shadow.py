@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +18,9 @@ from cli.experiments.pairs import Pair, pair_of
 from shared.contracts.errors import NotFoundError, RefusedError, UnavailableError
 
 PAIRS = "pairs.jsonl"
-#: Seconds between two looks for questions that have ended, and for the end of a shadow.
-LOOK, POLL = 1.0, 0.2
+#: Seconds between two looks for questions that have ended, and for the end of a shadow. Every look costs the platform
+#: about as much as a question per page of it, so they are rare and the pages are short.
+LOOK, POLL, PAGE = 2.0, 0.5, 20
 #: Seconds that a shadow may take to be on record.
 PATIENCE = 300.0
 #: Endings that are not repeated: nothing was computed, or nobody waited for it.
@@ -100,15 +102,15 @@ class ShadowRun:
             UnavailableError: the gateway stayed away.
         """
         began = datetime.now(UTC)
-        until = time.monotonic() + seconds
+        until, looked = time.monotonic() + seconds, -math.inf
         while True:
             if halt := halted(self.pairs, self.limits):
                 return halt
             if time.monotonic() >= until:
                 return Halt(f"the time is over: {seconds:g} s")
+            await asyncio.sleep(max(0.0, min(looked + LOOK, until) - time.monotonic()))
+            looked = time.monotonic()
             chosen = [one for one in await self._ended(began) if self._chooses(one)]
-            if not chosen:
-                await asyncio.sleep(min(LOOK, max(0.0, until - time.monotonic())))
             for start in range(0, len(chosen), self.at_once):
                 found = await asyncio.gather(*(self._pair(one) for one in chosen[start : start + self.at_once]))
                 for pair in found:
@@ -118,7 +120,7 @@ class ShadowRun:
 
     async def _ended(self, since: datetime) -> list[dict[str, Any]]:
         """The live questions that have ended since then and were not seen yet, oldest first."""
-        params = {"lane": "live", "pipeline": self.pipeline, "since": since.isoformat(), "limit": 200}
+        params = {"lane": "live", "pipeline": self.pipeline, "since": since.isoformat(), "limit": PAGE}
         found: list[dict[str, Any]] = []
         while True:
             page = await self.client.call("GET", "/api/v1/exchanges", params=params)

@@ -25,6 +25,7 @@ from tests.support.platform import ANSWERBUS, ROOT, Platform, cli, running
 from .chains import Say
 from .http_load import Connection, bodies
 from .lanes import settings_of
+from .processes import Meter, busy
 from .report import Section
 from .whole import corpus
 
@@ -45,7 +46,7 @@ async def compare(*, quick: bool, say: Say) -> Section:
     section = Section(
         name="shadow",
         title=f"live questions, {PER_SECOND:g} a second, beside a shadow run of {SHARE} of them",
-        measures=("p50 ms", "p95 ms"),
+        measures=("p50 ms", "p95 ms", "CPU s"),
         baselines=("without",),
     )
     with tempfile.TemporaryDirectory(prefix="answerbus-bench-") as folder:
@@ -63,10 +64,14 @@ async def compare(*, quick: bool, say: Say) -> Section:
                 with shadowed(platform, root / f"shadow-{number}") if which == "with" else contextlib.nullcontext():
                     if which == "with":
                         await _asked(platform.url, questions, 20)  # until the run has found its first questions
+                    meters = [Meter(pid) for pid in platform.processes()]
+                    before = busy()
                     seconds = await _asked(platform.url, questions, BLOCK)
+                    spent = sum(one.seconds() for one in meters)
                 live[which] += seconds
-                section.add(which, _values(seconds))
-                say(f"block {number + 1}, {which}: p50 {_values(seconds)['p50 ms']:.1f} ms")
+                section.add(which, {**_values(seconds), "CPU s": spent})
+                p50, machine = _values(seconds)["p50 ms"], busy().since(before)
+                say(f"block {number + 1}, {which}: p50 {p50:.1f} ms, CPU {spent:.2f} s, machine {machine:.0%} busy")
             whole = {which: _values(seconds) for which, seconds in live.items()}
             ratio = whole["with"]["p50 ms"] / whole["without"]["p50 ms"]
             say(f"all blocks: p50 {whole['without']['p50 ms']:.2f} and {whole['with']['p50 ms']:.2f} ms ({ratio:.3f}×)")
