@@ -29,6 +29,8 @@ ACCESS = Access(
         retrieval.DocumentRequest,
         retrieval.SourceIndexRequest,
         retrieval.EmbedRequest,
+        retrieval.ReindexRequest,
+        retrieval.ReindexRequest,
         retrieval.IndexStatsRequest,
         retrieval.VectorsRequest,
         retrieval.RemoveRequest,

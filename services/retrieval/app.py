@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from services.retrieval.embeddings import create_embeddings
-from services.retrieval.handler import VectorHandler
 from services.retrieval.indexing.reader_process import ReaderProcesses
 from services.retrieval.retrievers.web import create_web_search
 from services.retrieval.settings import RetrievalSettings
@@ -34,7 +33,7 @@ def build(context: StageContext) -> Stage:
     for port in (tools.web, tools.embeddings, reader, *ports):
         if port is not None:
             stage.opens(port)
-    register(stage, TenantFacts(tenants), TenantRequests(tenants), VectorHandler(tools.embeddings))
+    register(stage, TenantFacts(tenants), TenantRequests(tenants))
     return stage
 
 

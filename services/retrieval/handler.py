@@ -11,7 +11,7 @@ import structlog
 
 from services.retrieval.conversation_context import ConversationContext
 from services.retrieval.document_selection import facets_of, selected
-from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.feedback_store import FeedbackRecorder
 from services.retrieval.graph.ports import Graph
 from services.retrieval.index_generation import IndexGeneration
@@ -307,7 +307,7 @@ class DocumentHandler:
         indexer: DocumentIndexer,
         generation: IndexGeneration,
         index: VectorIndex,
-        embeddings: Embeddings | None = None,
+        embeddings: CurrentModels | None = None,
         graph: Graph | None = None,
     ) -> None:
         self._graph = graph
@@ -385,16 +385,22 @@ class DocumentHandler:
         """How much is indexed, without the graph: counting that reads all of it."""
         languages = await self._index.languages()
         documents = await self._index.documents()
-        model = self._embeddings.name if self._embeddings else ""
-        announced = bool(model) and await self._index.vector_model() == model
+        model = await self._model_in_use()
         return IndexStatsReply(
             documents=len(documents),
             passages=sum(languages.values()),
             languages=languages,
             store="server" if self._index.shared else "embedded",
             model=model,
-            embedded=await self._index.embedded() if announced else 0,
+            embedded=await self._index.embedded(model=model) if model else 0,
         )
+
+    async def _model_in_use(self) -> str:
+        """Its name, also where this worker is not configured with it; empty without embeddings."""
+        try:
+            return (await self._embeddings.in_use()).name if self._embeddings else ""
+        except UnavailableError:
+            return (await self._index.vector_spaces()).model
 
     async def _kinds(self) -> dict[str, dict[str, int]]:
         """What the graph has; nothing while it cannot be read, as the index is told of all the same."""
@@ -464,7 +470,7 @@ class VectorCheck:
 class VectorHandler:
     """The embeddings model for clients that have vectors of their own to compare."""
 
-    def __init__(self, embeddings: Embeddings | None) -> None:
+    def __init__(self, embeddings: CurrentModels | None) -> None:
         self._embeddings = embeddings
 
     async def vectors(self, request: VectorsRequest) -> VectorsReply:
@@ -477,12 +483,13 @@ class VectorHandler:
         if self._embeddings is None:
             raise NotFoundError("no embeddings model is configured: set ANSWERBUS_EMBED_URL and ANSWERBUS_EMBED_MODEL")
         try:
-            vectors = await self._embeddings.of_questions(request.texts)
+            model = await self._embeddings.in_use()
+            vectors = await model.of_questions(request.texts)
         except ConfigurationError as error:
             log.warning("the embeddings model does not answer as configured", reason=str(error))
             raise UnavailableError("the embeddings model does not answer as it is configured") from error
         packed = tuple(base64.b64encode(struct.pack(f"<{len(one)}f", *one)).decode() for one in vectors)
-        return VectorsReply(model=self._embeddings.name, dimension=self._embeddings.dimension, vectors=packed)
+        return VectorsReply(model=model.name, dimension=model.dimension, vectors=packed)
 
 
 class FeedbackHandler:

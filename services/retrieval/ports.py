@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from services.retrieval.settings import RetrievalSettings
@@ -12,6 +13,49 @@ from shared.contracts.domain import Passage
 from shared.contracts.requests.retrieval import IndexedDocument
 
 Vector = Sequence[float]
+#: Vectors of the passages of a document, in their order, by the model that made them.
+VectorsByModel = Mapping[str, Sequence[Vector]]
+NO_VECTORS: VectorsByModel = MappingProxyType({})
+
+
+class VectorSpace(NamedTuple):
+    """The vectors of one model in an index."""
+
+    model: str
+    dimension: int
+
+
+@dataclass(frozen=True)
+class VectorSpaces:
+    """Whose vectors an index keeps: of the model that it is searched with and, while that is changed, of another one.
+
+    `switched` says that the model in use has taken the place of the one beside it, to which one can go back.
+    """
+
+    in_use: VectorSpace | None = None
+    beside: VectorSpace | None = None
+    switched: bool = False
+
+    @property
+    def model(self) -> str:
+        """The name of the model in use; empty when there is none."""
+        return self.in_use.model if self.in_use else ""
+
+    def of(self, model: str) -> VectorSpace | None:
+        """The vectors of this model; None when the index has none."""
+        return next((one for one in (self.in_use, self.beside) if one is not None and one.model == model), None)
+
+    def with_beside(self, space: VectorSpace) -> VectorSpaces:
+        """These, with vectors of another model beside those in use."""
+        return replace(self, beside=space, switched=False)
+
+    def exchanged(self) -> VectorSpaces:
+        """The other way round: what was beside is in use."""
+        return VectorSpaces(self.beside, self.in_use, not self.switched)
+
+    def without_beside(self) -> VectorSpaces:
+        """The vectors in use alone."""
+        return VectorSpaces(self.in_use)
 
 
 class WeightedText(NamedTuple):
@@ -176,9 +220,9 @@ class VectorIndex(PassageStore, Protocol):
     async def close(self) -> None: ...
 
     async def replace(
-        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
-        """Replace the passages of the document; `vectors` are those of the model announced to `keep_vectors`.
+        """Replace the passages of the document; vectors of a model that the index does not keep are left out.
 
         New passages are written first, old ones deleted next, the register entry is written last: a document is
         registered only when all its passages are stored, and repeating the call after a crash leaves nothing behind.
@@ -206,30 +250,59 @@ class VectorIndex(PassageStore, Protocol):
         """
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
-        """Store vectors of this model from now on; those of any other model are dropped and never mixed with them."""
+        """Store vectors of this model from now on, unless the index keeps them already.
+
+        Those of any other model are dropped and never mixed with them.
+
+        Raises:
+            UnavailableError: two other models have their vectors here, as the model is being changed.
+        """
+
+    async def vector_spaces(self) -> VectorSpaces:
+        """Whose vectors are kept, as any process announced it, about a second ago at most."""
+
+    async def keep_beside(self, model: str, dimension: int) -> None:
+        """Keep vectors of this model too, beside those in use, which searches go on with.
+
+        Raises:
+            RefusedError: it is in use, or another one is beside already.
+        """
+
+    async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
+        """Add vectors, by the ids of their passages, of a model that the index keeps; gone passages are left out."""
+
+    async def exchange_vectors(self) -> None:
+        """Use those beside, and keep those in use beside them, in one step.
+
+        Raises:
+            RefusedError: there are none beside.
+        """
+
+    async def drop_beside(self) -> None:
+        """Delete the vectors beside those in use; nothing if there are none."""
 
     async def search_near(
         self,
         vector: Vector,
         *,
+        model: str,
         limit: int = 10,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Passage]:
-        """The passages nearest by cosine, `via=("dense",)`, with id and score only; none before `keep_vectors`.
+        """The passages nearest by cosine, `via=("dense",)`, with id and score only.
+
+        They are compared by their vectors of the `model` that made this one; none where the index keeps none of it.
 
         `groups` and `labels` as for `search`.
         """
 
-    async def embedded(self, source: str = "") -> int:
-        """The number of passages, of all or of this source, that have a vector of the model announced last.
+    async def embedded(self, source: str = "", *, model: str = "") -> int:
+        """The number of passages, of all or of this source, that have a vector of the model (empty: of the one in use).
 
-        The announcement is stored: it also counts after the index was opened again.
+        What was announced is stored: it also counts after the index was opened again.
         """
-
-    async def vector_model(self) -> str:
-        """The name of the model announced last, by any process; empty when there was none."""
 
     async def document(self, source: str) -> IndexedDocument | None:
         """The register entry of the source; None when it is not indexed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.retrieval.conversation_context import ConversationContext
-from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.graph.ports import Graph
 from services.retrieval.handler import QuestionHandler
 from services.retrieval.index_profile import IndexProfile
@@ -30,7 +30,7 @@ def create_searcher(
     index: VectorIndex,
     graph: Graph,
     web: SearchEngines | None,
-    embeddings: Embeddings | None,
+    embeddings: CurrentModels | None,
     votes: VotesBySource,
     models: Models,
 ) -> Searcher:

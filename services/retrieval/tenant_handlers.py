@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.retrieval.handler import VectorHandler
 from services.retrieval.semantic_cache.lookup import KEPT_AT_ONCE
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.tenant_retrieval import TenantRetrieval
@@ -36,17 +35,21 @@ from shared.contracts.requests.retrieval import (
     GraphEntityRequest,
     IndexStatsReply,
     IndexStatsRequest,
+    ReindexReply,
+    ReindexRequest,
     RemoveReply,
     RemoveRequest,
     SearchReply,
     SearchRequest,
     SourceIndexReply,
     SourceIndexRequest,
+    VectorsReply,
+    VectorsRequest,
 )
 from shared.contracts.stage import DeliveryCount, Stage
 
 
-def register(stage: Stage, facts: TenantFacts, requests: TenantRequests, vectors: VectorHandler) -> None:
+def register(stage: Stage, facts: TenantFacts, requests: TenantRequests) -> None:
     """Every handler of the stage; its annotations name the facts that it consumes and publishes."""
     stage.on(facts.retrieve)
     stage.on(facts.retry)
@@ -60,11 +63,12 @@ def register(stage: Stage, facts: TenantFacts, requests: TenantRequests, vectors
     stage.on_request(requests.document)
     stage.on_request(requests.remove)
     stage.on_request(requests.embed)
+    stage.on_request(requests.reindex)
     stage.on_request(requests.stats)
     stage.on_request(requests.source_index)
     stage.on_request(requests.graph_entities)
     stage.on_request(requests.graph_entity)
-    stage.on_request(vectors.vectors)
+    stage.on_request(requests.vectors)
 
 
 class TenantFacts:
@@ -143,6 +147,14 @@ class TenantRequests:
     async def embed(self, request: EmbedRequest) -> EmbedReply:
         """See `DocumentHandler.embed`."""
         return await self._of(request.tenant).documents.embed(request)
+
+    async def reindex(self, request: ReindexRequest) -> ReindexReply:
+        """See `ModelChangeHandler.reindex`."""
+        return await self._of(request.tenant).model_change.reindex(request)
+
+    async def vectors(self, request: VectorsRequest) -> VectorsReply:
+        """See `VectorHandler.vectors`."""
+        return await self._of(request.tenant).vectors.vectors(request)
 
     async def stats(self, request: IndexStatsRequest) -> IndexStatsReply:
         """See `DocumentHandler.stats`."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.configured import EmbeddingModels, IndexModels
 from services.retrieval.feedback_store import FeedbackRecorder, FeedbackStore
 from services.retrieval.graph import create_graph
 from services.retrieval.graph_handler import GraphHandler
@@ -20,6 +20,7 @@ from services.retrieval.handler import (
     QuestionHandler,
     SubmissionHandler,
     VectorCheck,
+    VectorHandler,
 )
 from services.retrieval.index_fingerprint import create_fingerprint
 from services.retrieval.index_generation import IndexGeneration
@@ -27,6 +28,7 @@ from services.retrieval.indexing.document_indexer import DocumentIndexer
 from services.retrieval.indexing.extraction.cache import ExtractionCache
 from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.reader_process import DocumentReader
+from services.retrieval.model_change import ModelChangeHandler
 from services.retrieval.retrievers.web.engines import SearchEngines
 from services.retrieval.search_factory import create_question_handler, create_searcher
 from services.retrieval.semantic_cache.lookup import CacheLookup, lookup_of
@@ -42,7 +44,7 @@ class SharedTools(NamedTuple):
     """What all tenants share, as it keeps nothing of whom it worked for."""
 
     web: SearchEngines | None
-    embeddings: Embeddings | None
+    embeddings: EmbeddingModels | None
     reader: DocumentReader
 
 
@@ -56,18 +58,21 @@ class TenantRetrieval:
     submissions: SubmissionHandler
     feedback: FeedbackHandler
     semantic_cache: CacheLookup
+    model_change: ModelChangeHandler
+    vectors: VectorHandler
     ports: tuple[Port, ...]
 
 
 def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedTools) -> TenantRetrieval:
     """The retrieval of a tenant over its own stores. Opens nothing yet."""
-    settings, folder, embeddings = context.settings, tenant_folder(context.settings, tenant), tools.embeddings
+    settings, folder = context.settings, tenant_folder(context.settings, tenant)
     index, graph = create_vector_index(settings, tenant=tenant), create_graph(settings, tenant)
+    embeddings = IndexModels(index, tools.embeddings) if tools.embeddings else None
     feedback = FeedbackRecorder(FeedbackStore(folder / "votes.db"), context.log, tenant)
     extractions = ExtractionCache(folder / "extraction.sqlite")
     cache = lookup_of(context, index, embeddings, tenant)
     answers = context.stores.key_value(ANSWERS_BUCKET)
-    fingerprint = create_fingerprint(settings, index, embeddings.name if embeddings else "", tenant)
+    fingerprint = create_fingerprint(settings, index, tools.embeddings.first.name if tools.embeddings else "", tenant)
     generation = IndexGeneration(answers, fingerprint, generation_key(tenant))
 
     async def forget(sources: Sequence[str]) -> None:
@@ -92,5 +97,7 @@ def create_tenant_retrieval(context: StageContext, tenant: str, tools: SharedToo
         submissions=SubmissionHandler(documents, answers),
         feedback=FeedbackHandler(feedback, cache),
         semantic_cache=cache,
+        model_change=ModelChangeHandler(index, embeddings, indexer, generation),
+        vectors=VectorHandler(embeddings),
         ports=(index, graph, feedback, extractions, cache, generation, VectorCheck(documents, tenant)),
     )

@@ -140,8 +140,9 @@ class ModelsSettings(_ModelSettings):
             for name in role_names:
                 if name not in names:
                     raise ValueError(f"role {role}: no endpoint is called {name}; endpoints: {', '.join(names)}")
-        if len(self.roles.get("embed", ())) > 1:
-            raise ValueError("role embed: one endpoint only, because the vectors of two models cannot be compared")
+        embedding = [one.model for one in self.of("embed")]
+        if len(set(embedding)) < len(embedding):
+            raise ValueError("role embed: two endpoints serve the same model; vectors are told apart by its name")
         return self
 
     def of(self, role: str) -> tuple[EndpointSettings, ...]:

@@ -185,7 +185,8 @@ class Settings(BaseSettings):
     )
     embed_model: str = Field(
         default="",
-        description="Embedding model; without a URL, a fastembed model or a folder; empty: no dense retriever.",
+        description="Embedding model, or several by commas: the first for a new index, others to change to; without a "
+        "URL, fastembed models or folders; empty: no dense retriever.",
     )
     embed_api_key: SecretStr = Field(default=SecretStr(""), description="API key of the embeddings endpoint.")
     cross_encoder: str = Field(

@@ -12,8 +12,6 @@ from shared.contracts.requests import directory, persistence, retrieval
 from shared.contracts.requests.request import Request
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Requests that reach nothing of anybody: texts that the client sends become vectors.
-OF_NOBODY = {"VectorsRequest"}
 #: Where the platform's own tenant may be read: who has no other one gets it there, and nowhere else.
 OWN_TENANT = {
     "services/gateway/anonymous_sessions.py",
@@ -62,11 +60,11 @@ def names_tenant(call: ast.Call) -> bool:
 
 def test_every_request_for_what_belongs_to_a_tenant_names_it() -> None:
     without = {name for name, one in requests().items() if "tenant" not in one.model_fields}
-    assert without == OF_NOBODY
+    assert not without
 
 
 def test_whoever_sends_a_request_says_for_which_tenant() -> None:
-    named = (requests().keys() - OF_NOBODY) | {NewQuestion.__name__, "opening"}
+    named = requests().keys() | {NewQuestion.__name__, "opening"}
     silent = [
         f"{path}:{call.lineno} {name}" for path, name, call in calls() if name in named and not names_tenant(call)
     ]

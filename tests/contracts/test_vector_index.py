@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,13 +15,13 @@ from typing import Any
 import pytest
 
 from services.retrieval.index_fingerprint import MarkStore
-from services.retrieval.ports import VectorIndex, WeightedText
+from services.retrieval.ports import VectorIndex, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.edge import EdgeIndex
 from services.retrieval.stores.points import passage_id
 from services.retrieval.stores.server import ServerIndex
 from shared.contracts.document_metadata import required_labels
 from shared.contracts.domain import Passage
-from shared.contracts.errors import ConfigurationError, UnavailableError
+from shared.contracts.errors import ConfigurationError, RefusedError, UnavailableError
 from shared.contracts.requests.retrieval import IndexedDocument
 
 
@@ -165,14 +166,16 @@ async def test_both_searches_score_documents_for_everybody_and_for_the_askers_gr
     await index.keep_vectors("model", 2)
     for name, groups in (("everybody", ()), ("staff", ("staff", "board")), ("board", ("board",))):
         document, passages = _document(f"kb:{name}", f"opening hours {name}", groups=groups)
-        await index.replace(document, passages, [[1.0, len(groups) * 0.1]])
+        await index.replace(document, passages, {"model": [[1.0, len(groups) * 0.1]]})
     for number in range(30):
         document, passages = _document(f"kb:plan{number}", "opening hours opening hours", groups=("board",))
-        await index.replace(document, passages, [[1.0, 0.0]])
+        await index.replace(document, passages, {"model": [[1.0, 0.0]]})
 
     async def found(*groups: str) -> set[str]:
         by_words = await _sources(index, "opening hours", language="eng", groups=groups, limit=2)
-        by_meaning = await _sources_of(index, await index.search_near([1.0, 0.0], groups=groups, limit=2))
+        by_meaning = await _sources_of(
+            index, await index.search_near([1.0, 0.0], model="model", groups=groups, limit=2)
+        )
         assert set(by_words) == set(by_meaning)
         return set(by_words)
 
@@ -297,26 +300,28 @@ async def test_documents_are_listed_by_source_and_by_collection(index: VectorInd
 async def test_search_near_finds_by_meaning_what_was_kept_with_vectors(index: VectorIndex) -> None:
     # Given passages with vectors, and one without
     await index.keep_vectors("tiny", 2)
-    await index.replace(*_document("kb:tax", "tax"), [[1.0, 0.0]])
-    await index.replace(*_document("kb:dog", "dog", collection="pets"), [[0.0, 2.0]])
+    await index.replace(*_document("kb:tax", "tax"), {"tiny": [[1.0, 0.0]]})
+    await index.replace(*_document("kb:dog", "dog", collection="pets"), {"tiny": [[0.0, 2.0]]})
     await index.replace(*_document("kb:none", "none"))
     # When what is near is searched for
-    near = await index.search_near([0.9, 0.1], limit=5)
+    near = await index.search_near([0.9, 0.1], model="tiny", limit=5)
     # Then it comes best first, by cosine
     assert await _sources_of(index, near) == ["kb:tax", "kb:dog"]
     assert {hit.via for hit in near} == {("dense",)}
     assert near[0].score == pytest.approx(0.9939, abs=1e-3)
-    assert await _sources_of(index, await index.search_near([1.0, 0.0], collections=("pets",))) == ["kb:dog"]
+    assert await _sources_of(index, await index.search_near([1.0, 0.0], model="tiny", collections=("pets",))) == [
+        "kb:dog"
+    ]
     assert (await index.embedded(), await index.count()) == (2, 3)
 
 
 async def test_vectors_are_counted_by_source_and_their_model_is_known(index: VectorIndex) -> None:
-    assert await index.vector_model() == ""
+    assert (await index.vector_spaces()).model == ""
     await index.keep_vectors("tiny", 2)
-    await index.replace(*_document("kb:a", "one", "two"), [[1.0, 0.0], [0.0, 1.0]])
+    await index.replace(*_document("kb:a", "one", "two"), {"tiny": [[1.0, 0.0], [0.0, 1.0]]})
     await index.replace(*_document("kb:b", "three"))
     assert [await index.embedded(source) for source in ("kb:a", "kb:b", "")] == [2, 0, 2]
-    assert await index.vector_model() == "tiny"
+    assert (await index.vector_spaces()).model == "tiny"
 
 
 async def test_vectors_are_still_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
@@ -325,29 +330,130 @@ async def test_vectors_are_still_known_after_the_index_was_opened_again(tmp_path
         await index.open()
         if turn == 0:
             await index.keep_vectors("tiny", 2)
-            await index.replace(*_document("kb:a", "one"), [[1.0, 0.0]])
-        assert (await index.vector_model(), await index.embedded()) == ("tiny", 1)
+            await index.replace(*_document("kb:a", "one"), {"tiny": [[1.0, 0.0]]})
+        assert ((await index.vector_spaces()).model, await index.embedded()) == ("tiny", 1)
         await index.close()
 
 
 async def test_vectors_of_another_model_are_dropped_and_never_mixed(index: VectorIndex) -> None:
     # Given passages of one model
     await index.keep_vectors("one", 2)
-    await index.replace(*_document("kb:a", "tax"), [[1.0, 0.0]])
+    await index.replace(*_document("kb:a", "tax"), {"one": [[1.0, 0.0]]})
     # When another one of the same length comes into use
     await index.keep_vectors("two", 2)
     # Then nothing of the first is found, and the words still are
-    assert await index.search_near([1.0, 0.0]) == []
+    assert await index.search_near([1.0, 0.0], model="two") == []
     assert await index.embedded() == 0
     assert await _sources(index, "tax", language="eng") == ["kb:a"]
     # And what is indexed again is found
-    await index.replace(*_document("kb:a", "tax", version="2"), [[0.0, 1.0]])
-    assert await _sources_of(index, await index.search_near([0.0, 1.0])) == ["kb:a"]
+    await index.replace(*_document("kb:a", "tax", version="2"), {"two": [[0.0, 1.0]]})
+    assert await _sources_of(index, await index.search_near([0.0, 1.0], model="two")) == ["kb:a"]
+
+
+async def test_vectors_beside_those_in_use_are_filled_in_and_used_at_once_and_taken_back(index: VectorIndex) -> None:
+    # Given passages that are near the question by one model
+    await index.keep_vectors("one", 2)
+    for name, near in (("kb:a", [1.0, 0.0]), ("kb:b", [0.0, 1.0])):
+        await index.replace(*_document(name, "tax"), {"one": [near]})
+    # When vectors of another one are kept beside, by which they are near in the other order and are longer
+    await index.keep_beside("two", 3)
+    spaces = await index.vector_spaces()
+    await index.add_vectors("two", {passage_id("kb:a", "1", 0): [0.0, 1.0, 0.0], passage_id("kb:b", "1", 0): [1, 0, 0]})
+    # Then the first is still in use, and each is compared with vectors of its own
+    assert (spaces.model, spaces.beside, spaces.switched) == ("one", VectorSpace("two", 3), False)
+    assert [await index.embedded(model=one) for one in ("", "one", "two", "three")] == [2, 2, 2, 0]
+    first = await _sources_of(index, await index.search_near([1.0, 0.0], model="one"))
+    second = await _sources_of(index, await index.search_near([1.0, 0.0, 0.0], model="two"))
+    assert (first, second) == (["kb:a", "kb:b"], ["kb:b", "kb:a"])
+    # And after the exchange the second one is in use, with the first to go back to
+    await index.exchange_vectors()
+    spaces = await index.vector_spaces()
+    assert (spaces.model, spaces.of("one"), spaces.switched) == ("two", VectorSpace("one", 2), True)
+    await index.exchange_vectors()
+    spaces = await index.vector_spaces()
+    assert (spaces.model, spaces.switched, await index.embedded()) == ("one", False, 2)
+    # And those beside can be deleted
+    await index.drop_beside()
+    await index.drop_beside()
+    assert await index.vector_spaces() == VectorSpaces(VectorSpace("one", 2))
+    assert await index.search_near([1.0, 0.0, 0.0], model="two") == []
+    assert sorted(await _sources(index, "tax", language="eng")) == ["kb:a", "kb:b"]
+
+
+async def test_document_is_written_with_vectors_of_both_models_and_loses_none_to_a_third(index: VectorIndex) -> None:
+    # Given an index whose model is being changed
+    await index.keep_vectors("one", 2)
+    await index.keep_beside("two", 2)
+    # When a document comes with vectors of both and of a model that the index does not keep
+    by_model = {"one": [[1.0, 0.0]], "two": [[0.0, 1.0]], "three": [[1.0, 1.0]]}
+    await index.replace(*_document("kb:a", "tax"), by_model)
+    # Then both are kept, none is announced by a worker with another configuration, and none is opened twice
+    assert [await index.embedded("kb:a", model=one) for one in by_model] == [1, 1, 0]
+    with pytest.raises(UnavailableError, match="one and two and none of three"):
+        await index.keep_vectors("three", 2)
+    await index.keep_vectors("two", 2)
+    await index.keep_beside("two", 2)
+    for other in ("one", "three"):
+        with pytest.raises(RefusedError):
+            await index.keep_beside(other, 2)
+    assert (await index.vector_spaces()).model == "one"
+    # And a removed document has no vector of either, which adding some does not bring back
+    await index.delete_source("kb:a")
+    await index.add_vectors("two", {passage_id("kb:a", "1", 0): [0.0, 1.0]})
+    assert [await index.embedded(model=one) for one in by_model] == [0, 0, 0]
+
+
+async def test_vectors_cannot_be_exchanged_where_there_are_none_beside(index: VectorIndex) -> None:
+    await index.keep_vectors("one", 2)
+    with pytest.raises(RefusedError, match="one model only"):
+        await index.exchange_vectors()
+    with pytest.raises(RefusedError, match="in use already"):
+        await index.keep_beside("one", 2)
+
+
+async def test_worker_beside_another_learns_of_a_change_of_the_model_without_a_restart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given two workers on one server
+    pytest.importorskip("qdrant_client", reason="the extra `qdrant` is not installed")
+    server = _local_client()
+    first, second = (ServerIndex("memory", connect=lambda: server) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        await first.open()
+        await first.keep_vectors("one", 2)
+        await second.open()
+    # When one of them changes the model, and the other one reads the state again
+    await first.keep_beside("two", 2)
+    await first.replace(*_document("kb:a", "tax"), {"one": [[1.0, 0.0]], "two": [[0.0, 1.0]]})
+    await first.exchange_vectors()
+    before = await second.vector_spaces()
+    now = time.monotonic()
+    monkeypatch.setattr("services.retrieval.stores.server.time.monotonic", lambda: now + 2.0)
+    after = await second.vector_spaces()
+    # Then it goes on with the former model until then, whose vectors are still there, and with the new one from then on
+    assert (before.model, after.model) == ("one", "two")
+    for model, vector in (("one", [1.0, 0.0]), ("two", [0.0, 1.0])):
+        (hit,) = await second.search_near(vector, model=model)
+        assert hit.score == pytest.approx(1.0)
+    await server.close()
+
+
+async def test_change_of_the_model_is_known_after_the_index_was_opened_again(tmp_path: Path) -> None:
+    for turn in range(2):
+        index = EdgeIndex(tmp_path)
+        await index.open()
+        if turn == 0:
+            await index.keep_vectors("one", 2)
+            await index.keep_beside("two", 3)
+            await index.exchange_vectors()
+        assert await index.vector_spaces() == VectorSpaces(VectorSpace("two", 3), VectorSpace("one", 2), switched=True)
+        await index.close()
 
 
 async def test_search_near_finds_nothing_before_any_vector_was_kept(index: VectorIndex) -> None:
     await index.replace(*_document("kb:a", "tax"))
-    assert await index.search_near([1.0, 0.0]) == []
+    assert await index.search_near([1.0, 0.0], model="tiny") == []
     assert await index.embedded() == 0
 
 
@@ -394,12 +500,12 @@ async def test_edge_keeps_vectors_over_a_restart(tmp_path: Path) -> None:
     first = EdgeIndex(tmp_path)
     await first.open()
     await first.keep_vectors("tiny", 2)
-    await first.replace(*_document("kb:a", "tax"), [[1.0, 0.0]])
+    await first.replace(*_document("kb:a", "tax"), {"tiny": [[1.0, 0.0]]})
     await first.close()
     second = EdgeIndex(tmp_path)
     await second.open()
     await second.keep_vectors("tiny", 2)
-    assert await _sources_of(second, await second.search_near([1.0, 0.0])) == ["kb:a"]
+    assert await _sources_of(second, await second.search_near([1.0, 0.0], model="tiny")) == ["kb:a"]
     await second.close()
 
 

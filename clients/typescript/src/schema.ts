@@ -397,8 +397,36 @@ export interface paths {
         /**
          * Embed
          * @description Embed documents again, after a change of the embeddings model; those that have its vectors are left out.
+         *
+         *     While the model is being changed, documents get vectors of the one in use and of the one beside it.
          */
         post: operations["documents_embed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/reindex": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reindex Status
+         * @description Tell which embeddings model the documents are searched with, and how far a change of it is.
+         */
+        get: operations["documents_reindex_status"];
+        put?: never;
+        /**
+         * Reindex
+         * @description Change the embeddings model by steps, while questions go on: see `step`.
+         *
+         *     Between `begin` and `switch`, `POST /api/v1/documents/embed` fills the vectors in; 422 tells what a step lacks.
+         */
+        post: operations["documents_reindex"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4823,6 +4851,65 @@ export interface components {
             };
         };
         /**
+         * ReindexIn
+         * @description One step of a change of the embeddings model.
+         */
+        ReindexIn: {
+            /**
+             * Step
+             * @description `begin` keeps vectors of `model` beside those in use; `switch` uses them at once, if every document has them; `back` takes that back; `finish` deletes those that are not in use.
+             * @enum {string}
+             */
+            step: "begin" | "switch" | "back" | "finish";
+            /**
+             * Model
+             * @description With `begin`: the name of a configured model.
+             * @default
+             */
+            model?: string;
+        };
+        /**
+         * ReindexReply
+         * @description Whose vectors the index keeps, and of how many of its `passages`.
+         *
+         *     `model` is the model in use, `beside` the one whose vectors are kept beside them (both empty: none). `switched` says
+         *     that the model in use has taken the place of the one beside. `configured` are the models that can be named.
+         */
+        ReindexReply: {
+            /** Passages */
+            passages: number;
+            /**
+             * Model
+             * @default
+             */
+            model?: string;
+            /**
+             * Embedded
+             * @default 0
+             */
+            embedded?: number;
+            /**
+             * Beside
+             * @default
+             */
+            beside?: string;
+            /**
+             * Embedded Beside
+             * @default 0
+             */
+            embedded_beside?: number;
+            /**
+             * Switched
+             * @default false
+             */
+            switched?: boolean;
+            /**
+             * Configured
+             * @default []
+             */
+            configured?: string[];
+        };
+        /**
          * RemoveReply
          * @description The sources that were indexed and are removed now.
          */
@@ -6812,6 +6899,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmbedReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    documents_reindex_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReindexReply"];
+                };
+            };
+            /** @description An error; its text says what to send instead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    documents_reindex: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReindexIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReindexReply"];
                 };
             };
             /** @description An error; its text says what to send instead. */

@@ -143,7 +143,7 @@ async def embeddings(body: EmbeddingsIn, gateway: CurrentGateway, caller: Client
     texts = body.texts()
     model, vectors = "", list[str]()
     for first in range(0, len(texts), VECTOR_TEXTS):
-        request = VectorsRequest(texts=tuple(texts[first : first + VECTOR_TEXTS]))
+        request = VectorsRequest(texts=tuple(texts[first : first + VECTOR_TEXTS]), tenant=caller.tenant)
         reply = await gateway.context.requests.ask(request, EMBED_SECONDS)
         body.check(reply.model, reply.dimension)
         model = reply.model

@@ -1,49 +1,60 @@
-"""Texts to vectors: an endpoint or a model in this process, behind one cache."""
+"""Texts to vectors: endpoints or models in this process, each behind a cache."""
 
 from __future__ import annotations
 
+from services.retrieval.embeddings.configured import EmbeddingModels, ModelSource
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.ports import Embedder
 from shared.contracts.errors import ConfigurationError
-from shared.llm.settings import NO_KEY, OPENAI_URL, EndpointSettings
+from shared.llm.settings import NO_KEY, OPENAI_URL, EndpointSettings, read_models
 from shared.runtime.settings import Settings
 
 
-def create_embeddings(settings: Settings) -> Embeddings | None:
-    """An endpoint when a URL is set, a model in this process when only a model is, else the role `embed`, else None.
+def create_embeddings(settings: Settings) -> EmbeddingModels | None:
+    """The models that are configured, the one for a new index first; None when there are none.
+
+    Those of `ANSWERBUS_EMBED_MODEL` (by commas), at an endpoint when a URL is set, else in this process; then those of
+    the role `embed`. A file that `ANSWERBUS_MODELS` names is read again when an unknown model is asked for.
 
     Raises:
         ConfigurationError: a URL without a model name, or an endpoint for the role that cannot embed.
     """
-    embedder: Embedder
-    role = settings.model_endpoints.of("embed")
-    if settings.embed_url:
-        if not settings.embed_model:
-            raise ConfigurationError("ANSWERBUS_EMBED_URL needs ANSWERBUS_EMBED_MODEL: the name of its model")
-        key = settings.embed_api_key.get_secret_value()
-        embedder = _endpoint(settings.embed_url, settings.embed_model, key)
-    elif settings.embed_model:
-        from services.retrieval.embeddings.local import LocalEmbedder
+    if settings.embed_url and not settings.embed_model:
+        raise ConfigurationError("ANSWERBUS_EMBED_URL needs ANSWERBUS_EMBED_MODEL: the name of its model")
 
-        embedder = LocalEmbedder(settings.embed_model)
-    elif role:
-        embedder = _for_role(role[0])
-    else:
-        return None
-    return Embeddings(embedder, settings.data_dir / "retrieval" / "embeddings.sqlite")
+    def read() -> list[ModelSource]:
+        return _sources(settings)
+
+    def create(source: ModelSource) -> Embeddings:
+        return Embeddings(_embedder(source), settings.data_dir / "retrieval" / "embeddings.sqlite")
+
+    models = EmbeddingModels(read, create)
+    return models if models.sources else None
 
 
-def _for_role(endpoint: EndpointSettings) -> Embedder:
+def _sources(settings: Settings) -> list[ModelSource]:
+    key = settings.embed_api_key.get_secret_value()
+    names = filter(None, map(str.strip, settings.embed_model.split(",")))
+    own = [ModelSource(name, settings.embed_url, key) for name in names]
+    role = read_models(settings.models.get_secret_value(), settings.model).of("embed")
+    return [*own, *(_of_role(one) for one in role)]
+
+
+def _of_role(endpoint: EndpointSettings) -> ModelSource:
     if endpoint.kind not in ("openai", "openai-compatible"):
         raise ConfigurationError(
             f"ANSWERBUS_MODELS: role embed: endpoint {endpoint.name} is of kind {endpoint.kind}; "
             "it takes one of kind openai or openai-compatible"
         )
     key = "" if endpoint.key == NO_KEY else endpoint.key
-    return _endpoint(endpoint.base_url or OPENAI_URL, endpoint.model, key)
+    return ModelSource(endpoint.model, endpoint.base_url or OPENAI_URL, key)
 
 
-def _endpoint(url: str, model: str, key: str) -> Embedder:
-    from services.retrieval.embeddings.endpoint import EndpointEmbedder
+def _embedder(source: ModelSource) -> Embedder:
+    if source.url:
+        from services.retrieval.embeddings.endpoint import EndpointEmbedder
 
-    return EndpointEmbedder(url, model, key)
+        return EndpointEmbedder(source.url, source.model, source.key)
+    from services.retrieval.embeddings.local import LocalEmbedder
+
+    return LocalEmbedder(source.model)

@@ -47,6 +47,14 @@ class Embeddings:
         """Length of a vector; 0 before the model was first called."""
         return self._dimension
 
+    async def in_use(self) -> Embeddings:
+        """Itself, where there is one model only; see `services.retrieval.embeddings.configured.CurrentModels`."""
+        return self
+
+    async def beside(self) -> Embeddings | None:
+        """None: it is the only model."""
+        return None
+
     async def open(self) -> None:
         await self._embedder.open()
         await asyncio.to_thread(self._open)

@@ -6,6 +6,9 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
+import structlog
+
+from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.extract import EXTRACTION
 from services.retrieval.graph.ports import Counts, DocumentGraph, Graph
@@ -13,7 +16,7 @@ from services.retrieval.indexing.extraction.extractor import EntityExtractor
 from services.retrieval.indexing.prepare import version
 from services.retrieval.indexing.reader_process import DocumentReader
 from services.retrieval.indexing.source_locks import SourceLocks
-from services.retrieval.ports import Vector, VectorIndex
+from services.retrieval.ports import NO_VECTORS, Vector, VectorIndex, VectorsByModel
 from services.retrieval.settings import RetrievalSettings
 from services.retrieval.stores.points import ENCODING, passage_id
 from shared.contracts.document_access import DocumentViewer
@@ -29,6 +32,8 @@ from shared.contracts.errors import (
 from shared.contracts.facts import DocumentIndexed, DocumentRefused
 from shared.contracts.requests.retrieval import IndexedDocument
 from shared.stores.ports import ObjectStore
+
+log = structlog.get_logger()
 
 #: How many consecutive parts of a long text may be missing because they were refused.
 _REFUSED_PARTS = 8
@@ -53,7 +58,7 @@ class DocumentIndexer:
         objects: ObjectStore,
         reader: DocumentReader,
         *,
-        embeddings: Embeddings | None = None,
+        embeddings: CurrentModels | None = None,
         graph: Graph | None = None,
         extraction: EntityExtractor | None = None,
         forget: ForgetSources | None = None,
@@ -119,7 +124,9 @@ class DocumentIndexer:
         return tuple(removed)
 
     async def embed(self, source: str) -> bool:
-        """Embed the passages of an indexed document with the model in use; return whether that was necessary.
+        """Embed the passages of an indexed document with the models that the index keeps vectors of.
+
+        Returns whether that was necessary.
 
         Raises:
             RefusedError: there is no model, or it is not the one that is configured.
@@ -127,15 +134,28 @@ class DocumentIndexer:
         """
         if self._embeddings is None:
             raise RefusedError("no embeddings model is configured, so there is nothing to embed: see docs/models.md")
-        async with self._locks.hold(part_of(source)[0]):
-            known = await self._index.document(source)
-            if known is None or await self._has_vectors(known):
-                return False
-            try:
-                await self._embed_again(known)
-            except DocumentError as error:
-                raise RefusedError(str(error)) from error
-            return True
+        beside = await self._embeddings.beside()
+        embedded = False
+        for model in filter(None, (await self._embeddings.in_use(), beside)):
+            # A model at a time: a document that is replaced or removed meanwhile waits for one of them only.
+            async with self._locks.hold(part_of(source)[0]):
+                known = await self._index.document(source)
+                if known is None or await self._has_vectors(known, model):
+                    continue
+                try:
+                    await self._add_vectors(known, model)
+                except ConfigurationError as error:
+                    raise RefusedError(str(error)) from error
+                embedded = True
+        return embedded
+
+    async def lacks_vectors(self, model: Embeddings) -> list[str]:
+        """The sources of indexed documents with a passage that has no vector of this model.
+
+        Raises:
+            UnavailableError: the index is unavailable.
+        """
+        return [one.source for one in await self._index.documents() if not await self._has_vectors(one, model)]
 
     async def passages(
         self, source: str, viewer: DocumentViewer = EVERYTHING
@@ -178,8 +198,7 @@ class DocumentIndexer:
         if known is not None and known.version == new_version and await self._in_graph(known):
             # A retry of the submission that indexed it is not told as unchanged.
             unchanged = not known.submission or known.submission != document.submission
-            if not await self._has_vectors(known):
-                await self._embed_again(known)
+            if await self._embed_missing(known):
                 unchanged = False
             return DocumentIndexed(source=document.source, digest=digest, chunks=known.chunks, unchanged=unchanged)
         if body is None:
@@ -264,17 +283,28 @@ class DocumentIndexer:
         """Whether the graph has this version too: its store may be newer than the index, or another one."""
         return self._graph is None or await self._graph.has(known.source, known.version)
 
-    async def _has_vectors(self, known: IndexedDocument) -> bool:
-        """Whether all passages have a vector of the model in use, if there is one."""
-        if self._embeddings is None:
-            return True
-        if await self._index.vector_model() != self._embeddings.name:
-            return not known.chunks
-        return await self._index.embedded(known.source) >= known.chunks
+    async def _embed_missing(self, known: IndexedDocument) -> bool:
+        """Add vectors of the model in use to a document that lacks them; return whether it did."""
+        model = await self._embeddings.in_use() if self._embeddings else None
+        if model is None or await self._has_vectors(known, model):
+            return False
+        try:
+            await self._add_vectors(known, model)
+        except ConfigurationError as error:
+            raise DocumentError(str(error)) from error
+        return True
 
-    async def _embed_again(self, known: IndexedDocument) -> None:
+    async def _has_vectors(self, known: IndexedDocument, model: Embeddings) -> bool:
+        """Whether all passages have a vector of the model."""
+        return not known.chunks or await self._index.embedded(known.source, model=model.name) >= known.chunks
+
+    async def _add_vectors(self, known: IndexedDocument, model: Embeddings) -> None:
         passages = await self._stored_passages(known)
-        await self._index.replace(known, passages, await self._vectors(passages))
+        vectors = await model.of_passages(_texts(passages))
+        await self._index.keep_vectors(model.name, model.dimension)
+        await self._index.add_vectors(
+            model.name, {one.id: vector for one, vector in zip(passages, vectors, strict=True)}
+        )
 
     async def _stored_passages(self, known: IndexedDocument) -> list[Passage]:
         """The passages of an indexed document, in order."""
@@ -282,15 +312,25 @@ class DocumentIndexer:
         found = {one.id: one for one in await self._index.fetch(ids)}
         return [found[one] for one in ids if one in found]
 
-    async def _vectors(self, passages: Sequence[Passage]) -> Sequence[Vector]:
-        """The vectors of the passages, in order; none without a model."""
+    async def _vectors(self, passages: Sequence[Passage]) -> VectorsByModel:
+        """The vectors of the passages by the model in use and, if it answers, by the one beside; none without a model.
+
+        The document can be indexed without the one beside: `embed` adds its vectors later.
+        """
         if self._embeddings is None:
-            return ()
+            return NO_VECTORS
+        model, texts = await self._embeddings.in_use(), _texts(passages)
         try:
-            vectors = await self._embeddings.of_passages([f"{one.title}\n{one.text}" for one in passages])
+            vectors: dict[str, Sequence[Vector]] = {model.name: await model.of_passages(texts)}
         except ConfigurationError as error:
             raise DocumentError(str(error)) from error
-        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
+        await self._index.keep_vectors(model.name, model.dimension)
+        beside = await self._embeddings.beside()
+        if beside is not None:
+            try:
+                vectors[beside.name] = await beside.of_passages(texts)
+            except (ConfigurationError, UnavailableError) as error:
+                log.warning("a document has no vectors of the model beside the one in use yet", reason=str(error))
         return vectors
 
     async def _body(self, document: Document) -> bytes:
@@ -307,6 +347,11 @@ class DocumentIndexer:
             await self._objects.delete(document.body.name)
         except UnavailableError as error:
             raise TransientError(str(error)) from error
+
+
+def _texts(passages: Sequence[Passage]) -> list[str]:
+    """What of passages is embedded."""
+    return [f"{one.title}\n{one.text}" for one in passages]
 
 
 def _ids(known: IndexedDocument) -> list[str]:

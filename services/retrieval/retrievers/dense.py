@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.ports import RetrieverQuery, VectorIndex
 from shared.contracts.domain import Passage
 from shared.contracts.errors import UnavailableError
@@ -15,20 +15,26 @@ class DenseRetriever:
 
     name = "dense"
 
-    def __init__(self, index: VectorIndex, embeddings: Embeddings) -> None:
+    def __init__(self, index: VectorIndex, embeddings: CurrentModels) -> None:
         self._index = index
         self._embeddings = embeddings
 
     async def search(self, query: RetrieverQuery) -> Sequence[Passage]:
         """Also raises UnavailableError when no passage has a vector of the model in use."""
-        vector = await self._embeddings.of_question(query.text)
-        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
+        model = await self._embeddings.in_use()
+        vector = await model.of_question(query.text)
+        await self._index.keep_vectors(model.name, model.dimension)
         hits = await self._index.search_near(
-            vector, limit=query.limit, collections=query.collections, groups=query.groups, labels=query.labels
+            vector,
+            model=model.name,
+            limit=query.limit,
+            collections=query.collections,
+            groups=query.groups,
+            labels=query.labels,
         )
         if not hits and not await self._index.embedded() and await self._index.count():
             raise UnavailableError(
-                f"no passage has a vector of the model {self._embeddings.name}: run `answerbus documents reindex`, "
+                f"no passage has a vector of the model {model.name}: run `answerbus documents reindex`, "
                 "or ingest the documents again"
             )
         return hits

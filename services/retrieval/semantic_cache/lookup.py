@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from services.retrieval.embeddings.embedder import Embeddings
+from services.retrieval.embeddings.configured import CurrentModels
 from services.retrieval.ports import VectorIndex
 from services.retrieval.rankers.departments import match
 from services.retrieval.semantic_cache.cache import AskedOf, LookupResult, SemanticCache
@@ -131,7 +131,7 @@ def _asked_of(question: Question, settings: RetrievalSettings) -> AskedOf:
 
 
 def lookup_of(
-    context: StageContext, index: VectorIndex, embeddings: Embeddings | None, tenant: str = DEFAULT_TENANT
+    context: StageContext, index: VectorIndex, embeddings: CurrentModels | None, tenant: str = DEFAULT_TENANT
 ) -> CacheLookup:
     """The lookup of a tenant, with an index of questions of its own; `index` is that of the documents."""
     settings = context.settings

@@ -14,8 +14,8 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from services.retrieval.embeddings.embedder import Embeddings
-from services.retrieval.ports import VectorIndex
+from services.retrieval.embeddings.configured import CurrentModels
+from services.retrieval.ports import NO_VECTORS, VectorIndex, VectorsByModel
 from services.retrieval.semantic_cache.decision import Candidate
 from services.retrieval.semantic_cache.settings import SemanticCacheSettings
 from services.retrieval.stores.points import AnsweredQuestion, passage_id
@@ -31,7 +31,7 @@ _SWEEP = 1000
 class QuestionStore:
     """Stores questions in `index`, which is opened when the first one is stored or looked up."""
 
-    def __init__(self, index: VectorIndex, embeddings: Embeddings | None) -> None:
+    def __init__(self, index: VectorIndex, embeddings: CurrentModels | None) -> None:
         self._index = index
         self._embeddings = embeddings
         self._opened = False
@@ -131,17 +131,19 @@ class QuestionStore:
     async def _search(self, question: Question, scope: str, settings: SemanticCacheSettings) -> list[Passage]:
         text, limit = question.text, settings.candidates
         if self._embeddings is not None and question.language in settings.min_similarity:
-            vector = await self._embeddings.of_question(text)
-            await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
-            return await self._index.search_near(vector, limit=limit, collections=[scope])
+            model = await self._embeddings.in_use()
+            vector = await model.of_question(text)
+            await self._index.keep_vectors(model.name, model.dimension)
+            return await self._index.search_near(vector, model=model.name, limit=limit, collections=[scope])
         return await self._index.search(text, language=question.language, limit=limit, collections=[scope])
 
-    async def _vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def _vectors(self, texts: Sequence[str]) -> VectorsByModel:
         if self._embeddings is None:
-            return ()
-        vectors = await self._embeddings.of_questions(texts)
-        await self._index.keep_vectors(self._embeddings.name, self._embeddings.dimension)
-        return vectors
+            return NO_VECTORS
+        model = await self._embeddings.in_use()
+        vectors = await model.of_questions(texts)
+        await self._index.keep_vectors(model.name, model.dimension)
+        return {model.name: vectors}
 
     async def _ready(self) -> None:
         async with self._opening:

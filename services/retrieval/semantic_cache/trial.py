@@ -34,7 +34,8 @@ class SemanticCacheTrial:
         section = pipeline.section("retrieval", RetrievalSettings)
         self._settings, self._introduction = section.semantic_cache, section.project_introduction
         self._referee = MatchReferee(models or NoModels())
-        self._embeddings = create_embeddings(settings)
+        configured = create_embeddings(settings)
+        self._embeddings = configured.first if configured else None
         self._questions = QuestionStore(create_vector_index(settings, QUESTION_INDEX), self._embeddings)
         self._language = language
         self._answers: dict[str, tuple[str, str]] = {}

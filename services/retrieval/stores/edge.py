@@ -7,14 +7,15 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from services.retrieval.ports import Vector, WeightedText
+from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.points import (
     BM25,
     DENSE,
@@ -25,14 +26,19 @@ from services.retrieval.stores.points import (
     LABELS,
     PASSAGE,
     bare,
+    checked_beside,
+    checked_exchange,
+    checked_replacement,
     document_id,
     document_payload,
     model_id,
     model_payload,
     most_used,
+    named_vectors,
     passage_payload,
     ranked,
     read,
+    read_spaces,
     vector_name,
 )
 from services.retrieval.stores.read_passages import ReadPassages
@@ -58,7 +64,7 @@ class _DocumentWrite:
 
     document: IndexedDocument
     passages: Sequence[Passage]
-    vectors: Sequence[Vector]
+    vectors: VectorsByModel
 
 
 #: A document to write, or the source of a document to delete.
@@ -77,8 +83,7 @@ class EdgeIndex:
         self._folder = folder
         self._shard: Any = None
         self._main_language: str | None = None
-        #: The name of the vectors in use; empty when passages have none.
-        self._vector_name = ""
+        self._spaces = VectorSpaces()
         self._flushed = 0.0
         self._search_threads: ThreadPoolExecutor | None = None
         self._write_thread: ThreadPoolExecutor | None = None
@@ -101,13 +106,31 @@ class EdgeIndex:
             self._search_threads.shutdown()
 
     async def replace(
-        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
         await self._batcher.submit(_DocumentWrite(document, passages, vectors))
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
-        if self._vector_name != vector_name(model, dimension):
-            await self._write(lambda: self._keep_vectors(model, dimension))
+        space = VectorSpace(model, dimension)
+        if self._spaces.of(model) != space:
+            await self._write(lambda: self._keep_vectors(space))
+
+    async def vector_spaces(self) -> VectorSpaces:
+        return self._spaces
+
+    async def keep_beside(self, model: str, dimension: int) -> None:
+        await self._write(lambda: self._keep_beside(VectorSpace(model, dimension)))
+
+    async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
+        waiting = list(vectors.items())
+        for first in range(0, len(waiting), _BATCH):  # other writes go between two batches
+            await self._write(partial(self._add_vectors, model, waiting[first : first + _BATCH]))
+
+    async def exchange_vectors(self) -> None:
+        await self._write(lambda: self._keep_spaces(checked_exchange(self._spaces)))
+
+    async def drop_beside(self) -> None:
+        await self._write(self._drop_beside)
 
     async def delete_source(self, source: str) -> bool:
         return await self._batcher.submit(source)
@@ -131,22 +154,20 @@ class EdgeIndex:
         self,
         vector: Vector,
         *,
+        model: str,
         limit: int = 10,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Passage]:
-        return await self._read(lambda: self._search_near(vector, limit, _within(collections, groups, labels)))
+        return await self._read(lambda: self._search_near(vector, model, limit, _within(collections, groups, labels)))
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         known = self._passages.all(ids)
         return known if known is not None else await self._read(lambda: self._fetch(ids))
 
-    async def embedded(self, source: str = "") -> int:
-        return await self._read(lambda: self._embedded(source))
-
-    async def vector_model(self) -> str:
-        return await self._read(lambda: str(self._model().get("model", "")))
+    async def embedded(self, source: str = "", *, model: str = "") -> int:
+        return await self._read(lambda: self._embedded(source, model or self._spaces.model))
 
     async def document(self, source: str) -> IndexedDocument | None:
         return await self._read(lambda: self._document(source))
@@ -181,7 +202,8 @@ class EdgeIndex:
         for field in (GROUPS, LABELS):
             self._shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
         self._owner_file.write_text(json.dumps({"pid": os.getpid()}))
-        self._vector_name = str(self._model().get("vector", ""))
+        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
+        self._spaces = read_spaces(records[0].payload if records else {})
 
     def _create(self, path: Path) -> None:
         """Create the index under another name and rename it, so that a crash leaves no partial index."""
@@ -200,28 +222,63 @@ class EdgeIndex:
         except OSError:
             shutil.rmtree(fresh)  # another process created it first; opening reports that
 
-    def _keep_vectors(self, model: str, dimension: int) -> None:
+    def _keep_vectors(self, space: VectorSpace) -> None:
         import qdrant_edge as edge
 
-        name = vector_name(model, dimension)
-        former = str(self._model().get("vector", ""))
-        if former != name:
-            if former:
-                self._update(edge.UpdateOperation.delete_vector_name(former))
-            # Half the bytes are scanned in half the time; the cosines differ in the fourth digit.
-            self._update(
-                edge.UpdateOperation.create_dense_vector(
-                    name, dimension, edge.Distance.Cosine, datatype=edge.VectorStorageDatatype.Float16
-                )
-            )
-            kept = edge.Point(model_id(), {}, model_payload(model, dimension))
-            self._update(edge.UpdateOperation.upsert_points([kept]))
-        self._vector_name = name
+        former = self._spaces.in_use
+        if self._spaces.of(space.model) == space:
+            return
+        checked_replacement(self._spaces, space.model)
+        if former is not None:
+            self._update(edge.UpdateOperation.delete_vector_name(vector_name(*former)))
+        self._create_vectors(space)
+        self._keep_spaces(VectorSpaces(space))
 
-    def _model(self) -> dict[str, Any]:
-        """What is stored about the embeddings model; empty when there was none."""
-        records = self._shard.retrieve([model_id()], with_payload=True, with_vector=False)
-        return dict(records[0].payload) if records else {}
+    def _keep_beside(self, space: VectorSpace) -> None:
+        if checked_beside(self._spaces, space):
+            self._create_vectors(space)
+            self._keep_spaces(self._spaces.with_beside(space))
+
+    def _create_vectors(self, space: VectorSpace) -> None:
+        import qdrant_edge as edge
+
+        # Half the bytes are scanned in half the time; the cosines differ in the fourth digit.
+        self._update(
+            edge.UpdateOperation.create_dense_vector(
+                vector_name(*space),
+                space.dimension,
+                edge.Distance.Cosine,
+                datatype=edge.VectorStorageDatatype.Float16,
+            )
+        )
+
+    def _keep_spaces(self, spaces: VectorSpaces) -> None:
+        """Write down whose vectors are kept: one point, so that a crash leaves the former or the new state."""
+        import qdrant_edge as edge
+
+        self._update(edge.UpdateOperation.upsert_points([edge.Point(model_id(), {}, model_payload(spaces))]))
+        self._spaces = spaces
+
+    def _drop_beside(self) -> None:
+        import qdrant_edge as edge
+
+        dropped = self._spaces.beside
+        if dropped is not None:
+            self._keep_spaces(self._spaces.without_beside())
+            self._update(edge.UpdateOperation.delete_vector_name(vector_name(*dropped)))
+
+    def _add_vectors(self, model: str, vectors: Sequence[tuple[str, Vector]]) -> None:
+        import qdrant_edge as edge
+
+        space = self._spaces.of(model)
+        if space is None:
+            return
+        records = self._shard.retrieve([one for one, _ in vectors], with_payload=False, with_vector=False)
+        known = {str(record.id) for record in records}
+        name = vector_name(*space)
+        added = [edge.PointVectors(one, {name: list(vector)}) for one, vector in vectors if one in known]
+        if added:
+            self._update(edge.UpdateOperation.update_vectors(added))
 
     def _write_batch(self, writes: Sequence[_Write]) -> list[bool]:
         """Apply the writes in order; consecutive documents with different sources are written together.
@@ -270,12 +327,12 @@ class EdgeIndex:
 
         from services.retrieval.stores.encoder import encode_passage
 
+        named = named_vectors(self._spaces, write.vectors)
         for number, passage in enumerate(write.passages):
             vector: dict[str, Any] = {
                 BM25: edge.SparseVector(*encode_passage(passage.title, passage.text, passage.language))
             }
-            if write.vectors:
-                vector[self._vector_name] = list(write.vectors[number])
+            vector |= {name: list(vectors[number]) for name, vectors in named.items()}
             yield edge.Point(passage.id, vector, passage_payload(passage, write.document))
 
     def _delete_source(self, source: str) -> bool:
@@ -312,12 +369,13 @@ class EdgeIndex:
         query = edge.Query.Nearest(edge.SparseVector(indices, values), using=BM25)
         return self._query(query, limit, within, BM25)
 
-    def _search_near(self, vector: Vector, limit: int, within: Any) -> list[Passage]:
+    def _search_near(self, vector: Vector, model: str, limit: int, within: Any) -> list[Passage]:
         import qdrant_edge as edge
 
-        if not self._vector_name:
+        space = self._spaces.of(model)
+        if space is None:
             return []
-        return self._query(edge.Query.Nearest(list(vector), using=self._vector_name), limit, within, DENSE)
+        return self._query(edge.Query.Nearest(list(vector), using=vector_name(*space)), limit, within, DENSE)
 
     def _query(self, query: Any, limit: int, within: Any, via: str) -> list[Passage]:
         import qdrant_edge as edge
@@ -332,13 +390,14 @@ class EdgeIndex:
         records = self._shard.retrieve(list(ids), with_payload=True, with_vector=False)
         return [read(str(record.id), record.payload) for record in records]
 
-    def _embedded(self, source: str) -> int:
+    def _embedded(self, source: str, model: str) -> int:
         import qdrant_edge as edge
 
-        if not self._vector_name:
+        space = self._spaces.of(model)
+        if space is None:
             return 0
         of_source = [_is("source", source)] if source else []
-        near = edge.Filter(must=[edge.HasVectorCondition(self._vector_name), *of_source])
+        near = edge.Filter(must=[edge.HasVectorCondition(vector_name(*space)), *of_source])
         counted: int = self._shard.count(edge.CountRequest(filter=near))
         return counted
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from services.retrieval.ports import Vector, WeightedText
+from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.stores.guarded_client import CALLS, Connect, GuardedClient
 from services.retrieval.stores.points import (
     BM25,
@@ -22,15 +22,20 @@ from services.retrieval.stores.points import (
     MARK,
     PASSAGE,
     bare,
+    checked_beside,
+    checked_exchange,
+    checked_replacement,
     document_id,
     document_payload,
     mark_id,
     model_id,
     model_payload,
     most_used,
+    named_vectors,
     passage_payload,
     ranked,
     read,
+    read_spaces,
     vector_name,
 )
 from shared.contracts.document_metadata import RequiredLabels
@@ -44,6 +49,8 @@ _TIMEOUT_SECONDS = 10
 _PROBE_TIMEOUT_SECONDS = 2
 #: Seconds for which the language of most passages is cached: other workers write too.
 _LANGUAGE_SECONDS = 30.0
+#: Seconds after which it is read again whose vectors are kept: another worker may have changed that.
+_SPACES_SECONDS = 1.0
 
 
 class ServerIndex:
@@ -61,14 +68,15 @@ class ServerIndex:
         self._client = GuardedClient(self._connect, f"the Qdrant server at {url}", self._probe)
         self._main_language = "und"
         self._language_until = 0.0
-        #: The name of the vectors in use; empty when passages have none.
-        self._vector_name = ""
+        self._spaces = VectorSpaces()
+        self._spaces_until = 0.0
 
     async def open(self) -> None:
         await self._client.open()
         async with self._translating_errors():
             await self._client.write(self._prepare)
-            self._vector_name = str((await self._model()).get("vector", ""))
+        self._spaces_until = 0.0
+        await self.vector_spaces()
 
     async def close(self) -> None:
         await self._client.close()
@@ -81,34 +89,81 @@ class ServerIndex:
         return self._client.not_ready()
 
     async def keep_vectors(self, model: str, dimension: int) -> None:
-        name = vector_name(model, dimension)
-        if self._vector_name == name:
+        space = VectorSpace(model, dimension)
+        if self._spaces.of(model) == space:
             return
+
+        async def keep(client: Any) -> VectorSpaces:
+            spaces = await self._read_spaces(client)
+            if spaces.of(model) == space:
+                return spaces
+            checked_replacement(spaces, model)
+            if spaces.in_use is not None:
+                await client.delete_vector_name(self._name, vector_name(*spaces.in_use))
+            await self._create_vectors(client, space)
+            return await self._keep_spaces(client, VectorSpaces(space))
+
+        await self._change_spaces(keep)
+
+    async def vector_spaces(self) -> VectorSpaces:
+        if time.monotonic() >= self._spaces_until:
+            async with self._translating_errors():
+                self._known(await self._client.read(self._read_spaces))
+        return self._spaces
+
+    async def keep_beside(self, model: str, dimension: int) -> None:
+        space = VectorSpace(model, dimension)
+
+        async def keep(client: Any) -> VectorSpaces:
+            spaces = await self._read_spaces(client)
+            if not checked_beside(spaces, space):
+                return spaces
+            await self._create_vectors(client, space)
+            return await self._keep_spaces(client, spaces.with_beside(space))
+
+        await self._change_spaces(keep)
+
+    async def exchange_vectors(self) -> None:
+        async def exchange(client: Any) -> VectorSpaces:
+            return await self._keep_spaces(client, checked_exchange(await self._read_spaces(client)))
+
+        await self._change_spaces(exchange)
+
+    async def drop_beside(self) -> None:
+        async def drop(client: Any) -> VectorSpaces:
+            spaces = await self._read_spaces(client)
+            if spaces.beside is None:
+                return spaces
+            left = await self._keep_spaces(client, spaces.without_beside())
+            await client.delete_vector_name(self._name, vector_name(*spaces.beside))
+            return left
+
+        await self._change_spaces(drop)
+
+    async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
         models = _models()
+        space = (await self.vector_spaces()).of(model)
+        if space is None:
+            return
+        name, waiting = vector_name(*space), list(vectors)
 
-        async def keep(client: Any) -> None:
-            records = await client.retrieve(self._name, [model_id()], with_payload=True)
-            former = str(records[0].payload["vector"]) if records else ""
-            if former == name:
-                return
-            if former:
-                await client.delete_vector_name(self._name, former)
-            dense = models.DenseVectorConfig(
-                size=dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
-            )
-            await client.create_vector_name(self._name, name, models.DenseVectorNameConfig(dense=dense))
-            kept = models.PointStruct(id=model_id(), vector={}, payload=model_payload(model, dimension))
-            await client.upsert(self._name, [kept], wait=True)
+        async def add(client: Any, batch: Sequence[str]) -> None:
+            known = {str(one.id) for one in await client.retrieve(self._name, batch, with_payload=False)}
+            points = [models.PointVectors(id=one, vector={name: list(vectors[one])}) for one in batch if one in known]
+            if points:
+                await client.update_vectors(self._name, points, wait=True)
 
+        # A passage that is removed between the two requests fails the batch; the next attempt leaves it out.
         async with self._translating_errors():
-            await self._client.write(keep)
-        self._vector_name = name
+            for first in range(0, len(waiting), _BATCH):
+                await self._client.write(partial(add, batch=waiting[first : first + _BATCH]))
 
     async def replace(
-        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
         models = _models()
-        points = await asyncio.to_thread(_points, document, passages, self._vector_name, vectors)
+        named = named_vectors(await self.vector_spaces(), vectors)
+        points = await asyncio.to_thread(_points, document, passages, named)
         older = models.Filter(
             must=[_is(KIND, PASSAGE), _is("source", document.source)], must_not=[_is("version", document.version)]
         )
@@ -163,30 +218,30 @@ class ServerIndex:
         self,
         vector: Vector,
         *,
+        model: str,
         limit: int = 10,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
         labels: RequiredLabels = (),
     ) -> list[Passage]:
-        if not self._vector_name:
+        space = (await self.vector_spaces()).of(model)
+        if space is None:
             return []
-        return await self._query(list(vector), self._vector_name, limit, _within(collections, groups, labels), DENSE)
+        return await self._query(list(vector), vector_name(*space), limit, _within(collections, groups, labels), DENSE)
 
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         async with self._translating_errors():
             records = await self._client.read(lambda client: client.retrieve(self._name, list(ids), with_payload=True))
         return [read(str(record.id), record.payload) for record in records]
 
-    async def vector_model(self) -> str:
-        async with self._translating_errors():
-            return str((await self._model()).get("model", ""))
-
-    async def embedded(self, source: str = "") -> int:
-        if not self._vector_name:
+    async def embedded(self, source: str = "", *, model: str = "") -> int:
+        spaces = await self.vector_spaces()
+        space = spaces.of(model or spaces.model)
+        if space is None:
             return 0
         models = _models()
         of_source = [_is("source", source)] if source else []
-        near = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector_name), *of_source])
+        near = models.Filter(must=[models.HasVectorCondition(has_vector=vector_name(*space)), *of_source])
         return await self._matching(near)
 
     async def document(self, source: str) -> IndexedDocument | None:
@@ -262,10 +317,29 @@ class ServerIndex:
             )
         return ranked([bare(str(hit.id), hit.score, via) for hit in reply.points])
 
-    async def _model(self) -> dict[str, Any]:
-        """What is stored about the embeddings model; empty when there was none."""
-        records = await self._client.read(lambda client: client.retrieve(self._name, [model_id()], with_payload=True))
-        return dict(records[0].payload) if records else {}
+    async def _read_spaces(self, client: Any) -> VectorSpaces:
+        records = await client.retrieve(self._name, [model_id()], with_payload=True)
+        return read_spaces(records[0].payload if records else {})
+
+    async def _keep_spaces(self, client: Any, spaces: VectorSpaces) -> VectorSpaces:
+        """Write down whose vectors are kept, in one point, so that all workers read the former or the new state."""
+        kept = _models().PointStruct(id=model_id(), vector={}, payload=model_payload(spaces))
+        await client.upsert(self._name, [kept], wait=True)
+        return spaces
+
+    async def _create_vectors(self, client: Any, space: VectorSpace) -> None:
+        models = _models()
+        dense = models.DenseVectorConfig(
+            size=space.dimension, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16
+        )
+        await client.create_vector_name(self._name, vector_name(*space), models.DenseVectorNameConfig(dense=dense))
+
+    async def _change_spaces(self, change: Callable[[Any], Awaitable[VectorSpaces]]) -> None:
+        async with self._translating_errors():
+            self._known(await self._client.write(change))
+
+    def _known(self, spaces: VectorSpaces) -> None:
+        self._spaces, self._spaces_until = spaces, time.monotonic() + _SPACES_SECONDS
 
     async def _most_used(self) -> str:
         if time.monotonic() >= self._language_until:
@@ -328,9 +402,7 @@ class ServerIndex:
             ) from error
 
 
-def _points(
-    document: IndexedDocument, passages: Sequence[Passage], vector_name: str, vectors: Sequence[Vector]
-) -> list[Any]:
+def _points(document: IndexedDocument, passages: Sequence[Passage], named: Mapping[str, Sequence[Vector]]) -> list[Any]:
     from services.retrieval.stores.encoder import encode_passage
 
     models = _models()
@@ -338,8 +410,7 @@ def _points(
     for number, passage in enumerate(passages):
         indices, values = encode_passage(passage.title, passage.text, passage.language)
         vector: dict[str, Any] = {BM25: models.SparseVector(indices=indices, values=values)}
-        if vectors:
-            vector[vector_name] = list(vectors[number])
+        vector |= {name: list(vectors[number]) for name, vectors in named.items()}
         points.append(models.PointStruct(id=passage.id, vector=vector, payload=passage_payload(passage, document)))
     return points
 

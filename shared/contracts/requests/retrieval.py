@@ -254,6 +254,37 @@ class EmbedRequest(Request[EmbedReply]):
     sources: tuple[str, ...] = Field(min_length=1, max_length=100)
 
 
+class ReindexReply(Value):
+    """Whose vectors the index keeps, and of how many of its `passages`.
+
+    `model` is the model in use, `beside` the one whose vectors are kept beside them (both empty: none). `switched` says
+    that the model in use has taken the place of the one beside. `configured` are the models that can be named.
+    """
+
+    passages: int
+    model: str = ""
+    embedded: int = 0
+    beside: str = ""
+    embedded_beside: int = 0
+    switched: bool = False
+    configured: tuple[str, ...] = ()
+
+
+class ReindexRequest(Request[ReindexReply]):
+    """`reindex`: change the embeddings model of the index, step by step; every step tells how things stand.
+
+    `begin` keeps vectors of `model` beside those in use, which `embed` fills in. `switch` uses them at once, when every
+    document has them; `back` takes that back. `finish` deletes those that are not in use. `status` changes nothing.
+    """
+
+    stage = "retrieval"
+    verb = "reindex"
+
+    tenant: str = DEFAULT_TENANT
+    step: Literal["status", "begin", "switch", "back", "finish"] = "status"
+    model: str = Field(default="", max_length=1000)
+
+
 #: Texts of one request for vectors, and characters of one of them: a reply with long vectors stays below a megabyte.
 VECTOR_TEXTS, VECTOR_CHARS = 32, 8000
 
@@ -270,11 +301,15 @@ class VectorsReply(Value):
 
 
 class VectorsRequest(Request[VectorsReply]):
-    """`vectors`: texts of a client as vectors of the embeddings model in use; they are not stored."""
+    """`vectors`: texts of a client as vectors of the embeddings model that the documents are searched with.
+
+    They are not stored.
+    """
 
     stage = "retrieval"
     verb = "vectors"
 
+    tenant: str = DEFAULT_TENANT
     texts: tuple[Annotated[str, Field(min_length=1, max_length=VECTOR_CHARS)], ...] = Field(
         min_length=1, max_length=VECTOR_TEXTS
     )

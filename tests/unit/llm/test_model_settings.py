@@ -75,7 +75,7 @@ def test_same_settings_may_stand_in_a_file_or_in_the_yaml_of_all_settings(
         ("{endpoints: [{name: a, kind: openai, model: m}], roles: {main: [b]}}", "no endpoint is called b"),
         ("{endpoints: [{name: a, kind: openai, model: m}], roles: {chief: [a]}}", "roles.chief"),
         ("{endpoints: [{name: a, kind: openai, model: m}, {name: a, kind: openai, model: n}]}", "same name"),
-        (TWO.replace("main: [openai]", "embed: [openai, groq]"), "role embed: one endpoint only"),
+        (TWO.replace("main: [openai]", "embed: [openai, openai]"), "role embed: two endpoints serve the same model"),
     ],
 )
 def test_errors_name_the_setting_without_its_keys(text: str, told: str) -> None:

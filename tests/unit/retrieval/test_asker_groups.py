@@ -49,6 +49,9 @@ class Stores:
     async def of_question(self, _: str) -> list[float]:
         return [1.0]
 
+    async def in_use(self) -> Any:
+        return self
+
 
 @pytest.mark.parametrize("kind", ["bm25", "dense", "graph"])
 async def test_retriever_asks_its_store_for_the_askers_groups(kind: str) -> None:

@@ -23,8 +23,8 @@ async def test_endpoint_of_the_role_embeds(tmp_path: Path) -> None:
         embeddings = create_embeddings(settings)
         assert embeddings is not None
         await embeddings.open()
-        near, far = await embeddings.of_passages(["a dog barks", "tax forms"])
-        asked = await embeddings.of_question("the dog barks")
+        near, far = await embeddings.first.of_passages(["a dog barks", "tax forms"])
+        asked = await embeddings.first.of_question("the dog barks")
         await embeddings.close()
 
     def likeness(vector: object) -> float:

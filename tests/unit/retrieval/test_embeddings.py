@@ -216,7 +216,10 @@ def test_embeddings_are_chosen_by_settings(tmp_path: Path) -> None:
     assert create_embeddings(Settings(data_dir=tmp_path)) is None
     endpoint = create_embeddings(Settings(data_dir=tmp_path, embed_url="http://models.test/v1", embed_model="m"))
     assert endpoint is not None
-    assert endpoint.name == "m"
+    assert endpoint.names == ("m",)
+    several = create_embeddings(Settings(data_dir=tmp_path, embed_url="http://models.test/v1", embed_model="m, n"))
+    assert several is not None
+    assert (several.first.name, several.names) == ("m", ("m", "n"))
     assert create_embeddings(Settings(data_dir=tmp_path, embed_model="BAAI/bge-small-en-v1.5")) is not None
     with pytest.raises(ConfigurationError, match="ANSWERBUS_EMBED_MODEL"):
         create_embeddings(Settings(data_dir=tmp_path, embed_url="http://models.test/v1"))

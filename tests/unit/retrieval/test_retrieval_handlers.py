@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from services.retrieval.embeddings.embedder import Embeddings
 from services.retrieval.graph.ports import Counts
 from services.retrieval.graph.sqlite import SqliteGraph
 from services.retrieval.handler import DocumentHandler, QuestionHandler
-from services.retrieval.ports import Vector, WeightedText
+from services.retrieval.ports import NO_VECTORS, Vector, VectorsByModel, VectorSpace, VectorSpaces, WeightedText
 from services.retrieval.query_rewriting.rewriter import QueryRewriter
 from services.retrieval.retrievers.bm25 import Bm25Retriever
 from services.retrieval.retrievers.dense import DenseRetriever
@@ -65,10 +65,11 @@ class ShelfIndex:
     async def close(self) -> None: ...
 
     async def replace(
-        self, document: IndexedDocument, passages: Sequence[Passage], vectors: Sequence[Vector] = ()
+        self, document: IndexedDocument, passages: Sequence[Passage], vectors: VectorsByModel = NO_VECTORS
     ) -> None:
         self._reach()
-        self.vectors |= dict(zip((one.id for one in passages), vectors, strict=False))
+        for of_model in vectors.values():
+            self.vectors |= dict(zip((one.id for one in passages), of_model, strict=True))
         self.replaced += 1
         self.shelf[document.source] = (document, list(passages))
 
@@ -105,6 +106,7 @@ class ShelfIndex:
         self,
         vector: Vector,
         *,
+        model: str,
         limit: int = 10,
         collections: Sequence[str] = (),
         groups: Sequence[str] = (),
@@ -124,12 +126,25 @@ class ShelfIndex:
     async def fetch(self, ids: Sequence[str]) -> list[Passage]:
         return [one for _, passages in self.shelf.values() for one in passages if one.id in ids]
 
-    async def embedded(self, source: str = "") -> int:
+    async def embedded(self, source: str = "", *, model: str = "") -> int:
+        if model and model != self.model[0]:
+            return 0
         passages = [one for document, held in self.shelf.values() if source in ("", document.source) for one in held]
         return sum(passage.id in self.vectors for passage in passages)
 
-    async def vector_model(self) -> str:
-        return self.model[0]
+    async def vector_spaces(self) -> VectorSpaces:
+        return VectorSpaces(VectorSpace(*self.model) if self.model[0] else None)
+
+    async def keep_beside(self, model: str, dimension: int) -> None:
+        raise NotImplementedError
+
+    async def add_vectors(self, model: str, vectors: Mapping[str, Vector]) -> None:
+        self.vectors |= vectors
+
+    async def exchange_vectors(self) -> None:
+        raise NotImplementedError
+
+    async def drop_beside(self) -> None: ...
 
     async def document(self, source: str) -> IndexedDocument | None:
         self._reach()
@@ -452,6 +467,7 @@ def test_build_declares_the_stage_without_opening_anything(url: str, bodies: Bod
         "embed",
         "graph_entities",
         "graph_entity",
+        "reindex",
         "source_index",
         "remove",
         "section",
