@@ -8,13 +8,14 @@ import platform
 import resource
 import shutil
 import sys
-from dataclasses import dataclass
 
 from cli.host.bootstrap import packaged_pipelines
 from cli.host.catalogue import moderation_needs
 from cli.host.data_dir import DataDir
 from cli.host.nats_server import binary
 from cli.operations import bus
+from cli.operations.cluster import cluster_checks
+from cli.operations.machine_check import MachineCheck
 from shared.bus.request_client import send_request
 from shared.contracts.errors import AnswerbusError
 from shared.contracts.pipelines import Pipeline
@@ -30,20 +31,12 @@ from shared.web.listener import listen
 INDEX_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class MachineCheck:
-    """`verdict`: ok, warn (works with restrictions) or fail (does not work)."""
-
-    check: str
-    verdict: str
-    detail: str
-
-
 async def examine(settings: Settings) -> list[MachineCheck]:
     """Check everything that `answerbus up` needs."""
     findings = [_python(), _nats_server(), _pipelines(), _data(settings), _port(settings), _files()]
     findings += [_extra(*one) for one in (("redis", "redis"), ("postgres", "asyncpg"), ("qdrant", "qdrant-client"))]
     findings.append(await _bus(settings))
+    findings += await cluster_checks(settings)
     findings.append(await _index(settings))
     findings += await _moderation(settings)
     findings += await _models(settings)

@@ -30,7 +30,6 @@ ACCESS = Access(
         retrieval.SourceIndexRequest,
         retrieval.EmbedRequest,
         retrieval.ReindexRequest,
-        retrieval.ReindexRequest,
         retrieval.IndexStatsRequest,
         retrieval.VectorsRequest,
         retrieval.RemoveRequest,

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli.operations.doctor import MachineCheck, examine
+from cli.operations.doctor import examine
+from cli.operations.machine_check import MachineCheck
 from shared.runtime.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.support.servers import free_port

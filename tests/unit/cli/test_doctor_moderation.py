@@ -11,7 +11,8 @@ import pytest
 from cli.host.catalogue import stages
 from cli.host.nats_server import EmbeddedNats
 from cli.operations import bus, doctor
-from cli.operations.doctor import MachineCheck, examine
+from cli.operations.doctor import examine
+from cli.operations.machine_check import MachineCheck
 from shared.contracts.pipelines import Pipeline
 from shared.runtime.settings import Settings
 from shared.stores.pipelines_nats import NatsPipelines
