@@ -118,6 +118,7 @@ endef
 $(STAMP): pyproject.toml uv.lock
 	$(call install,--extra scale --extra pii --extra classifier --extra guardrails --extra channels --extra tune)
 
-# What is there already, of the development environment for example, stays.
+# What is there already, of the development environment for example, stays. zstandard is left out as in the images
+# (deploy/Dockerfile): 23 MB to compress what is sent to a service that is not used here.
 $(RUNTIME): pyproject.toml uv.lock
-	$(call install,--no-dev)
+	$(call install,--no-dev --no-install-package zstandard)
