@@ -29,6 +29,7 @@ from . import (
     intranet,
     lanes,
     loops,
+    model_change,
     models,
     pipelines,
     poison,
@@ -62,6 +63,7 @@ NAMED = (
     "intranet",
     "backup",
     "shadow",
+    "reindex",
 )
 PARTS = (*USUAL, *NAMED)
 
@@ -114,6 +116,8 @@ async def _run(parts: Sequence[str], arguments: argparse.Namespace, progress: Co
         sections.append(await retrieval.compare(sizes=sizes, say=say))
     if "backup" in parts:
         sections.append(await backup.compare(quick=arguments.quick, say=say))
+    if "reindex" in parts:
+        sections.append(await model_change.compare(quick=arguments.quick, say=say))
     if "history" in parts:
         sections.append(await history.compare(events=arguments.events, quick=arguments.quick, say=say))
     if "replay" in parts:
