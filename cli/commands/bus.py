@@ -14,7 +14,14 @@ app = typer.Typer(help="NATS: streams, durable consumers, buckets, users.", no_a
 
 
 @app.command()
-def provision(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) -> None:
+def provision(
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove durables of earlier versions; only after an upgrade is final.")
+    ] = False,
+    nats_url: NatsUrl = "",
+    data: Data = DATA,
+    as_json: Json = False,
+) -> None:
     """Create or update the streams, durable consumers and buckets; safe to repeat."""
     from dataclasses import asdict
 
@@ -26,13 +33,19 @@ def provision(nats_url: NatsUrl = "", data: Data = DATA, as_json: Json = False) 
 
     async def work() -> list[bus.ProvisionedResource]:
         async with bus.connected(settings, "provision") as client:
-            return await bus.provision(client, settings, stages(settings))
+            return await bus.provision(client, settings, stages(settings), prune=prune)
 
     resources = run(work)
     if as_json:
         print_json([asdict(resource) for resource in resources])
         return
     table("bus", ["kind", "name", "action"], [[one.kind, one.name, one.action] for one in resources])
+    if left := sum(one.action == "undeclared" for one in resources):
+        print(
+            f"answerbus: {left} durables are not used by this version; once no worker of another version runs and none "
+            "will: answerbus bus provision --prune",
+            file=sys.stderr,
+        )
 
 
 @app.command()

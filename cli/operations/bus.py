@@ -83,7 +83,10 @@ OWN_STREAMS = frozenset(
 
 @dataclass(frozen=True)
 class ProvisionedResource:
-    """A stream, durable or bucket, and what provisioning did with it: `created`, `updated`, `removed`, `unchanged`."""
+    """A stream, durable or bucket, and what provisioning did with it: `created`, `updated`, `removed`, `unchanged`.
+
+    `undeclared` is a durable that this version does not use and that was left for workers of another one.
+    """
 
     kind: str
     name: str
@@ -176,9 +179,13 @@ def login_for(settings: Settings, user: str = OPERATOR) -> Credentials | None:
     return read_credentials(settings.model_copy(update={"nats_seed": SecretStr(str(seeds))}), user)
 
 
-async def provision(client: Client, settings: Settings, stages: list[Stage]) -> list[ProvisionedResource]:
+async def provision(
+    client: Client, settings: Settings, stages: list[Stage], *, prune: bool = False
+) -> list[ProvisionedResource]:
     """Create or update all streams, durables and buckets that the stages declare; also applies changed settings.
 
+    Durables that the stages do not declare are kept, because workers of another version may use them during an upgrade
+    or on the way back; `prune` removes them, and with them the place up to which events were processed.
     Streams are compressed only where a crash of a node cannot damage them (`cli.operations.compression`).
 
     Raises:
@@ -201,7 +208,7 @@ async def provision(client: Client, settings: Settings, stages: list[Stage]) -> 
         for name, (subscription, lane) in declared.items():
             changes.append(await _durable(jetstream, name, subscription, lane, settings, fresh))
         changes.append(await _max_deliveries_monitor(jetstream, settings))
-        changes += await _remove_stale(jetstream, set(declared))
+        changes += await _undeclared(jetstream, set(declared), prune)
     except ServiceUnavailableError:  # no JetStream, or no leader: nothing was refused
         raise
     except APIError as error:
@@ -412,13 +419,14 @@ async def _max_deliveries_monitor(jetstream: JetStreamContext, settings: Setting
         return ProvisionedResource("durable", subjects.MAX_DELIVERIES_DURABLE, "created")
 
 
-async def _remove_stale(jetstream: JetStreamContext, declared: set[str]) -> list[ProvisionedResource]:
+async def _undeclared(jetstream: JetStreamContext, declared: set[str], prune: bool) -> list[ProvisionedResource]:
     changes = []
     for info in await jetstream.consumers_info(subjects.STREAM):
         ours = OWNER in (info.config.metadata or {})
         if ours and info.name not in declared:
-            await jetstream.delete_consumer(subjects.STREAM, info.name)
-            changes.append(ProvisionedResource("durable", info.name, "removed"))
+            if prune:
+                await jetstream.delete_consumer(subjects.STREAM, info.name)
+            changes.append(ProvisionedResource("durable", info.name, "removed" if prune else "undeclared"))
     return changes
 
 

@@ -76,10 +76,14 @@ async def oldest_waiting(client: Client) -> float:
 
 
 def _has_waiting_steps(info: ConsumerInfo) -> bool:
+    """Whether live steps wait at a stage that takes them: durables of another version may be there without a worker."""
     metadata = info.config.metadata or {}
     if metadata.get("lane") != Lane.LIVE or not info.num_pending:
         return False
-    return any(not FACTS[fact].out_of_band and not FACTS[fact].terminal for fact in _facts(_subscription(info)))
+    facts = [FACTS[fact] for fact in _facts(_subscription(info))]
+    return any(
+        not fact.out_of_band and not fact.terminal and metadata.get("stage") in fact.consumed_by for fact in facts
+    )
 
 
 async def worker_reports(client: Client) -> list[WorkerReport]:

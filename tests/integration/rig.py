@@ -82,10 +82,11 @@ class Rig:
     def publisher(self, stage: str = "gateway", *, budget: float = 10, raw_ttl: int = 60) -> Publisher:
         return Publisher(self.signals.broker, stage, budget=budget, raw_ttl=raw_ttl)
 
-    async def provision(self, *builds: Build, **options: Any) -> dict[str, str]:
+    async def provision(self, *builds: Build, prune: bool = False, **options: Any) -> dict[str, str]:
         """What was done to each thing, by its name."""
         stages = [build(None) for build in builds]  # type: ignore[arg-type]
-        return {one.name: one.action for one in await bus.provision(self.client, self.settings(**options), stages)}
+        done = await bus.provision(self.client, self.settings(**options), stages, prune=prune)
+        return {one.name: one.action for one in done}
 
     @asynccontextmanager
     async def worker(self, build: Build, **options: Any) -> AsyncIterator[Worker]:

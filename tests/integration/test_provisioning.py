@@ -8,7 +8,7 @@ from nats.js.errors import NotFoundError
 
 from cli.host.catalogue import stages
 from cli.operations import bus
-from shared.bus.stage_status import OWNER, overview
+from shared.bus.stage_status import OWNER, oldest_waiting, overview
 from shared.contracts import subjects
 from shared.contracts.domain import Lane, Question
 from shared.contracts.errors import ConfigurationError, UnavailableError
@@ -113,12 +113,37 @@ async def test_a_durable_on_a_fresh_bus_misses_nothing_said_before_its_worker_ca
         await rig.event(event.correlation_id, QuestionApproved)
 
 
-async def test_a_durable_of_a_stage_that_is_gone_is_removed_and_a_foreign_one_stays(rig: Rig) -> None:
+async def test_a_durable_of_another_version_is_kept_for_its_workers_and_their_events(rig: Rig) -> None:
+    await rig.provision(MODERATION, TRANSLATION)
+    event = await rig.publish(asked())
+    async with rig.worker(MODERATION):
+        await rig.event(event.correlation_id, QuestionApproved)
+
+    done = await rig.provision(MODERATION)
+
+    assert done["translation-question-approved"] == "undeclared"
+    assert (await rig.info("translation-question-approved")).num_pending == 1
+
+
+async def test_events_that_wait_for_a_stage_of_another_version_do_not_hold_up_new_questions(rig: Rig) -> None:
+    await rig.provision(MODERATION, LATECOMER)
+    event = await rig.publish(asked())
+    async with rig.worker(MODERATION):
+        await rig.event(event.correlation_id, QuestionApproved)
+
+    assert (await rig.info("latecomer-question-asked")).num_pending == 1
+    assert await oldest_waiting(rig.client) == 0.0
+
+    await rig.publish(asked())
+    assert await oldest_waiting(rig.client) > 0.0
+
+
+async def test_a_durable_of_a_stage_that_is_gone_is_removed_on_request_and_a_foreign_one_stays(rig: Rig) -> None:
     await rig.provision(MODERATION, TRANSLATION)
     foreign = ConsumerConfig(durable_name="somebody-elses", ack_policy=AckPolicy.EXPLICIT)
     await rig.client.jetstream().add_consumer(subjects.STREAM, foreign)
 
-    done = await rig.provision(MODERATION)
+    done = await rig.provision(MODERATION, prune=True)
 
     assert done["translation-question-approved"] == "removed"
     assert done["translation-question-approved-background"] == "removed"
