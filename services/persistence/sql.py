@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import structlog
 from sqlalchemy import Column, Select, event, func, literal, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
@@ -24,6 +25,8 @@ from services.persistence.ports import Entry
 from services.persistence.rollups import Rollup, RollupKey
 from services.persistence.sql_writer import EntryWriter
 from shared.contracts.errors import ConfigurationError
+
+log = structlog.get_logger()
 
 #: Errors of a database: SQLAlchemy's, and those of files and sockets that it does not wrap.
 ERRORS = (SQLAlchemyError, OSError, sqlite3.Error)
@@ -51,16 +54,24 @@ class Database:
         self._writing = EntryWriter(self.engine.dialect.name)
 
     async def migrate(self, revision: str = "head") -> None:
-        """Migrate the schema to a revision in one transaction, under a lock that other workers wait for."""
+        """Migrate the schema to a revision in one transaction, under a lock that other workers wait for.
+
+        With `head`, a schema of a later version stays as it is: workers of two versions run on it during an upgrade.
+        """
         if self.engine.dialect.name == "sqlite":
             await asyncio.to_thread(enable_wal, str(self.engine.url.database))
-        if revision == "head" and await self._revision() == migrations.HEAD:
+        before = await self.revision()
+        if revision == "head" and before == migrations.HEAD:
             return
+        if revision == "head" and migrations.is_newer(before):
+            log.warning("the record is of a later version of the code", revision=before, newest_known=migrations.HEAD)
+            return
+        back = {"down": True} if revision != "head" and before is not None and revision < before else {}
         async with self.engine.begin() as connection:
             await _lock(connection)
-            await connection.run_sync(migrations.to, revision)
+            await connection.run_sync(migrations.to, revision, **back)
 
-    async def _revision(self) -> str | None:
+    async def revision(self) -> str | None:
         """The revision of the schema; None for an empty database."""
         try:
             rows = await self.read(select(text("version_num")).select_from(text("alembic_version")))

@@ -601,15 +601,34 @@ def test_the_newest_revision_is_the_one_that_workers_look_for() -> None:
     assert ScriptDirectory(str(migrations.LOCATION)).get_heads() == [migrations.HEAD]
 
 
-async def test_a_record_of_a_newer_version_is_a_configuration_error(url: str) -> None:
+async def stamped(url: str, revision: str) -> Database:
+    """A migrated database that says it stands at this revision."""
     database = Database(url)
     await database.migrate()
     async with database.engine.begin() as connection:
-        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        await connection.execute(text("UPDATE alembic_version SET version_num = :one"), {"one": revision})
+    return database
+
+
+async def test_a_record_of_a_later_version_is_used_and_not_migrated(url: str) -> None:
+    database = await stamped(url, "9999")
+
+    record = SqlRecord(url)
+    await record.open()
+    await save(record, verified())
+
+    assert len(await record.conversation("conversation", 10)) == 1
+    assert await database.revision() == "9999"
+    await record.close()
     await database.close()
 
-    with pytest.raises(ConfigurationError, match="newer version"):
-        await SqlRecord(url).open()
+
+async def test_going_back_from_a_revision_that_this_version_does_not_know_is_refused(url: str) -> None:
+    database = await stamped(url, "9999")
+
+    with pytest.raises(ConfigurationError, match=f"its newest is {migrations.HEAD}"):
+        await database.migrate("0010")
+    await database.close()
 
 
 async def test_sqlite_commits_reach_the_disk_and_nobody_else_may_look(tmp_path: Path) -> None:

@@ -13,6 +13,15 @@ LOCATION = Path(__file__).parent
 HEAD = "0012"
 
 
+def is_newer(revision: str | None) -> bool:
+    """Whether a database stands at a revision that only a later version of the code has; ids are numbers in order.
+
+    Its schema has more than this version uses and lacks nothing of that: what a version still needs is removed by a
+    later version only (docs/upgrades.md).
+    """
+    return revision is not None and revision > HEAD
+
+
 def to(connection: Connection, revision: str = "head", *, down: bool = False) -> None:
     """Upgrade to `head` or a revision id; downgrade to `base`, or with `down` to a revision id.
 
@@ -31,4 +40,7 @@ def to(connection: Connection, revision: str = "head", *, down: bool = False) ->
     try:
         (command.downgrade if down or revision == "base" else command.upgrade)(config, revision)
     except CommandError as error:
-        raise ConfigurationError("the record at ANSWERBUS_RECORD_URL was written by a newer version") from error
+        raise ConfigurationError(
+            f"this version does not know the revision {revision} or that at which the record at ANSWERBUS_RECORD_URL "
+            f"stands; its newest is {HEAD}"
+        ) from error
