@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import structlog
+
 from services.moderation.settings import ModerationSettings
+from shared.contracts.errors import PipelineError
 from shared.contracts.pipelines import PipelineSource
+
+log = structlog.get_logger()
 
 
 class LexiconPreloader:
-    """Compiles each pipeline's lexicons when the worker starts; an invalid entry stops the worker."""
+    """Compiles each pipeline's lexicons when the worker starts.
+
+    Documents are validated before they are stored, but maybe by a newer version. One that this version cannot read
+    fails its own questions, and must not keep the worker from those of all other pipelines.
+    """
 
     def __init__(self, pipelines: PipelineSource) -> None:
         self._pipelines = pipelines
 
     async def open(self) -> None:
-        """Validate every pipeline's `moderation` section.
-
-        Raises:
-            PipelineError: a section is invalid; the text names the pipeline, the list and the entry.
-        """
+        """Read every pipeline's `moderation` section."""
         for name in self._pipelines.names():
             current = self._pipelines.current(name)
-            if current is not None:
-                (await self._pipelines.pipeline(current)).section("moderation", ModerationSettings)
+            if current is None:
+                continue
+            try:
+                (await self._pipelines.pipeline(current)).readable_section("moderation", ModerationSettings)
+            except PipelineError as error:
+                log.error("stored pipeline cannot be read; its questions will fail", pipeline=name, reason=str(error))
 
     async def close(self) -> None:
         """Nothing to close."""

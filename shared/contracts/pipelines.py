@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import json
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from shared.contracts import subjects
 from shared.contracts.domain import PipelineRef
 from shared.contracts.errors import PipelineError, faults
+
+log = structlog.get_logger()
 
 S = TypeVar("S", bound="Section")
 
@@ -111,6 +115,20 @@ class Pipeline(BaseModel):
             place, problem = section_faults(kind, error, stage)[0]
             raise PipelineError(f"pipeline {self.name}: {place}: {problem}") from None
 
+    def readable_section(self, stage: str, kind: type[S]) -> S:
+        """The stage's section as a worker reads it: without keys that only a newer version knows.
+
+        A stored document was validated by the version that stored it. While versions are mixed, and after a way back,
+        that may be a newer one than the worker's.
+
+        Raises:
+            PipelineError: naming the key whose value does not fit.
+        """
+        known, unknown = without_unknown_keys(kind, self.sections.get(stage, {}))
+        if unknown:
+            log.warning("stored pipeline has keys of a newer version", pipeline=self.name, stage=stage, keys=unknown)
+        return self.model_copy(update={"sections": {stage: known}}).section(stage, kind)
+
     def is_for(self, tenant: str) -> bool:
         """Whether it may answer questions of this tenant."""
         return not self.tenants or tenant in self.tenants
@@ -125,7 +143,9 @@ class Pipeline(BaseModel):
 
     @classmethod
     def decode(cls, data: bytes) -> Pipeline:
-        return cls.model_validate_json(data)
+        """The stored document; keys of its head that only a newer version knows are left out."""
+        document = json.loads(data)
+        return cls.model_validate(without_unknown_keys(cls, document)[0] if isinstance(document, dict) else document)
 
 
 def with_introduction(kind: type[Section], section: dict[str, Any], introduction: str) -> dict[str, Any]:
@@ -133,6 +153,31 @@ def with_introduction(kind: type[Section], section: dict[str, Any], introduction
     if issubclass(kind, PromptedSection) and introduction:
         return {"project_introduction": introduction, **section}
     return section
+
+
+def without_unknown_keys(kind: type[BaseModel], document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The document without the keys that the model forbids as unknown to it, and their places (`guard.new_key`)."""
+    try:
+        kind.model_validate(document)
+    except ValidationError as error:
+        places = [one["loc"] for one in error.errors(include_input=False) if one["type"] == "extra_forbidden"]
+    else:
+        places = []
+    known = copy.deepcopy(document) if places else document
+    removed = [place for place in places if _removed(known, place)]
+    return known, [".".join(map(str, place)) for place in removed]
+
+
+def _removed(document: Any, place: tuple[int | str, ...]) -> bool:
+    """Remove the key at that place; False if the place is none of the document, as within a union of models."""
+    *within, key = place
+    try:
+        for step in within:
+            document = document[step]
+        del document[key]
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
 
 
 def section_faults(kind: type[Section], error: ValidationError, *within: str) -> list[tuple[str, str]]:
@@ -206,7 +251,7 @@ class Sections:
     async def section(self, ref: PipelineRef, stage: str, kind: type[S]) -> S:
         key = (ref.name, ref.revision, stage)
         if key not in self._cache:
-            self._cache[key] = (await self._source.pipeline(ref)).section(stage, kind)
+            self._cache[key] = (await self._source.pipeline(ref)).readable_section(stage, kind)
         return self._cache[key]  # type: ignore[return-value]
 
     async def endings(self, ref: PipelineRef) -> EndingSettings:

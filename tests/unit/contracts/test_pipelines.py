@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,36 @@ def test_a_section_for_a_stage_that_does_not_exist_is_an_error_that_names_those_
 
 def test_a_document_that_holds_passes() -> None:
     check_pipeline(Pipeline(name="town", sections={"moderation": {"greeting": "Hi"}, "answer": {"any": 1}}), KINDS)
+
+
+async def test_a_worker_reads_a_pipeline_that_a_newer_version_stored_without_the_keys_it_does_not_know() -> None:
+    """Given a newer version's document, when a worker reads it, then its own keys count, at every depth."""
+    newer = {
+        "name": "town",
+        "endings": {"silent": ["refuted"], "tone": "warm"},
+        "models": {"draft": {"role": "fast", "patience": 3}},
+        "mood": {"any": "thing"},
+        "sections": {"moderation": {"greeting": "Hi", "smile": True, "voice": {"tone": "soft", "pitch": 2}}},
+    }
+    pipeline = Pipeline.decode(json.dumps(newer).encode())
+    source = MemoryPipelines()
+    ref = source.add(pipeline)
+
+    section = await Sections(source).section(ref, "moderation", Manners)
+
+    assert section == Manners(greeting="Hi", voice=Voice(tone="soft"))
+    assert pipeline.endings.silent == ("refuted",)
+    assert pipeline.models["draft"].role == "fast"
+    with pytest.raises(PipelineError, match="there is no such key"):  # who stores one is told of a typo
+        check_pipeline(pipeline, KINDS)
+
+
+async def test_a_value_that_a_worker_cannot_read_is_an_error_of_that_pipeline() -> None:
+    source = MemoryPipelines()
+    ref = source.add(Pipeline(name="town", sections={"moderation": {"greeting": ["Hi"], "smile": True}}))
+
+    with pytest.raises(PipelineError, match=r"pipeline town: moderation\.greeting"):
+        await Sections(source).section(ref, "moderation", Manners)
 
 
 KEYS = st.text(min_size=1, max_size=8)
