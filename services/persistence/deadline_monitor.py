@@ -10,7 +10,6 @@ store), which also tells its successor since when questions may be open.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import heapq
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -19,6 +18,7 @@ import orjson
 import structlog
 from pydantic import ValidationError
 
+from services.persistence import background_tasks
 from services.persistence.ports import Bookings, RecordIndex
 from shared.bus.ports import EventLog, FactPublisher, StoredEvent, decodable_events
 from shared.contracts import subjects
@@ -104,9 +104,7 @@ class DeadlineMonitor:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await background_tasks.end(self._task)
 
     async def check(self, now: datetime) -> None:
         """Read the questions asked since the last check, and abandon those that are overdue.

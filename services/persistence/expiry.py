@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
+from services.persistence import background_tasks
 from services.persistence.ports import Record
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
@@ -38,9 +38,7 @@ class RecordExpiry:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await background_tasks.end(self._task)
 
     async def _work(self) -> None:
         while True:

@@ -13,12 +13,12 @@ Several workers may do both at the same time.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import structlog
 
+from services.persistence import background_tasks
 from services.persistence.erasure import ErasureStore
 from shared.bus.ports import Eraser
 from shared.contracts.errors import UnavailableError
@@ -91,10 +91,7 @@ class PurgeScheduler:
         self._tasks = [asyncio.create_task(self._repeat(task)) for task in self._purge_tasks]
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*map(background_tasks.end, self._tasks))
 
     async def _repeat(self, task: PurgeTask) -> None:
         warned = False

@@ -186,15 +186,18 @@ async def serve(build: Build, settings: Settings) -> None:
     starting = asyncio.create_task(worker.start())
     waiting = asyncio.create_task(stopping.wait())
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    if starting.done():
-        starting.result()
-        freeze_startup_objects()
-        await waiting
-    else:
-        starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
-    await worker.stop()
-    await probes.close()
+    try:
+        if starting.done():
+            starting.result()
+            freeze_startup_objects()
+            await waiting
+        else:
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+    finally:
+        # Also after a failed start: an open port may keep the process from ending, and so from being restarted.
+        await worker.stop()
+        await probes.close()
 
 
 def run(build: Build) -> None:
