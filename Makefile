@@ -1,6 +1,6 @@
 # Each target sets up what it needs. Requires Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test deploy-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
+.PHONY: help setup demo up test deploy-test upgrade-test sbom lint docs clients bench regression quality agreement chaos fuzz classifier helm otelcol
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,6 +16,7 @@ FUZZ_COUNT ?= 300
 FUZZ_REQUESTS ?= 50
 FUZZ_TOTAL ?= 0
 FUZZ_SEED ?= 1
+UPGRADE_RATE ?= 30
 # More arguments for the chaos run, e.g. CHAOS_ARGS="--report docs/benchmarks.md".
 CHAOS_ARGS ?=
 # More arguments for the questions on documentation, e.g. QUALITY_ARGS="--only flask --json answers.json".
@@ -28,7 +29,7 @@ HELM_VERSION ?= v3.16.4
 TOOLS ?= $(HOME)/.cache/answerbus
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(RUNTIME) ## Create .venv with all dependencies; quick when nothing has changed
 
@@ -44,6 +45,9 @@ test: lint ## Lint, types, generated pages, then every test
 
 deploy-test: $(STAMP) ## Install the package elsewhere, build the images, run the compose file; needs a Docker engine or root to start one
 	$(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_wheel.py tests/deploy/test_compose.py
+
+upgrade-test: $(STAMP) ## Upgrade from the version in deploy/UPGRADE_FROM and go back, under UPGRADE_RATE (30) questions/s (about five minutes)
+	UPGRADE_RATE=$(UPGRADE_RATE) $(BIN)/python -m pytest -n 0 -s -o timeout=0 -p no:cacheprovider $(PYTEST_ARGS) tests/deploy/test_upgrade.py
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check
