@@ -127,9 +127,8 @@ def _start_split(
         fail(str(error), 2)
     if slower is not None:
         body["slower"] = slower
-    if pipeline in body["weights"]:
-        print(detectable_text(body["weights"], pipeline), file=sys.stderr)
     _call("POST", "", url, data, as_json=as_json, json=body)
+    print(detectable_text(body["weights"], pipeline), file=sys.stderr)
 
 
 def _call(method: str, path: str, url: str, data: Path, *, as_json: bool, **options: Any) -> None:

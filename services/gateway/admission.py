@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 
 import structlog
 
 from shared.contracts.errors import OverloadedError, UnavailableError
 from shared.observability import telemetry
+from shared.runtime import background_tasks
 
 log = structlog.get_logger()
 
@@ -32,9 +32,7 @@ class Admission:
 
     async def close(self) -> None:
         if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await background_tasks.end(self._task)
 
     def check(self) -> None:
         """Admit a question.

@@ -7,7 +7,6 @@ store that is unavailable changes nothing: the experiments that were read last g
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -22,6 +21,7 @@ from shared.contracts.experiments import Assignment, Experiment, SplitArm, Stick
 from shared.contracts.pipelines import Pipeline, PipelineSource, is_candidate
 from shared.observability import telemetry
 from shared.operations.experiments import ExperimentStore
+from shared.runtime import background_tasks
 from shared.stores.ports import KeyValue, PipelineStore
 
 log = structlog.get_logger()
@@ -46,9 +46,7 @@ class Experiments:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await background_tasks.end(self._task)
 
     @property
     def any_runs(self) -> bool:

@@ -7,7 +7,6 @@ persistence worker may do it; one holds a lease, so that the others need not.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -26,6 +25,7 @@ from shared.contracts.pipelines import PipelineSource
 from shared.observability import telemetry
 from shared.operations.experiments import ExperimentStore
 from shared.operations.split_guards import breach
+from shared.runtime import background_tasks
 from shared.stores.ports import KeyValue
 
 log = structlog.get_logger()
@@ -76,9 +76,7 @@ class ExperimentMonitor:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await background_tasks.end(self._task)
 
     async def look(self, now: datetime) -> None:
         """Count the running experiments, halt those with a breach, and announce those that have ended.

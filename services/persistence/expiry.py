@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from services.persistence import background_tasks
 from services.persistence.ports import Record
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
+from shared.runtime import background_tasks
 
 log = structlog.get_logger()
 

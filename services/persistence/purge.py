@@ -18,11 +18,11 @@ from typing import Protocol
 
 import structlog
 
-from services.persistence import background_tasks
 from services.persistence.erasure import ErasureStore
 from shared.bus.ports import Eraser
 from shared.contracts.errors import UnavailableError
 from shared.observability import telemetry
+from shared.runtime import background_tasks
 
 log = structlog.get_logger()
 

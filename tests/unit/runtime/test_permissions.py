@@ -24,7 +24,8 @@ def test_persistence_erases_from_the_buckets_it_keeps_and_from_no_other() -> Non
     publish = users(stages())["persistence"].publish
 
     deleted = {one.rpartition(".")[2] for one in publish if one.startswith("$JS.API.STREAM.MSG.DELETE.")}
-    assert deleted == {*LOGS, f"KV_{subjects.SESSIONS_BUCKET}", f"KV_{subjects.ANSWERS_BUCKET}"}
+    kept = (subjects.SESSIONS_BUCKET, subjects.ANSWERS_BUCKET, subjects.EXPERIMENTS_BUCKET)
+    assert deleted == {*LOGS, *(f"KV_{bucket}" for bucket in kept)}
 
 
 def test_only_the_gateway_may_ask_for_an_erasure() -> None:
