@@ -80,7 +80,7 @@ def _present() -> bool:
 
 def _base() -> tuple[list[Article], list[Asked]]:
     if not _present():
-        return _made_up()
+        return made_up()
     read, asked = [], []
     for name, queries in _SETS.items():
         read += [Article(f"kb:{one['_id']}", one["title"], one["text"]) for one in _lines(DATA / name / "corpus.jsonl")]
@@ -96,7 +96,8 @@ def _lines(path: Path) -> Iterator[dict[str, str]]:
         yield from map(json.loads, file)
 
 
-def _made_up() -> tuple[list[Article], list[Asked]]:
+def made_up() -> tuple[list[Article], list[Asked]]:
+    """Articles and questions about them, the same on every machine."""
     chosen = random.Random(5)
     words = [
         "".join(chosen.choices("bdfgklmnprstvz", k=1) + chosen.choices(_SYLLABLES, k=4)) for _ in range(_VOCABULARY)

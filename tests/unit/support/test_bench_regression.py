@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.bench.against_raw import CPU, P50, PLATFORM, RATE, RAW
-from tests.bench.regression import COMMITTED, best, faults
+from tests.bench.regression import COMMITTED, DOCUMENTS, best, corpus, faults
 from tests.bench.report import Section
 
 BEFORE = {RATE: 0.30, P50: 4.0, CPU: 8.0}
@@ -40,3 +41,13 @@ def test_the_committed_ratios_are_those_that_are_measured() -> None:
     committed = json.loads(COMMITTED.read_text())
 
     assert set(committed) == {RATE, P50, CPU}
+
+
+def test_the_documents_are_the_same_wherever_it_runs(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, other = corpus(tmp_path / "one"), corpus(tmp_path / "other")
+
+    assert one[0] == other[0]
+    assert one[1].read_text() == other[1].read_text()
+    assert len(one[0]) == len(set(one[0])) == DOCUMENTS == len(one[1].read_text().splitlines())
