@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -47,6 +49,14 @@ def best(section: Section) -> dict[str, float]:
     return found
 
 
+def comparable(committed: dict[str, Any], cores: int) -> dict[str, float]:
+    """The committed ratios that can be compared on so many cores: with others, throughput has another bottleneck."""
+    ratios = dict(committed["ratios"])
+    if committed["cores"] != cores:
+        del ratios[against_raw.RATE]
+    return ratios
+
+
 def corpus(root: Path) -> tuple[list[str], Path]:
     """A thousand made-up documents and questions about them: the same wherever this runs."""
     articles, asked = made_up()
@@ -66,13 +76,13 @@ def main() -> None:
             against_raw.compare(rounds=ROUNDS_TO_WRITE, quick=False, say=print, documents_of=corpus)
         )
         ratios = {name: round(value, 3) for name, value in against_raw.ratios(section).items()}
-        COMMITTED.write_text(json.dumps(ratios, indent=2) + "\n")
+        COMMITTED.write_text(json.dumps({"cores": os.cpu_count(), "ratios": ratios}, indent=2) + "\n")
         return
-    committed: dict[str, float] = json.loads(COMMITTED.read_text())
+    committed = comparable(json.loads(COMMITTED.read_text()), os.cpu_count() or 1)
     measured = best(uvloop.run(against_raw.compare(rounds=ROUNDS, quick=True, say=print, documents_of=corpus))[0])
     found = faults(measured, committed)
-    for name, value in measured.items():
-        print(f"{name}: {value:.2f} × the raw chain (committed: {committed[name]:.2f})")
+    for name, before in committed.items():
+        print(f"{name}: {measured[name]:.2f} × the raw chain (committed: {before:.2f})")
     if found:
         sys.exit("slower than committed:\n  " + "\n  ".join(found))
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.bench.against_raw import CPU, P50, PLATFORM, RATE, RAW
-from tests.bench.regression import COMMITTED, DOCUMENTS, best, corpus, faults
+from tests.bench.regression import COMMITTED, DOCUMENTS, best, comparable, corpus, faults
 from tests.bench.report import Section
 
 BEFORE = {RATE: 0.30, P50: 4.0, CPU: 8.0}
@@ -40,7 +40,11 @@ def test_the_best_round_counts_and_each_is_set_against_its_own_raw_chain() -> No
 def test_the_committed_ratios_are_those_that_are_measured() -> None:
     committed = json.loads(COMMITTED.read_text())
 
-    assert set(committed) == {RATE, P50, CPU}
+    assert set(comparable(committed, committed["cores"])) == {RATE, P50, CPU}
+
+
+def test_throughput_is_compared_on_as_many_cores_only() -> None:
+    assert comparable({"cores": 2, "ratios": BEFORE}, 8) == {P50: 4.0, CPU: 8.0}
 
 
 def test_the_documents_are_the_same_wherever_it_runs(tmp_path: Path) -> None:
